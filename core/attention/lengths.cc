@@ -28,14 +28,14 @@ void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, i
     if (length >= 0 && length <= num_keys) return;
     std::snprintf(shown, sizeof shown, "%" PRId64, length);
   }
-  char place[64];
+  char index[64];
   if (per_query) {
-    std::snprintf(place, sizeof place, "[%" PRId64 ", %" PRId64 "]", b, q);
+    std::snprintf(index, sizeof index, "[%" PRId64 ", %" PRId64 "]", b, q);
   } else {
-    std::snprintf(place, sizeof place, "[%" PRId64 "]", b);
+    std::snprintf(index, sizeof index, "[%" PRId64 "]", b);
   }
   fail(Status::InvalidArgument, "%s%s is %s, expected a whole number from 0 to the number of keys, %" PRId64, name,
-       place, shown, num_keys);
+       index, shown, num_keys);
 }
 
 }  // namespace

@@ -200,12 +200,12 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   possible_names.push_back(nullptr);
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), besides_text(models));
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), unsupported_note(models));
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   const ModelCheck check(file, prefix, attention, models, accept);
-  std::vector<ChangingTensor> changing = found.changing;
+  std::vector<UnsupportedTensor> changing = found.changing;
   if (!is_linear) {
-    const std::vector<ChangingTensor> unknown = unknown_tensors(file, prefix, found);
+    const std::vector<UnsupportedTensor> unknown = unknown_tensors(file, prefix, found);
     changing.insert(changing.end(), unknown.begin(), unknown.end());
   }
   check.require_supported(changing);

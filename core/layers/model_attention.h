@@ -23,7 +23,7 @@ struct LayerAttention {
 };
 
 // Something that the model computes and heed has no option for.
-struct Lack {
+struct UnsupportedFeature {
   // The name in `accept`: one of namespace feature.
   const char* feature = nullptr;
   // The words for messages, such as "rotary positions".
@@ -42,7 +42,7 @@ struct ModelAttention {
   std::string source;
   // The configuration describes several models, and the attention may be in any of them: the layer has to fit one.
   bool is_one_of_several = false;
-  std::vector<Lack> lacks;
+  std::vector<UnsupportedFeature> unsupported;
 
   // The required values of the options. An empty one is not compared.
   std::optional<bool> causal;

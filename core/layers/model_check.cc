@@ -51,8 +51,8 @@ std::string sides_text(const ModelWindow& window, const char* verb) {
 bool is_unlimited(const ModelWindow& window) { return window.left < 0 && window.right < 0; }
 
 // For example "rotary positions (by model_type "llama" in config.json)".
-std::string text_of(const Lack& lack, const ModelAttention& model) {
-  return std::string(lack.text) + " (by " + model.source + ")";
+std::string text_of(const UnsupportedFeature& missing, const ModelAttention& model) {
+  return std::string(missing.text) + " (by " + model.source + ")";
 }
 
 // The names that would let the file load, each once: `; with accept "rotary" it is loaded all the same`.
@@ -72,7 +72,7 @@ ModelCheck::ModelCheck(const SafetensorsFile& file, std::string_view prefix, con
                        const std::vector<ModelAttention>& attentions, const LoadAccept& accept)
     : file_(file), prefix_(prefix), layer_(layer), attentions_(attentions), accept_(accept) {}
 
-void ModelCheck::require_supported(const std::vector<ChangingTensor>& tensors) const {
+void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors) const {
   std::vector<Finding> findings;
   std::set<std::string> features;
   std::string_view title;
@@ -88,9 +88,9 @@ void ModelCheck::require_supported(const std::vector<ChangingTensor>& tensors) c
   }
   const size_t num_tensors = findings.size();
   for (const ModelAttention& model : attentions_) {
-    for (const Lack& lack : model.lacks) {
-      if (accept_.has(lack.feature) || !features.insert(lack.feature).second) continue;
-      findings.push_back({text_of(lack, model), lack.feature});
+    for (const UnsupportedFeature& missing : model.unsupported) {
+      if (accept_.has(missing.feature) || !features.insert(missing.feature).second) continue;
+      findings.push_back({text_of(missing, model), missing.feature});
     }
   }
   if (findings.empty()) return;
@@ -237,15 +237,16 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
        quoted(weight.name).c_str(), quoted(file.path()).c_str(), feature::kConv1d);
 }
 
-std::string besides_text(const std::vector<ModelAttention>& attentions) {
-  std::string lacks;
+std::string unsupported_note(const std::vector<ModelAttention>& attentions) {
+  std::string missing_features;
   std::set<std::string_view> seen;
   for (const ModelAttention& model : attentions) {
-    for (const Lack& lack : model.lacks) {
-      if (seen.insert(lack.feature).second) lacks += (lacks.empty() ? "" : ", ") + text_of(lack, model);
+    for (const UnsupportedFeature& missing : model.unsupported) {
+      if (seen.insert(missing.feature).second)
+        missing_features += (missing_features.empty() ? "" : ", ") + text_of(missing, model);
     }
   }
-  return lacks.empty() ? lacks : "; nor has heed an option for " + lacks;
+  return missing_features.empty() ? missing_features : "; nor has heed an option for " + missing_features;
 }
 
 }  // namespace heed

@@ -23,7 +23,7 @@ class ModelCheck {
 
   // Throws Unsupported if the model computes something that heed has no option for, known by these tensors or by its
   // family. The message lists all findings.
-  void require_supported(const std::vector<ChangingTensor>& tensors) const;
+  void require_supported(const std::vector<UnsupportedTensor>& tensors) const;
 
   // Throws InvalidArgument if the layer's options differ from the model's. The message lists all differences.
   void require_options() const;
@@ -56,6 +56,6 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
                          const LoadAccept& accept);
 
 // Text to append to an error message: what the configured models have that heed has no option for. "" if nothing.
-std::string besides_text(const std::vector<ModelAttention>& attentions);
+std::string unsupported_note(const std::vector<ModelAttention>& attentions);
 
 }  // namespace heed

@@ -16,13 +16,13 @@
 namespace heed {
 namespace {
 
-constexpr Lack kRotary = {feature::kRotary, "rotary positions"};
-constexpr Lack kAlibi = {feature::kAlibi, "ALiBi"};
-constexpr Lack kRelativeBias = {feature::kRelativeBias, "a bias of relative positions"};
-constexpr Lack kSinks = {feature::kSinks, "sinks"};
-constexpr Lack kQkNorm = {feature::kQkNorm, "norms of queries and keys"};
-constexpr Lack kClipQkv = {feature::kClipQkv, "clipped queries, keys and values"};
-constexpr Lack kAttention = {feature::kAttention, "scores or visible keys of another kind"};
+constexpr UnsupportedFeature kRotary = {feature::kRotary, "rotary positions"};
+constexpr UnsupportedFeature kAlibi = {feature::kAlibi, "ALiBi"};
+constexpr UnsupportedFeature kRelativeBias = {feature::kRelativeBias, "a bias of relative positions"};
+constexpr UnsupportedFeature kSinks = {feature::kSinks, "sinks"};
+constexpr UnsupportedFeature kQkNorm = {feature::kQkNorm, "norms of queries and keys"};
+constexpr UnsupportedFeature kClipQkv = {feature::kClipQkv, "clipped queries, keys and values"};
+constexpr UnsupportedFeature kAttention = {feature::kAttention, "scores or visible keys of another kind"};
 
 // When a family's self-attention is causal. Cross attention is never causal.
 enum class CausalRule {
@@ -44,7 +44,7 @@ struct Family {
   CausalRule causal = CausalRule::Never;
   ScaleRule scale = ScaleRule::Usual;
   // What every attention of the family computes that heed has no option for. Null if only the configuration says it.
-  const Lack* lack = nullptr;
+  const UnsupportedFeature* missing = nullptr;
   // The modules that are linear in other families are Conv1D here, with weights (in, out).
   bool has_conv1d = false;
 };
@@ -384,7 +384,7 @@ class Settings {
  public:
   Settings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
 
-  bool are_of_the_whole() const { return model_.empty(); }
+  bool is_whole_model() const { return model_.empty(); }
 
   std::optional<double> number(std::string_view name) const { return config_.number(path_of(name)); }
   bool is_set(std::string_view name) const { return config_.flag(path_of(name)).value_or(false); }
@@ -412,11 +412,11 @@ class Settings {
   std::string model_;
 };
 
-void add_lack(ModelAttention& attention, const Lack& lack) {
-  for (const Lack& known : attention.lacks) {
-    if (known.feature == lack.feature) return;
+void add_unsupported(ModelAttention& attention, const UnsupportedFeature& missing) {
+  for (const UnsupportedFeature& known : attention.unsupported) {
+    if (known.feature == missing.feature) return;
   }
-  attention.lacks.push_back(lack);
+  attention.unsupported.push_back(missing);
 }
 
 // Derives one attention from the configuration of its model.
@@ -427,7 +427,7 @@ class Configured {
         path_(path),
         model_type_(settings_.text("model_type")),
         family_(family_of(model_type_)),
-        is_tower_of_decoder_(family_ != nullptr && family_->causal == CausalRule::Always && path.is_of_vision()),
+        is_vision_tower_(family_ != nullptr && family_->causal == CausalRule::Always && path.is_of_vision()),
         usual_scale_(1 / std::sqrt(static_cast<double>(head_size))) {}
 
   const Family* family() const { return family_; }
@@ -435,7 +435,7 @@ class Configured {
   ModelAttention read() {
     attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
     // The settings of the whole model describe its text decoder, not its vision tower.
-    if (!is_tower_of_decoder_ || !settings_.are_of_the_whole()) read_heads();
+    if (!is_vision_tower_ || !settings_.is_whole_model()) read_heads();
     read_lacks();
     read_causal();
     read_scale();
@@ -484,33 +484,33 @@ class Configured {
   void read_lacks() {
     const bool has_alibi = settings_.is_set("alibi") || settings_.is_set("attn_config.alibi") ||
                            settings_.text("position_embedding_type") == "alibi";
-    const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->lack == &kRotary);
+    const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->missing == &kRotary);
     // Position features apply within one sequence, so not to cross attention.
     if (!path_.is_cross()) {
       if (has_alibi) {
-        add_lack(attention_, kAlibi);
+        add_unsupported(attention_, kAlibi);
       } else if (is_rotary && settings_.text("position_embedding_type") != "nope") {
-        add_lack(attention_, kRotary);
+        add_unsupported(attention_, kRotary);
       }
-      if (has_relative_settings()) add_lack(attention_, kRelativeBias);
-      if (family_ != nullptr && family_->lack != nullptr && family_->lack != &kRotary)
-        add_lack(attention_, *family_->lack);
+      if (has_relative_settings()) add_unsupported(attention_, kRelativeBias);
+      if (family_ != nullptr && family_->missing != nullptr && family_->missing != &kRotary)
+        add_unsupported(attention_, *family_->missing);
     }
     for (const char* name : {"use_qk_norm", "qk_layernorm", "attn_config.qk_ln"}) {
-      if (settings_.is_set(name)) add_lack(attention_, kQkNorm);
+      if (settings_.is_set(name)) add_unsupported(attention_, kQkNorm);
     }
     for (const char* name : {"clip_qkv", "attn_config.clip_qkv"}) {
-      if (settings_.number(name)) add_lack(attention_, kClipQkv);
+      if (settings_.number(name)) add_unsupported(attention_, kClipQkv);
     }
     const std::string_view kind = settings_.text("attention_type");
-    if (kind == "block_sparse") add_lack(attention_, kAttention);
+    if (kind == "block_sparse") add_unsupported(attention_, kAttention);
     if (path_.layer()) {
       const std::string_view type = settings_.text("layer_types", *path_.layer());
       if (!type.empty() && type != "full_attention" && type != "sliding_attention" && type != "attention")
-        add_lack(attention_, kAttention);
+        add_unsupported(attention_, kAttention);
     }
     // Qwen2.5-VL: the other layers of the vision tower attend within windows of patches.
-    if (is_tower_of_decoder_ && model_type_ == "qwen2_5_vl" && !is_full_in_qwen()) add_lack(attention_, kAttention);
+    if (is_vision_tower_ && model_type_ == "qwen2_5_vl" && !is_full_in_qwen()) add_unsupported(attention_, kAttention);
   }
 
   bool is_full_in_qwen() const {
@@ -523,7 +523,7 @@ class Configured {
   }
 
   void read_causal() {
-    if (path_.is_cross() || is_tower_of_decoder_ || settings_.is_set("use_bidirectional_attention")) {
+    if (path_.is_cross() || is_vision_tower_ || settings_.is_set("use_bidirectional_attention")) {
       attention_.causal = false;
       return;
     }
@@ -607,7 +607,7 @@ class Configured {
 
   void read_window() {
     if (family_ != nullptr) attention_.window = ModelWindow();
-    if (path_.is_cross() || is_tower_of_decoder_) return;
+    if (path_.is_cross() || is_vision_tower_) return;
     std::optional<bool> windowed = false;
     std::optional<int64_t> size = settings_.count({"sliding_window"});
     if (size && !settings_.is_cleared("use_sliding_window")) windowed = is_windowed();
@@ -645,7 +645,7 @@ class Configured {
   std::string_view model_type_;
   const Family* family_;
   // The vision tower of a model whose own settings describe a decoder.
-  bool is_tower_of_decoder_;
+  bool is_vision_tower_;
   double usual_scale_;
   ModelAttention attention_;
 };
@@ -666,7 +666,7 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
   if (title == layout_title::kLlama) {
     is_of("Hugging Face Llama and its kin");
     attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow};
-    if (!path.is_cross()) add_lack(attention, kRotary);
+    if (!path.is_cross()) add_unsupported(attention, kRotary);
     // Encoders and vision models use the same names and may be bidirectional.
     if (path.is_cross()) {
       attention.causal = false;
@@ -678,13 +678,13 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
   } else if (title == layout_title::kViT && path.ends_with({"layer", "#", "attention"}) &&
              file.contains(std::string(prefix) + ".o_proj.weight")) {
     is_of("Hugging Face DINOv3");
-    add_lack(attention, kRotary);
+    add_unsupported(attention, kRotary);
   } else if (title == layout_title::kBart) {
     is_of("Hugging Face BART, OPT, GPT-Neo and others");
     if (path.ends_with({"h", "#", "attn"})) {
       is_of("Hugging Face GPT-J");
       attention.causal = true;
-      add_lack(attention, kRotary);
+      add_unsupported(attention, kRotary);
     } else if (path.is_cross()) {
       attention.causal = false;
       attention.unknown = {feature::kScale};
@@ -698,7 +698,7 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
     } else {
       attention.scale = 1;
       const bool is_self = path.has("SelfAttention");
-      if (is_self) add_lack(attention, kRelativeBias);
+      if (is_self) add_unsupported(attention, kRelativeBias);
       if (path.is_cross() || (is_self && path.side() == Side::Encoder)) attention.causal = false;
       if (is_self && path.side() == Side::Decoder) attention.causal = true;
       if (!attention.causal) attention.unknown = {feature::kCausal};
@@ -712,7 +712,7 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
   } else if (title == layout_title::kBert || title == layout_title::kAlbert) {
     if (path.has("roformer")) {
       is_of("Hugging Face RoFormer");
-      add_lack(attention, kRotary);
+      add_unsupported(attention, kRotary);
     } else if (title == layout_title::kBert || path.ends_with({"self"})) {
       is_of(layout_title::kBert);
       const std::string_view module = path.ends_with({"self"}) ? prefix.substr(0, prefix.rfind('.')) : prefix;

@@ -28,7 +28,7 @@ constexpr std::array kBareCallTensors = {"query", "key", "value", "bias"};
 constexpr std::array kBounds = {"bound", "deviation"};
 
 // Tables that all layers, or all parts of one layer, share lie in an enclosing module.
-constexpr std::array kAround = {
+constexpr std::array kSharedTables = {
     "relative_position_bias", "relative_attention_bias", "shared_position_bias", "shared_relative_position_bias",
     "rel_pos_bias",           "rel_pos_x_bias",          "rel_pos_y_bias"};
 
@@ -51,8 +51,8 @@ class UnknownTensors {
   UnknownTensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
       : file_(file), prefix_(prefix), found_(found), title_(found.title) {}
 
-  std::vector<ChangingTensor> find() const {
-    std::vector<ChangingTensor> unknown;
+  std::vector<UnsupportedTensor> find() const {
+    std::vector<UnsupportedTensor> unknown;
     const std::string module = prefix_.empty() ? std::string() : prefix_ + found_.separator;
     for (size_t i = 0; i < file_.num_tensors(); ++i) {
       const std::string name(file_.name(i));
@@ -60,7 +60,7 @@ class UnknownTensors {
       const std::string_view below = std::string_view(name).substr(module.size());
       if (!is_harmless(name, below)) unknown.push_back({name, found_.title});
     }
-    add_from_around(unknown);
+    add_from_enclosing_modules(unknown);
     return unknown;
   }
 
@@ -68,7 +68,7 @@ class UnknownTensors {
   bool is_found(const std::string& name) const {
     return std::binary_search(found_.known.begin(), found_.known.end(), name) ||
            std::any_of(found_.changing.begin(), found_.changing.end(),
-                       [&](const ChangingTensor& tensor) { return tensor.name == name; });
+                       [&](const UnsupportedTensor& tensor) { return tensor.name == name; });
   }
 
   // Whether `below` is the module's name or the name of a tensor inside it.
@@ -103,7 +103,7 @@ class UnknownTensors {
     return shape.rank == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
   }
 
-  void add_from_around(std::vector<ChangingTensor>& unknown) const {
+  void add_from_enclosing_modules(std::vector<UnsupportedTensor>& unknown) const {
     // Cross attention has no relative positions: its queries and keys are two sequences.
     if (prefix_.ends_with("EncDecAttention")) return;
     for (size_t end = prefix_.rfind(found_.separator);; end = prefix_.rfind(found_.separator, end - 1)) {
@@ -113,9 +113,9 @@ class UnknownTensors {
         const std::string_view name = file_.name(i);
         if (!name.starts_with(module) || is_found(std::string(name))) continue;
         const std::string_view below = name.substr(module.size());
-        const bool is_around =
-            std::any_of(kAround.begin(), kAround.end(), [&](const char* table) { return below.starts_with(table); });
-        if (is_around) unknown.push_back({std::string(name), found_.title});
+        const bool is_shared = std::any_of(kSharedTables.begin(), kSharedTables.end(),
+                                           [&](const char* table) { return below.starts_with(table); });
+        if (is_shared) unknown.push_back({std::string(name), found_.title});
       }
       if (is_outermost || end == 0) return;
     }
@@ -129,8 +129,8 @@ class UnknownTensors {
 
 }  // namespace
 
-std::vector<ChangingTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
-                                            const FoundWeights& found) {
+std::vector<UnsupportedTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
+                                               const FoundWeights& found) {
   return UnknownTensors(file, prefix, found).find();
 }
 

@@ -14,7 +14,7 @@ namespace heed {
 // The file's tensors below the prefix that are neither in found.known nor in found.changing. Known harmless tensors are
 // left out: buffers of causal masks, norms of the enclosing layer, other modules, and, if the prefix is empty, inputs
 // and outputs stored beside the parameters. Includes tables of relative positions in the enclosing modules.
-std::vector<ChangingTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
-                                            const FoundWeights& found);
+std::vector<UnsupportedTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
+                                               const FoundWeights& found);
 
 }  // namespace heed

@@ -21,12 +21,12 @@ namespace {
 // The bytes of a piece. Together with its packed form it fits the second-level cache, and reading it takes much longer
 // than the system call itself.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
-// A transposed piece is kTurnedRunBytes wide, so that it writes whole cache lines, and has kTurnedRows rows. So one
-// read of a part of a file's row takes 8 or 16 KB. kTurnedRows is no multiple of a large power of two: otherwise the
+// A transposed piece is kTransposedRunBytes wide, so that it writes whole cache lines, and has kTransposedRows rows. So one
+// read of a part of a file's row takes 8 or 16 KB. kTransposedRows is no multiple of a large power of two: otherwise the
 // rows of the piece would map to the same cache sets.
-constexpr int64_t kTurnedRunBytes = 64;
-constexpr int64_t kTurnedRows = 4080;
-static_assert(kTurnedRows % kPackedRows == 0);
+constexpr int64_t kTransposedRunBytes = 64;
+constexpr int64_t kTransposedRows = 4080;
+static_assert(kTransposedRows % kPackedRows == 0);
 
 // Keeps the first exception of all tasks, since a task must not throw.
 class TaskFailure {
@@ -78,7 +78,7 @@ class ValueWriter {
     if (value_.num_elements() == 0) return;
     const bool has_rows = source_.column_stride() == 1 || num_columns_ == 1;
     if (!has_rows && source_.row_stride() == 1)
-      write_turned();
+      write_transposed();
     else
       write_rows(has_rows);
   }
@@ -180,9 +180,9 @@ class ValueWriter {
   }
 
   // For sources with contiguous columns.
-  void write_turned() {
-    const int64_t run_length = std::min(num_columns_, kTurnedRunBytes / size_);
-    const int64_t rows = std::min(num_rows_, kTurnedRows);
+  void write_transposed() {
+    const int64_t run_length = std::min(num_columns_, kTransposedRunBytes / size_);
+    const int64_t rows = std::min(num_rows_, kTransposedRows);
     const int64_t num_runs = divide_up(num_columns_, run_length);
     const int64_t read_bytes = run_length * rows * source_size_;
     const int64_t converted_bytes = converts() ? run_length * rows * size_ : 0;

@@ -111,7 +111,7 @@ class Finder {
     }
     for (const Candidate* candidate : complete) check_lacking(*candidate);
     std::set<std::string> known;
-    std::vector<ChangingTensor> changing;
+    std::vector<UnsupportedTensor> changing;
     for (const Candidate* candidate : complete) {
       add_known(*candidate, known);
       add_refused(*candidate, changing);
@@ -119,7 +119,7 @@ class Finder {
     for (const Candidate* candidate : complete) add_inside_modules(*candidate, changing);
     // Keep the first occurrence of each name, in the order found.
     std::set<std::string> seen;
-    std::erase_if(changing, [&](const ChangingTensor& tensor) { return !seen.insert(tensor.name).second; });
+    std::erase_if(changing, [&](const UnsupportedTensor& tensor) { return !seen.insert(tensor.name).second; });
     return {complete.front()->title,
             std::move(found),
             complete.front()->style.separator,
@@ -250,7 +250,7 @@ class Finder {
     }
   }
 
-  void add_refused(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
+  void add_refused(const Candidate& candidate, std::vector<UnsupportedTensor>& changing) const {
     const std::string parent(parent_of(candidate.wanted.front().name));
     for (const char* refused : candidate.refused) {
       std::string name = prefixed(prefix_, candidate.style, parent + refused);
@@ -260,7 +260,7 @@ class Finder {
 
   // Any other tensor in a projection's module takes part in its computation, such as an adapter (LoRA) or the scale of
   // a quantised weight.
-  void add_inside_modules(const Candidate& candidate, std::vector<ChangingTensor>& changing) const {
+  void add_inside_modules(const Candidate& candidate, std::vector<UnsupportedTensor>& changing) const {
     std::set<std::string> known;
     add_known(candidate, known);
     std::set<std::string> modules;
@@ -361,10 +361,10 @@ class Finder {
     const std::vector<const WeightSource*> all_missing = missing_of(*nearest);
     const WeightSource* missing = all_missing.front();
     const std::string beginning = file_text() + " has no tensor " + tensor_text(*nearest, *missing);
-    const std::string elsewhere = elsewhere_text();
+    const std::string elsewhere = other_prefix_text();
     if (most == 0) {
       fail_with_room(beginning, {", nor the names by which other frameworks call it"},
-                     elsewhere.empty() ? instead_text() : elsewhere);
+                     elsewhere.empty() ? contents_text() : elsewhere);
     }
     const char* option = option_of(missing->parameter);
     const bool is_bias = is_bias_of_projection(missing->parameter);
@@ -388,7 +388,7 @@ class Finder {
   }
 
   // A layout that is complete under another prefix than the given one.
-  struct Elsewhere {
+  struct OtherPrefix {
     const Candidate* candidate = nullptr;
     std::string prefix;
     size_t num_others = 0;  // other prefixes where a layout is complete
@@ -396,8 +396,8 @@ class Finder {
 
   // Returns the prefix whose beginning and end match the given one best, since the caller may have left out a module or
   // the wrapper's name. If several match equally well, the first.
-  Elsewhere find_elsewhere() const {
-    Elsewhere best;
+  OtherPrefix find_other_prefix() const {
+    OtherPrefix best;
     size_t best_likeness = 0;
     // Several layouts may be complete under one prefix.
     std::set<std::string_view> prefixes;
@@ -436,8 +436,8 @@ class Finder {
   }
 
   // The end of an error message: under which other prefix the layer was found. "" if there is none.
-  std::string elsewhere_text() const {
-    const Elsewhere elsewhere = find_elsewhere();
+  std::string other_prefix_text() const {
+    const OtherPrefix elsewhere = find_other_prefix();
     if (elsewhere.candidate == nullptr) return "";
     std::string text =
         std::string("; found the names of ") + elsewhere.candidate->title + " " + prefix_text(elsewhere.prefix);
@@ -446,7 +446,7 @@ class Finder {
   }
 
   // The end of an error message when no prefix has the layer: which tensors the file has.
-  std::string instead_text() const {
+  std::string contents_text() const {
     size_t num_below = 0;
     std::string_view example;
     for (size_t i = 0; i < file_.num_tensors(); ++i) {

@@ -20,7 +20,7 @@ struct FoundWeight {
 };
 
 // A tensor of the file that changes what a layer computes.
-struct ChangingTensor {
+struct UnsupportedTensor {
   std::string name;
   // The title of the layout that lists this tensor; static.
   const char* title;
@@ -36,7 +36,7 @@ struct FoundWeights {
   // Full names of all parameters in the layout, sorted, including those that the layer lacks.
   std::vector<std::string> known = {};
   // Tensors of the file that change what the layer would compute.
-  std::vector<ChangingTensor> changing = {};
+  std::vector<UnsupportedTensor> changing = {};
 };
 
 // The title of heed's own layout.

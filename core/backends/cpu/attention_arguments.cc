@@ -26,10 +26,10 @@ bool is_scattered(const Operand& operand, int64_t size) {
 // With at most this many rows, computing on a block of keys and values takes less than 3 times as long as transposing
 // it. With heads of 64, transposed storage takes, relative to contiguous rows, 2 to 3 times the time with one row, 1.3
 // to 1.4 times with 16 rows, 1.28 times with 32 and 1.15 times with 64.
-constexpr int64_t kMaxRowsOfReading = 16;
+constexpr int64_t kFewRowsLimit = 16;
 
-bool transposes_for_few(const AttentionProblem& problem) {
-  return problem.scoring == Scoring::DotProduct && rows_of_group(problem) <= kMaxRowsOfReading &&
+bool transposes_for_few_rows(const AttentionProblem& problem) {
+  return problem.scoring == Scoring::DotProduct && rows_of_group(problem) <= kFewRowsLimit &&
          (is_transposed(problem.keys.rows, problem.head_size) ||
           is_transposed(problem.values.rows, problem.value_head_size));
 }
@@ -37,10 +37,10 @@ bool transposes_for_few(const AttentionProblem& problem) {
 // The bytes of keys and values of one batch element from which no second-level cache holds them. If the rows of a head
 // are not adjacent or run backwards, the processor prefetches less. Measured with at most 16 rows: 1.1 to 1.3 times the
 // time with 1 MiB, 1.3 to 1.5 times with 2 MiB, and up to twice the time with more.
-constexpr double kFarBytes = 2 << 20;
+constexpr double kBeyondCacheBytes = 2 << 20;
 
-bool reads_rows_apart(const AttentionProblem& problem) {
-  if (problem.scoring != Scoring::DotProduct || rows_of_group(problem) > kMaxRowsOfReading) return false;
+bool reads_distant_rows(const AttentionProblem& problem) {
+  if (problem.scoring != Scoring::DotProduct || rows_of_group(problem) > kFewRowsLimit) return false;
   const auto row_bytes = [](const Operand& operand, int64_t size) {
     const bool lie_apart = operand.strides[2] < 0 || operand.strides[2] / 2 >= size;
     return operand.strides[3] == 1 && lie_apart
@@ -49,7 +49,8 @@ bool reads_rows_apart(const AttentionProblem& problem) {
   };
   const double bytes =
       row_bytes(problem.keys.rows, problem.head_size) + row_bytes(problem.values.rows, problem.value_head_size);
-  return bytes * static_cast<double>(problem.limits.num_keys) * static_cast<double>(problem.num_kv_heads) >= kFarBytes;
+  return bytes * static_cast<double>(problem.limits.num_keys) * static_cast<double>(problem.num_kv_heads) >=
+         kBeyondCacheBytes;
 }
 
 }  // namespace
@@ -116,12 +117,12 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
-  if (transposes_for_few(problem)) {
+  if (transposes_for_few_rows(problem)) {
     plan.add_reason(
         "the elements of keys or values lie side by side (stride 1) from key to key, not within a head, so they are "
         "transposed for few queries");
   }
-  if (reads_rows_apart(problem)) {
+  if (reads_distant_rows(problem)) {
     plan.add_reason(
         "the rows of a head of keys or values lie apart, as in (B, S, H, D), or backwards, so few queries wait for "
         "memory that is read in short pieces");

@@ -41,7 +41,7 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   const bool is_early = shared_.close() > 0;
   // A fault noted before this point is the cause of undone items; a fault noted later is a consequence.
   const bool is_noted = fault_.load(std::memory_order_relaxed) != Fault::None;
-  const bool is_undone = do_what_is_left() || is_early;
+  const bool is_undone = run_skipped_items() || is_early;
   shared_.wait_until_empty(kSpinTime);
   if (is_undone && !is_noted) fault_.store(Fault::Undone, std::memory_order_relaxed);
   const Status status = report(failure);
@@ -75,7 +75,7 @@ Status HostExecutor::report(Failure* failure) const {
   return failure->status;
 }
 
-bool HostExecutor::do_what_is_left() {
+bool HostExecutor::run_skipped_items() {
   bool is_any = false;
   for (int32_t worker = 0; worker < num_items_; ++worker) {
     if (!claim(worker)) continue;

@@ -32,7 +32,7 @@ class HostExecutor final : public Team {
   void note(Fault fault, int64_t item);
   bool claim(int32_t worker) { return !is_claimed_[worker].exchange(true, std::memory_order_relaxed); }
   // Runs the items that parallel_for has not run; returns whether there were any.
-  bool do_what_is_left();
+  bool run_skipped_items();
   Status report(Failure* failure) const;
 
   const Executor executor_;

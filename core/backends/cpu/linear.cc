@@ -210,12 +210,12 @@ int32_t num_with_scratch(const LinearProblem& problem, int32_t num_workers) {
   const auto depth = static_cast<double>(problem.input_size);
   const Cost most = {.flops = 2 * rows * depth * width,
                      .bytes = sizeof(float) * (rows * depth + (depth + 1) * width + rows * width)};
-  constexpr double kManyItems = 2;
-  return Workers::num_with_scratch(kManyItems, kMaxLinearParts * work_of(most), num_workers);
+  constexpr double kManyTasks = 2;
+  return Workers::num_with_scratch(kManyTasks, kMaxLinearParts * work_of(most), num_workers);
 }
 
 // An axis that is repeated or of size 1 has stride 0.
-bool lies_side_by_side(int64_t stride, int64_t size) { return stride == 1 || size <= 1; }
+bool is_contiguous(int64_t stride, int64_t size) { return stride == 1 || size <= 1; }
 
 LinearArguments arguments_of(const LinearProblem& problem) {
   LinearArguments arguments = {};
@@ -238,7 +238,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
 }
 
 // If each batch element has one row, as in text generation, makes them rows of one batch element.
-void put_rows_together(const LinearProblem& problem, LinearArguments& arguments) {
+void merge_single_row_batch(const LinearProblem& problem, LinearArguments& arguments) {
   arguments.rows = problem.batch;
   arguments.input.strides[2] = arguments.input.strides[1];
   for (int32_t i = 0; i < problem.num_parts; ++i)
@@ -268,7 +268,7 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   set_choice(plan, choice);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
-  if (!lies_side_by_side(problem.input.strides[3], problem.input_size))
+  if (!is_contiguous(problem.input.strides[3], problem.input_size))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   bool gathers_weight = false;
   bool scatters_output = false;
@@ -276,9 +276,9 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
     const LinearPart& part = problem.parts[i];
     // For a product's second operand, contiguous elements in either axis suffice.
     gathers_weight =
-        gathers_weight || (part.is_packed == 0 && !lies_side_by_side(part.weight.strides[2], part.output_size) &&
-                           !lies_side_by_side(part.weight.strides[3], problem.input_size));
-    scatters_output = scatters_output || !lies_side_by_side(part.output.strides[3], part.head_size);
+        gathers_weight || (part.is_packed == 0 && !is_contiguous(part.weight.strides[2], part.output_size) &&
+                           !is_contiguous(part.weight.strides[3], problem.input_size));
+    scatters_output = scatters_output || !is_contiguous(part.output.strides[3], part.head_size);
   }
   if (gathers_weight)
     plan.add_reason("the elements of the weight lie side by side (stride 1) in neither axis, so they are gathered");
@@ -307,7 +307,7 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
     table += table_bytes(problem);
     has_tables = true;
   }
-  if (problem.rows == 1 && problem.batch > 1 && !has_tables) put_rows_together(problem, arguments);
+  if (problem.rows == 1 && problem.batch > 1 && !has_tables) merge_single_row_batch(problem, arguments);
   workers.for_each(plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, int32_t worker) {
     int64_t first_row = 0;
     LinearTask task = cut.at(index, first_row);

@@ -99,8 +99,8 @@ HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key
 }
 
 template <int vectors>
-HEED_APART void score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size, float* scores,
-                            Vec (&maximum)[vectors]) {
+HEED_NOINLINE void score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size,
+                               float* scores, Vec (&maximum)[vectors]) {
   // A local copy: through the reference the compiler would reload it after each store of scores.
   Vec largest[vectors];
 #pragma GCC unroll 4
@@ -134,20 +134,20 @@ static void add_score_block(const QueryTile& query_tile, F32Rows keys, int64_t c
   const auto begin = [&](const float* key, int64_t d, int v) {
     return begin_tanh(load(query_tile.queries + d * kQueryTileRows + v * kLanes) + broadcast(key[d]));
   };
-  const auto add = [&](const BegunTanh& begun, int64_t d, int v, Vec& sum) {
+  const auto add = [&](const PartialTanh& begun, int64_t d, int v, Vec& sum) {
     sum = fma(load(query_tile.score_weights + d * kQueryTileRows + v * kLanes), finish_tanh(begun), sum);
   };
   const int64_t last = head_size - 1;
   for (int64_t k = 0; k < count; ++k) {
     const float* key = keys.data + k * keys.stride;
     Vec sums[vectors] = {};
-    BegunTanh begun[vectors];
+    PartialTanh begun[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors && last >= 0; ++v) begun[v] = begin(key, 0, v);
     for (int64_t d = 0; d < last; ++d) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        const BegunTanh next = begin(key, d + 1, v);
+        const PartialTanh next = begin(key, d + 1, v);
         add(begun[v], d, v, sums[v]);
         begun[v] = next;
       }
@@ -241,20 +241,20 @@ static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32R
 
 // Whether abs(maximum) > 2^20. The rounding error of maximum * log2(e) would then become a significant factor, up to
 // one beyond f32's range. Such rows come from callers who hide keys by a bias of -1e10 or of the lowest float.
-HEED_INLINE IntVec is_far(Vec maximum) {
+HEED_INLINE IntVec is_large(Vec maximum) {
   constexpr float kFar = 0x1p20f;
   return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
 }
 
 // The shift, which is first subtracted from the scores of such a row. Subtracting the maximum in every row would cost
 // one more instruction per score, 1 % of the time at head size 64.
-HEED_INLINE Vec shift_of(Vec maximum) { return select(is_far(maximum), maximum, Vec{}); }
+HEED_INLINE Vec shift_of(Vec maximum) { return select(is_large(maximum), maximum, Vec{}); }
 
 // The pivot: the maximum times log2(e). Probabilities are 2^(score * log2(e) - pivot), with the score after the shift.
 // While the maximum is -inf the pivot is 0, because -inf - -inf would be NaN where 2^-inf = 0 is needed. The rounding
 // error of the pivot cancels, as all scores of a row have the same pivot.
 HEED_INLINE Vec pivot_of(Vec maximum) {
-  return select(is_far(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
+  return select(is_large(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
 }
 
 // The factor that rescales sums from the maximum `before` to `maximum`. It is 0 if there have been no scores, and
@@ -269,7 +269,7 @@ HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
 template <int vectors>
 static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* scores) {
   for (int v = 0; v < vectors; ++v) {
-    if (!any(is_far(maximum[v]))) continue;
+    if (!any(is_large(maximum[v]))) continue;
     for (int64_t k = 0; k < count; ++k) {
       float* address = scores + k * kQueryTileRows + v * kLanes;
       store(address, load(address) - shift_of(maximum[v]));
@@ -301,8 +301,8 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 
 // Turns scores into probabilities relative to the running maximum, and rescales total and sums to it.
 template <int vectors>
-HEED_APART void exponentiate(const FlashTask& task, const QueryTile& query_tile, int64_t count,
-                             const Vec (&block_maximum)[vectors]) {
+HEED_NOINLINE void exponentiate(const FlashTask& task, const QueryTile& query_tile, int64_t count,
+                                const Vec (&block_maximum)[vectors]) {
   Vec maximum[vectors];
   Vec before[vectors];
   Vec pivot[vectors];
@@ -393,8 +393,8 @@ HEED_INLINE void value_tile(bool started, const float* values, int64_t value_str
 }
 
 template <int vectors>
-HEED_APART void add_values(const QueryTile& query_tile, F32Rows values, int64_t count, int64_t size,
-                           const float* probabilities) {
+HEED_NOINLINE void add_values(const QueryTile& query_tile, F32Rows values, int64_t count, int64_t size,
+                              const float* probabilities) {
   int64_t d = 0;
   for (; d + kTileRows <= size; d += kTileRows) {
     value_tile<kTileRows, vectors>(query_tile.started, values.data + d, values.stride, probabilities, count,

@@ -98,7 +98,7 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
       float* sums = decode.partial.sums + r * width;
       for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
     }
-    if (any(is_far(maximum))) {
+    if (any(is_large(maximum))) {
       for (int64_t i = first; i < end; i += kLanes) store(scores + i, load(scores + i) - shift_of(maximum));
     }
     int64_t k = first;
@@ -552,13 +552,13 @@ static void decode_finish(const AttentionArguments* arguments, const AttentionTa
   const int64_t size = partial_floats(*arguments->problem, query_tile.num_rows);
   combine(decode, memory, num_chunks);
   IntVec normalized[kTileVectors] = {};
-  if (arguments->problem->output.data != nullptr && find_doubtful(task, query_tile, normalized)) {
+  if (arguments->problem->output.data != nullptr && find_nonfinite_rows(task, query_tile, normalized)) {
     for (int64_t c = 0; c < num_chunks; ++c) {
       decode.partial = partial_at(*arguments->problem, query_tile.num_rows, memory + c * size);
       decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, task.sequence->key_count), Pass::Careful);
     }
     combine(decode, memory, num_chunks);
-    if (find_doubtful(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
+    if (find_nonfinite_rows(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
   }
   store_results(task, query_tile, normalized);
 }

@@ -137,7 +137,7 @@ static inline Vec gather_first_elements(const char* from, DType dtype, int64_t s
 }
 
 template <DType type>
-HEED_INLINE void widen_side_by_side(const char* from, int64_t count, float* to) {
+HEED_INLINE void widen_contiguous(const char* from, int64_t count, float* to) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(to + i, load_elements(from + i * size_of_element(type), type));
   if (i < count) store(to + i, load_first_elements(from + i * size_of_element(type), type, count - i));
@@ -154,9 +154,9 @@ static inline void widen_row(const char* from, DType dtype, int64_t stride, int6
     return;
   }
   switch (dtype) {
-    case DType::F16: return widen_side_by_side<DType::F16>(from, count, to);
-    case DType::BF16: return widen_side_by_side<DType::BF16>(from, count, to);
-    case DType::F32: return widen_side_by_side<DType::F32>(from, count, to);
+    case DType::F16: return widen_contiguous<DType::F16>(from, count, to);
+    case DType::BF16: return widen_contiguous<DType::BF16>(from, count, to);
+    case DType::F32: return widen_contiguous<DType::F32>(from, count, to);
     // No operation computes with these.
     case DType::F64:
     case DType::I32:
@@ -226,7 +226,7 @@ static void widen_rows_of(const char* from, int64_t stride, int64_t element_stri
                           float* to) {
   if (element_stride == 1 || width <= 1) {
     for (int64_t row = 0; row < num_rows; ++row)
-      widen_side_by_side<type>(from + row * stride * size_of_element(type), width, to + row * row_stride(width));
+      widen_contiguous<type>(from + row * stride * size_of_element(type), width, to + row * row_stride(width));
   } else if (stride == 1 || stride == -1) {
     transpose_rows<type>(from, stride, element_stride, num_rows, width, to);
   } else {

@@ -90,7 +90,7 @@ static void attend(const FlashTask& task, QueryTile& query_tile, F32Rows keys, F
 // A mask of the rows whose sums are not finite although their total is. Such sums may be wrong: a hidden value was not
 // finite, or large values overflowed a sum that division by the total would have made finite. A row that sees keys and
 // has a total of 0, since all its scores are -inf, is not included: it is NaN whatever its sums are.
-static bool find_doubtful(const FlashTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
+static bool find_nonfinite_rows(const FlashTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
     doubtful[v] = IntVec{};
@@ -162,7 +162,7 @@ static void sum_normalized(const FlashTask& task, QueryTile& query_tile, const I
 static void recompute_nonfinite_sums(const FlashTask& task, QueryTile& query_tile, IntVec (&normalized)[kTileVectors]) {
   for (IntVec& rows : normalized) rows = IntVec{};
   IntVec doubtful[kTileVectors];
-  if (!find_doubtful(task, query_tile, doubtful)) return;
+  if (!find_nonfinite_rows(task, query_tile, doubtful)) return;
   query_tile.started = false;
   for (int64_t i = 0; i < task.problem->value_head_size * kQueryTileRows; i += kLanes)
     store(query_tile.sums + i, Vec{});
@@ -173,7 +173,7 @@ static void recompute_nonfinite_sums(const FlashTask& task, QueryTile& query_til
                                  attend(task, query_tile, own_keys, own_values, k0, k1, Pass::Careful);
                                });
                });
-  if (find_doubtful(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
+  if (find_nonfinite_rows(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
 }
 
 // ---- a query tile's outputs ----------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ static void store_output(const FlashTask& task, const QueryTile& query_tile, con
     char* rows[kLanes];
     find_rows(task, query_tile, group, output, task.sequence->query_begin, size_of_element(type), rows);
     const int64_t num_rows = query_tile.num_rows - group;
-    if (are_rows_side_by_side(task, query_tile, group, output)) {
+    if (are_rows_contiguous(task, query_tile, group, output)) {
       for (int64_t d = 0; d < problem.value_head_size; ++d) {
         char* to = rows[0] + d * output.strides[3] * size_of_element(type);
         store_first_elements(to, type, load(query_tile.sums + d * kQueryTileRows + group) * factor + zero, num_rows);
@@ -294,7 +294,7 @@ static void store_weights(const FlashTask& task, const QueryTile& query_tile, in
     char* rows[kLanes];
     find_rows(task, query_tile, group, problem.weights, 0, size_of_element(problem.weights.dtype), rows);
     const IntVec visible = load(query_tile.visible + group);
-    if (are_rows_side_by_side(task, query_tile, group, problem.weights)) {
+    if (are_rows_contiguous(task, query_tile, group, problem.weights)) {
       const DType type = problem.weights.dtype;
       const int64_t num_rows = query_tile.num_rows - group;
       for (int64_t k = k0; k < k1; ++k) {

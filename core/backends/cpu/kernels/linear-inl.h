@@ -35,8 +35,8 @@ constexpr int64_t kBlockDepth = 512;
 // The elements of the input in one block of a task: 384 KiB of the second-level cache. As much is left for the panel
 // block in use and the prefetched one, and the rest for outputs and sums. A panel is loaded into that cache once for
 // all rows of a task, so that from 96 rows on memory has to provide at most 2 bytes a cycle.
-constexpr int64_t kItemElements = 96 * 1024;
-constexpr int64_t kMaxItemRows = 256;
+constexpr int64_t kMaxTaskElements = 96 * 1024;
+constexpr int64_t kMaxWholeTaskRows = 256;
 // The largest numbers of rows and panels of a task with several blocks. Its saved sums take up to 1.1 MiB and are read
 // and written once per block. Rows 4 KiB apart are copied once for this many panels: at 48 columns 1/2304 of the FMAs.
 constexpr int64_t kMaxCutRows = 128;
@@ -64,8 +64,8 @@ HEED_INLINE int64_t depth_of(int64_t input_size) { return divide_up(input_size, 
 
 static int64_t linear_max_rows(int64_t input_size) {
   const int64_t depth = depth_of(input_size);
-  const int64_t most = blocks_of(input_size) == 1 ? kMaxItemRows : kMaxCutRows;
-  return smaller(most, kItemElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
+  const int64_t most = blocks_of(input_size) == 1 ? kMaxWholeTaskRows : kMaxCutRows;
+  return smaller(most, kMaxTaskElements / (depth > 0 ? depth : 1)) / kLinearRows * kLinearRows;
 }
 
 static int64_t linear_max_panels(int64_t input_size) { return blocks_of(input_size) == 1 ? INT64_MAX : kMaxCutPanels; }

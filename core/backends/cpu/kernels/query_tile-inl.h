@@ -176,8 +176,8 @@ static Vec load_query(const Operand& queries, const char* row, int64_t d, int64_
 
 // Whether the rows of one vector of a query tile are contiguous in an operand with axes (b, h, q, .), but the elements
 // of a row are not. Then a vector of rows is loaded or stored without a transpose.
-static bool are_rows_side_by_side(const FlashTask& task, const QueryTile& query_tile, int64_t group,
-                                  const Operand& operand) {
+static bool are_rows_contiguous(const FlashTask& task, const QueryTile& query_tile, int64_t group,
+                                const Operand& operand) {
   const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
   return operand.strides[3] != 1 && operand.strides[2] == 1 &&
          query_of(task, query_tile.first_row + group) + num_rows <= task.sequence->query_count;
@@ -195,7 +195,7 @@ static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
     char* rows[kLanes];
     find_rows(task, query_tile, group, queries, task.sequence->query_begin, size_of_element(type), rows);
     const int64_t num_rows = query_tile.num_rows - group;
-    if (are_rows_side_by_side(task, query_tile, group, queries)) {
+    if (are_rows_contiguous(task, query_tile, group, queries)) {
       for (int64_t d = 0; d < problem.head_size; ++d) {
         const char* from = rows[0] + d * queries.strides[3] * size_of_element(type);
         store(query_tile.queries + d * kQueryTileRows + group, load_first_elements(from, type, num_rows) * factor);

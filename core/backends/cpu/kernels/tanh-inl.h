@@ -19,13 +19,13 @@ namespace {
 
 // The first half: t, s and the sign of x. A tanh takes some fifty cycles, and a few chains of dependent operations fill
 // the scheduler's queues. So loops begin the next tanh before they finish the current one.
-struct BegunTanh {
+struct PartialTanh {
   Vec t;
   Vec s;
   IntVec sign;
 };
 
-HEED_INLINE BegunTanh begin_tanh(Vec x) {
+HEED_INLINE PartialTanh begin_tanh(Vec x) {
   const IntVec sign = bits_of(x) & INT32_MIN;
   // From 9.02 on the result rounds to 1. NaN is kept, since it is the second argument.
   const Vec a = min(broadcast(9.02f), from_bits(bits_of(x) ^ sign));
@@ -44,7 +44,7 @@ HEED_INLINE BegunTanh begin_tanh(Vec x) {
   return {fma(f * square, p, f), from_bits(whole << 19), sign};
 }
 
-HEED_INLINE Vec finish_tanh(const BegunTanh& begun) {
+HEED_INLINE Vec finish_tanh(const PartialTanh& begun) {
   const Vec numerator = fma(begun.t, begun.s + 1.0f, begun.s - 1.0f);
   const Vec denominator = numerator + fma(begun.t, broadcast(-2.0f), broadcast(2.0f));
   return from_bits(bits_of(numerator / denominator) | begun.sign);

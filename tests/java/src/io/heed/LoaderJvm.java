@@ -48,7 +48,8 @@ final class LoaderJvm {
     Process start(String... arguments) throws IOException {
         List<String> command = new ArrayList<>(launcher);
         command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
-        command.add("-Xcheck:jni");
+        // A JVM that ends within a second spends most of it on compiling and on its collector's threads.
+        command.addAll(List.of("-Xcheck:jni", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
         command.addAll(options);
         command.addAll(List.of("-cp", jar + ":" + ChildJvm.codeSource(LoaderJvm.class)));
         command.add(NativeLoaderProgram.class.getName());

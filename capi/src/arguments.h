@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what C callers pass: pointers, enumerations, growing structs, text results.
+// Reads the arguments of C callers (pointers, enumerations, structs that grow by version) and writes text results.
 #pragma once
 
 #include <heed/heed.h>
@@ -22,13 +22,14 @@ Pointer* require(Pointer* pointer, const char* name) {
   return pointer;
 }
 
-// No struct of heed will be larger. A larger struct_size comes from a struct that was not initialized by its macro: it
-// is an arbitrary value, and reading that many bytes could crash.
+// No struct of heed will be larger. A larger struct_size is an arbitrary value in a struct that was not initialized by
+// its macro, and reading that many bytes could crash.
 inline constexpr size_t kLargestStructSize = 65536;
 
-// Converts a caller's struct to this version's. Members that an older caller lacks get their value from `defaults`;
-// further members of a newer caller must be zero. Only struct_size is read if the size is refused. `first_size` is the
-// struct's size in version 0.1, `macro` its initializer.
+// Converts the struct of a caller that was built for another version to this version's struct. Members that the
+// caller's version does not have get their value from `defaults`; members that only a newer version has must be zero.
+// Throws for a wrong struct_size without reading any other member. `first_size` is the struct's size in version 0.1,
+// `macro` the name of its initializer.
 template <typename Struct>
 Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
                    const char* macro) {
@@ -79,7 +80,7 @@ heed_dtype c_dtype(DType dtype);
 // Dims from (rank, dims). Negative dims are refused unless `allow_inferred` is true; the caller then checks them.
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred = false);
 
-// Strides for a shape; null stays null. `storage` holds them.
+// Copies the strides for a shape to `storage` and returns its address; returns null for null.
 const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& storage);
 
 // Writes a text result as heed.h defines it ("TEXT RESULTS").

@@ -16,8 +16,8 @@ if(NOT HEED_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(heed PRIVATE -Wl,-z,defs)
 endif()
 if(NOT HEED_SANITIZE)
-  # No C++ type or exception crosses the C functions, so heed can have its own copy of the C++ library, whichever the
-  # host program uses.
+  # No C++ type or exception crosses the C functions, so heed can contain its own C++ library, and the host program can
+  # use another one.
   target_link_options(heed PRIVATE -static-libstdc++ -static-libgcc)
   # Only if the C++ library is linked statically: the memory of a shared C++ library belongs to the whole process.
   target_sources(heed PRIVATE ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)

@@ -64,7 +64,7 @@ inline void require_zero(int32_t value, const char* name) {
   if (value != 0) fail(Status::InvalidArgument, "%s is %d, expected 0", name, value);
 }
 
-// An enumeration whose values are 0 to `last`; `names` lists them for the caller.
+// An enumeration with the values 0 to `last`; `names` lists them for the caller.
 template <typename Enum>
 Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   if (value < 0 || value > static_cast<int32_t>(last)) {

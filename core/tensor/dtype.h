@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types of tensors. Code that differs by element type is a switch that lists every type: when a type is added,
-// the compiler warns about each switch without it (tests/structure/check_dtypes.py).
+// the compiler refuses each switch without it (tests/structure/check_dtypes.py).
 #pragma once
 
 #include <cstddef>

@@ -85,8 +85,8 @@ bool is_tar(std::string_view begin) {
   return begin.size() > kMarkAt && begin.substr(kMarkAt).starts_with("ustar");
 }
 
-// A protocol buffer whose first fields are the format's number and the name of the program that wrote it, then a
-// string or a message.
+// A protocol buffer. Its first fields are the number of the format, the name of the program that wrote it, and a string
+// or a message.
 bool is_onnx(std::string_view begin) {
   constexpr size_t kNameAt = 4;
   const size_t length = byte_at(begin, 3);

@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-// NumPy pads a header with spaces until the elements begin at a multiple of 64 bytes. With at most kMaxRank sizes,
-// whose product has at most 19 digits, this is always byte 128.
+// NumPy pads a header with spaces until the elements begin at a multiple of 64 bytes. A header has at most kMaxRank
+// sizes, and their product has at most 19 digits, so the elements always begin at byte 128.
 constexpr size_t kDataOffset = 128;
 constexpr size_t kTextOffset = 10;
 

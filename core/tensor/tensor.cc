@@ -69,8 +69,8 @@ int64_t count_elements(const Shape& shape) {
   return count;
 }
 
-// Computes the strides of a view in another shape with the same, non-zero number of elements; false if there is no such
-// view.
+// Computes the strides of a view in another shape with the same, non-zero number of elements. Returns false if no view
+// has this shape.
 //
 // Axes of size 1 are skipped, since their strides are never used. The other axes are walked from the last one, in
 // groups: the old and the new axes of a group have the same product of sizes. A group can get strides for its new axes

@@ -133,7 +133,7 @@ Parts random_parts(Random& random, heed_dtype dtype, const Dims& dims, size_t nu
     const Dims strides = make_strides(random.one_of(kReadable), dims, random);
     Array output = random_array(dims, random, random.magnitude(1e-3, 1e3));
     Array log_sum_exp = random_array(row_dims, random, random.one_of(std::vector<double>{1, 10, 80}));
-    // In some rows some parts see no key; in a few rows no part sees a key.
+    // In some rows, some or all parts see no key.
     const double share = random.one_of(std::vector<double>{0, 0.3, 0.9});
     for (double& number : log_sum_exp.values) {
       if (random.chance(share)) number = -kInfinity;

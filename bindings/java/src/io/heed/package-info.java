@@ -31,8 +31,8 @@
  *
  * <p><b>Buffers.</b> {@link io.heed.NDManager#create(java.nio.Buffer, Shape)} copies any buffer. Without a copy, {@link
  * io.heed.NDManager#wrap(java.nio.Buffer, Shape)} makes an array that uses the memory of a direct buffer, and {@link
- * io.heed.NDArray#toFloatBuffer} a buffer that uses the memory of an array. Array, views and buffers over the same
- * memory keep it alive, in whatever order they are closed or lost.
+ * io.heed.NDArray#toFloatBuffer} a buffer that uses the memory of an array. Arrays, views and buffers over the same
+ * memory keep it alive, until the last of them is closed or lost.
  *
  * <p><b>Exceptions</b> have heed's sentence as their message: the argument, its value and the expected value.
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# libheed.so: nothing but the C functions can be seen in it, and nothing but libc is needed by it.
+# libheed.so exports only the C functions, and needs only libc.
 add_library(heed SHARED $<TARGET_OBJECTS:heed_capi>)
 target_link_libraries(heed PRIVATE heed_core heed_flags)
 set_target_properties(heed PROPERTIES
@@ -11,13 +11,14 @@ set_target_properties(heed PROPERTIES
 target_link_options(heed PRIVATE
   -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/heed.map
   -Wl,--gc-sections)
-# Clang leaves the functions of a sanitizer to the program.
+# With Clang, the program provides the functions of a sanitizer, so the library has undefined symbols.
 if(NOT HEED_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_link_options(heed PRIVATE -Wl,-z,defs)
 endif()
 if(NOT HEED_SANITIZE)
-  # No C++ type or exception crosses the C functions, so the host's own C++ library, if any, is none of heed's.
+  # No C++ type or exception crosses the C functions, so heed can contain its own C++ library, and the host program can
+  # use another one.
   target_link_options(heed PRIVATE -static-libstdc++ -static-libgcc)
-  # Only where the C++ library is linked statically: the memory of a shared one belongs to the whole process.
+  # Only if the C++ library is linked statically: the memory of a shared C++ library belongs to the whole process.
   target_sources(heed PRIVATE ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)
 endif()

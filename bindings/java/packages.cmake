@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # heed_java_packages: the jar, its sources, its documentation and its pom in packages/java of the build folder, laid out
-# as a Maven repository. Reads what CMakeLists.txt beside it has set.
+# as a Maven repository. Uses the variables that CMakeLists.txt in this folder sets.
 string(REPLACE "." "/" group_folder ${HEED_JAVA_GROUP})
 set(repository ${PROJECT_BINARY_DIR}/packages/java)
 set(stem ${repository}/${group_folder}/${HEED_JAVA_ARTIFACT}/${PROJECT_VERSION})
@@ -22,7 +22,7 @@ add_custom_command(
   COMMENT "Building the jar of the Java sources"
   VERBATIM)
 
-# A public member without documentation ends the build here.
+# Fails if a public member has no documentation.
 add_custom_command(
   OUTPUT ${stem}-javadoc.jar
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${documentation}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DFILES=<paths> -DFOLDER=<folder> -DSTRIP=<strip> -P stage_natives.cmake: fills a folder of the jar's resources
-# with libraries, without symbols that nobody links against, and with the list that BundledLibrary checks them by.
+# cmake -DFILES=<paths> -DFOLDER=<folder> -DSTRIP=<strip> -P stage_natives.cmake: copies libraries to a folder of the
+# jar's resources, removes the symbols that nothing links against, and writes the list of checksums that BundledLibrary
+# compares them with.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 set(list "")

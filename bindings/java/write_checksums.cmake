@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DFILES=<paths> -P write_checksums.cmake: writes beside each file the checksums that Maven repositories hold.
+# cmake -DFILES=<paths> -P write_checksums.cmake: writes the checksums of each file next to it, as Maven repositories
+# have them.
 foreach(file ${FILES})
   file(MD5 ${file} md5)
   file(SHA1 ${file} sha1)

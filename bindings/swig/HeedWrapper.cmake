@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The classes that SWIG makes of heed.i in every language.
+# The classes that SWIG generates from heed.i in every language.
 set(heed_proxy_classes
   HeedNative
   NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace
@@ -40,9 +40,9 @@ function(heed_add_wrapper language)
   add_library(${target} SHARED ${wrapper} ${swig_folder}/translate.c ${swig_folder}/words.c)
   target_include_directories(${target} PRIVATE ${swig_folder})
   target_link_libraries(${target} PRIVATE heed::heed heed_warnings)
-  # SWIG keeps pointers in integers by casts that strict aliasing does not allow.
+  # SWIG stores pointers in integers by casts that violate strict aliasing.
   target_compile_options(${target} PRIVATE -fno-strict-aliasing)
-  # Wherever the wrapper lies, it finds the libheed beside it.
+  # The wrapper finds libheed in its own folder, wherever that is.
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME heed_${language}
     C_STANDARD 99

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DFOLDER=<folder> -DEXPECTED=<names separated by commas> -P check_generated.cmake
-# Fails unless SWIG has written exactly these files. A SWIGTYPE_p_... among them means that heed.i uses a type without a
-# typemap, which would compile and hand raw pointers about.
+# Fails unless SWIG has written exactly these files. A file SWIGTYPE_p_... means that heed.i uses a type without a
+# typemap: the wrapper would compile, but would pass raw pointers.
 file(GLOB found RELATIVE ${FOLDER} ${FOLDER}/*)
 string(REPLACE "," ";" expected "${EXPECTED}")
 list(SORT found)

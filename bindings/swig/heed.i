@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The native half of the Java and C# bindings, which only the façades in bindings/java and bindings/csharp see:
- * handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
+ * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp use it:
+ *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
  *   structs    NativeLayerInputs, NativeLayerOutputs and the options, with a setter and a getter for each member
  *
- * The structs come from heed.h itself, and so do the functions heed_tensor_fill... (take_declarations.cmake): what is added
- * there is in both languages without a change here. A new struct needs one line, %struct(...) below.
+ * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
+ * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
+ * below.
  *
- * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. Functions of
- * heed.h
- * with other names are listed by themselves at the end, and become static methods of HeedNative.
+ * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. Functions of heed.h
+ * with other names are listed at the end, and become static methods of HeedNative.
  *
- * The type that a function is listed with tells what comes back; all of these spell heed_status in C, and the value
- * goes
- * through the last argument:
+ * The return type in the list says what a wrapped function returns. Each of these types is heed_status in C, and the C
+ * function writes the value to its last argument:
  *   heed_status                  nothing
  *   static_status                nothing, from a static method
  *   status_size                  a number of bytes
@@ -22,9 +21,8 @@
  *   allocated_tensor             the same, with memory of its own
  *   derived_tensor               a new object with the memory of a layer, from a method
  *   tensor_view                  a new object that shares the memory of the one it is made from
- * Plain getters are listed as getter_int32, getter_int64, getter_size and getter_text. Every status but HEED_OK becomes
- * an
- * exception with heed's sentence, in the words of the language (translate.h, words.c).
+ * Plain getters are listed as getter_int32, getter_int64, getter_size and getter_text. Every status except HEED_OK
+ * becomes an exception with heed's sentence, in the words of the language (translate.h, words.c).
  *
  * Not wrapped, and why: tests/bindings/not_wrapped.txt.
  */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle, which the runtime keeps alive
- * during
- * every call: an object that is disposed during a call is freed after it. A function's status, and its
- * value if it has one, come back as a small struct whose Check() throws: no native code calls back into .NET, which
- * ahead-of-time compilers would refuse. An object that another thread disposes just before a call makes the runtime
- * throw; each call turns that into heed's own sentence (Errors.Closed).
+ * How heed.i becomes C#. Proxies are internal and hold their object in a SafeHandle. The runtime keeps the SafeHandle
+ * alive during every call: an object that is disposed during a call is freed after it. A function returns its status,
+ * and its value if it has one, as a small struct with a method Check() that throws. So no native code calls back into
+ * .NET, which ahead-of-time compilers would refuse. If another thread disposes an object just before a call, the runtime
+ * throws; each call replaces that exception by one with heed's own sentence (Errors.Closed).
  */
 %begin %{
 /* SWIG writes functions without parameters as f(). */
@@ -29,7 +28,7 @@
   }"
 %enddef
 
-/* A call that finds no native memory is made again once forgotten objects are freed: what fails has changed nothing. */
+/* A call that finds no native memory is repeated after unreachable objects are freed: a failed call changes nothing. */
 %define %retrying(BODY)
 "{
     for (int attempt = 0;; attempt++) {
@@ -69,7 +68,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %status(made_weights, NativeWeights)
 %status(made_layer, NativeLayer)
 
-/* A view also keeps what its tensor keeps, from before the call on: the tensor may be disposed at any moment. */
+/* A view also keeps the memory that its tensor keeps, from before the call on: the tensor may be disposed at any time. */
 %status(tensor_view, NativeTensor)
 %typemap(csout, excode="") tensor_view
 "{
@@ -101,7 +100,7 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %getter(getter_size, int64_t, long)
 %getter(tensor_memory, void*, void*)
 
-/* Text is read while the object that owns it is held. NULL: a bad index, of which heed_last_error tells. */
+/* Text is read while the object that owns it is held. NULL means a bad index; heed_last_error describes it. */
 %typemap(ctype) getter_text, static_text "const char*"
 %typemap(imtype) getter_text, static_text "byte*"
 %typemap(cstype) getter_text, static_text "string"

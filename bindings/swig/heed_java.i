@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * How heed.i becomes Java. Proxies are package-private and extend NativeHandle, which counts the calls that use an
- * object, so that one that is closed during a call is freed after it:
- *   - the object of a method is entered before the call and left after it (javaout); for a closed one Java throws;
- * - other objects among the arguments, too (javain); but a closed one gives the pointer -1, for which C throws, so that
- *     the arguments entered before are left as usual.
+ * object, so that an object that is closed during a call is freed after it:
+ *   - The object of a method is entered before the call and left after it (javaout). If it is closed, Java throws.
+ *   - Other objects among the arguments are entered and left too (javain). A closed one gives the pointer -1, for which
+ *     C throws, so that the arguments that were entered before are left as usual.
  * No typemap returns early once an array is pinned: exceptions are thrown in `ret`, after the arrays are released.
  */
 %rename("%(lowercamelcase)s", %$ismember, %$isfunction) "";
@@ -25,7 +25,7 @@ static void throw_status(JNIEnv* jenv, heed_status status) {
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
 }
 
-/* A Java array of the text's bytes; null, with an exception, for NULL: a bad index, of which heed_last_error tells. */
+/* A Java array of the text's bytes. NULL means a bad index: returns null and throws what heed_last_error describes. */
 static jbyteArray utf8_of(JNIEnv* jenv, const char* text) {
   jbyteArray bytes = NULL;
   if (!text) {
@@ -61,8 +61,8 @@ typedef jboolean java_boolean;
 %typemap(ret) TYPE { if ($1 != HEED_OK) throw_status(jenv, $1); }
 %enddef
 
-/* In a method the name swigCPtr, which $jnicall uses, is that of the local variable. A call that finds no native memory
- * is made again once forgotten objects have been freed: what fails has changed nothing. */
+/* In a method the name swigCPtr, which $jnicall uses, refers to the local variable. A call that finds no native memory
+ * is repeated after unreachable objects have been freed: a failed call changes nothing. */
 %define %retrying(TYPE, JNI, JTYPE, JSTYPE, CALL)
 %status(TYPE, JNI, JTYPE, JSTYPE, "{
     long swigCPtr = enter();
@@ -90,7 +90,7 @@ typedef jboolean java_boolean;
 %enddef
 %counted(allocated_tensor, NativeTensor)
 %counted(made_workspace, NativeWorkspace)
-/* A view also keeps alive what its tensor keeps alive, a buffer of Java's, and has a share in its memory. */
+/* A view also keeps alive the Java buffer that its tensor keeps alive, and counts as a user of its memory. */
 %status(tensor_view, jlong, long, NativeTensor, "{
     long swigCPtr = enter();
     try { NativeTensor view = new NativeTensor($jnicall); view.share(this); return view; } finally { leave(); }
@@ -116,7 +116,7 @@ typedef jboolean java_boolean;
 %typemap(out) getter_text "$result = utf8_of(jenv, $1);"
 %returned(static_text, jstring, String, String, "{ return $jnicall; }")
 %typemap(out) static_text "$result = (*jenv)->NewStringUTF(jenv, $1);"
-/* The tensor's own memory, null where there is none; valid as long as a tensor over it is. */
+/* The tensor's memory, null if it has none; valid as long as a tensor uses it. */
 %getter(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer, $jnicall)
 %typemap(out) tensor_memory
   "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)heed_tensor_num_bytes(arg1));"
@@ -199,7 +199,7 @@ struct_bytes bytes_of_struct(int64_t address);
 %typemap(argout) CTYPE** result "*(CTYPE**)&$result = *$1;"
 %enddef
 
-/* A new object whose memory of its own is counted. */
+/* A new object with its own memory, which is counted. */
 %define %counting(CTYPE, PROXY)
 %typemap(javacode) struct CTYPE %{
   static PROXY counted(long pointer) {
@@ -220,7 +220,7 @@ struct_bytes bytes_of_struct(int64_t address);
 
 /* ---- Arrays and text --------------------------------------------------------------------------------------------- */
 
-/* A long[] of any length; heed itself refuses a rank above 8, and reads no dims then. */
+/* A long[] of any length; heed refuses a rank above 8 without reading the dims. */
 %typemap(jni) DIMS "jlongArray"
 %typemap(jtype) DIMS "long[]"
 %typemap(jstype) DIMS "long[]"
@@ -278,7 +278,7 @@ struct_bytes bytes_of_struct(int64_t address);
 %java_array(byte)
 %java_array(boolean)
 
-/* Memory of a direct buffer, from its first byte whatever its position; null is NULL. */
+/* Memory of a direct buffer, from its first byte, ignoring its position; null is NULL. */
 %define %direct(PARAMETER)
 %typemap(jni) PARAMETER "jobject"
 %typemap(jtype) PARAMETER "java.nio.Buffer"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DHEADER=<heed.h> -DSTRUCTS=<file> -DFILLS=<file> -P take_declarations.cmake
 # Writes two parts of heed.h for heed.i: the structs that have members, and the functions that fill a tensor, as methods
-# of heed_tensor. SWIG cannot take the header itself: it would make a public Java interface for its enumerations.
+# of heed_tensor. SWIG cannot read the header itself: it would generate public Java interfaces for its enumerations.
 file(READ ${HEADER} header)
 string(REGEX MATCHALL "typedef struct heed_[a-z_]+ {[^}]*} heed_[a-z_]+;" structs "${header}")
 file(WRITE ${STRUCTS} "${structs}\n")

@@ -24,7 +24,7 @@ typedef struct WordEntry {
   const char* in_language[2]; /* by Language */
 } WordEntry;
 
-/* The table, in words.c. Entries end with one whose `c` is NULL. */
+/* The table, in words.c. In the last entry `c` is NULL. */
 extern const WordEntry kWords[];
 
 /* Writes the sentence, cut to fit, with its zero; capacity is at least 1. What stands in quotes is somebody's own name,

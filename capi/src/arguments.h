@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what C callers pass: pointers, enumerations, growing structs, text results.
+// Reads the arguments of C callers (pointers, enumerations, structs that grow by version) and writes text results.
 #pragma once
 
 #include <heed/heed.h>
@@ -22,13 +22,14 @@ Pointer* require(Pointer* pointer, const char* name) {
   return pointer;
 }
 
-// No struct of heed will be larger. A larger struct_size comes from a struct that was not initialized by its macro: it
-// is an arbitrary value, and reading that many bytes could crash.
+// No struct of heed will be larger. A larger struct_size is an arbitrary value in a struct that was not initialized by
+// its macro, and reading that many bytes could crash.
 inline constexpr size_t kLargestStructSize = 65536;
 
-// Converts a caller's struct to this version's. Members that an older caller lacks get their value from `defaults`;
-// further members of a newer caller must be zero. Only struct_size is read if the size is refused. `first_size` is the
-// struct's size in version 0.1, `macro` its initializer.
+// Converts the struct of a caller that was built for another version to this version's struct. Members that the
+// caller's version does not have get their value from `defaults`; members that only a newer version has must be zero.
+// Throws for a wrong struct_size without reading any other member. `first_size` is the struct's size in version 0.1,
+// `macro` the name of its initializer.
 template <typename Struct>
 Struct read_struct(const Struct* given, const Struct& defaults, size_t first_size, const char* name,
                    const char* macro) {
@@ -63,7 +64,7 @@ inline void require_zero(int32_t value, const char* name) {
   if (value != 0) fail(Status::InvalidArgument, "%s is %d, expected 0", name, value);
 }
 
-// An enumeration whose values are 0 to `last`; `names` lists them for the caller.
+// An enumeration with the values 0 to `last`; `names` lists them for the caller.
 template <typename Enum>
 Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   if (value < 0 || value > static_cast<int32_t>(last)) {
@@ -79,7 +80,7 @@ heed_dtype c_dtype(DType dtype);
 // Dims from (rank, dims). Negative dims are refused unless `allow_inferred` is true; the caller then checks them.
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred = false);
 
-// Strides for a shape; null stays null. `storage` holds them.
+// Copies the strides for a shape to `storage` and returns its address; returns null for null.
 const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& storage);
 
 // Writes a text result as heed.h defines it ("TEXT RESULTS").

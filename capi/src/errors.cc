@@ -62,7 +62,7 @@ void keep_current_exception() noexcept {
   set_last_error(failure.status, failure.text);
 }
 
-// The logger may call heed, and such a call may fail. log() then restores the last error of the caller's own call.
+// The logger may call heed, and its call may fail; log() then restores the last error of the caller's call.
 heed_status report_last_error(const char* function, const Logger& logger) noexcept {
   log(logger, LogLevel::Error, "%s: %s", function, last_error().text);
   return static_cast<heed_status>(last_error().status);

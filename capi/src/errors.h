@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier between C++ and C: an exception that a function's body throws becomes the thread's last error, a message
-// to the logger of the function's object, and a status.
+// Converts C++ exceptions to C statuses. An exception in the body of a C function becomes the thread's last error, a
+// message to the logger of the function's object, and the function's status.
 #pragma once
 
 #include <heed/heed.h>
@@ -21,13 +21,13 @@ void set_last_error(Status status, const char* text) noexcept;
 // In a catch block: stores the exception that is being handled, of any type, as the thread's last error.
 void keep_current_exception() noexcept;
 
-// After the catch block: logs the last error for the C function of that name, and returns its status. Not inside the
-// block, because a logger may throw: its C++ library may be another one than heed's, and such an exception cannot be
-// caught while heed's own is being handled.
+// Call it after the catch block: logs the last error for the C function of that name, and returns its status. Do not
+// call it inside the block: the logger may throw an exception of another C++ runtime library than heed's, which cannot
+// be caught while heed's own exception is being handled.
 heed_status report_last_error(const char* function, const Logger& logger) noexcept;
 
-// Must be called before the body runs, since another thread may destroy the handle meanwhile. For NULL it is a logger
-// that drops its messages.
+// Call it before the body runs, since another thread may destroy the handle while the body runs. For NULL it returns a
+// logger that drops its messages.
 template <typename Handle>
 Logger logger_of(const Handle* self) noexcept {
   return self == nullptr ? Logger{} : memory_of(*self).logger();
@@ -40,8 +40,8 @@ template <typename Body>
   body();
 }
 
-// Runs the body of a function that returns a status, in the default floating-point environment. `function` is __func__,
-// `self` the handle whose function it is.
+// Runs the body of a function that returns a status, in the default floating-point environment. `function` is __func__;
+// `self` is the handle that the function was called with.
 template <typename Handle, typename Body>
 heed_status guarded(const char* function, const Handle* self, Body&& body) noexcept {
   const platform::FloatingPointEnvironment environment;
@@ -55,8 +55,8 @@ heed_status guarded(const char* function, const Handle* self, Body&& body) noexc
   return report_last_error(function, logger);
 }
 
-// The same for a getter, which computes nothing, so that its body runs in the thread's own environment. Returns
-// `on_failure` if the body throws.
+// The same for a getter. A getter computes nothing, so its body runs in the thread's own floating-point environment.
+// Returns `on_failure` if the body throws.
 template <typename Result, typename Handle, typename Body>
 Result guarded_value(const char* function, const Handle* self, Result on_failure, Body&& body) noexcept {
   const Logger logger = logger_of(self);
@@ -71,7 +71,7 @@ Result guarded_value(const char* function, const Handle* self, Result on_failure
   return on_failure;
 }
 
-// For functions without an object, which therefore have no logger.
+// For functions without an object, and so without a logger.
 template <typename Body>
 heed_status guarded(Body&& body) noexcept {
   const platform::FloatingPointEnvironment environment;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects behind the handles, and the only functions that create and destroy them. Each holds a counted reference.
-// A C function copies it before it works, so that the object stays alive during the call even if another thread
-// destroys the handle.
+// The objects behind the handles, and the only functions that create and destroy them. Each handle holds a counted
+// reference to an object. A C function copies the reference first, so that the object stays alive during the call even
+// if another thread destroys the handle.
 #pragma once
 
 #include <heed/heed.h>

@@ -63,7 +63,8 @@ AttentionOptions read_attention_options(const Options& options) {
   return result;
 }
 
-// The tensors of heed_layer_inputs and heed_layer_outputs, and what they are to the layer.
+// The tensors of heed_layer_inputs and heed_layer_outputs, each with the corresponding member of LayerInputs and
+// LayerOutputs.
 constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * LayerInputs::*> kInputs[] = {
     {&heed_layer_inputs::queries, &LayerInputs::queries},
     {&heed_layer_inputs::keys, &LayerInputs::keys},
@@ -79,8 +80,8 @@ constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOut
     {&heed_layer_outputs::log_sum_exp, &LayerOutputs::log_sum_exp},
 };
 
-// The tensors of one call: copies that share the handles' storage, so that it stays alive during the call even if
-// another thread destroys a handle.
+// The tensors of one call. They are copies that share storage with the handles: the storage stays alive during the call
+// even if another thread destroys a handle.
 class CallTensors {
  public:
   CallTensors(const heed_layer_inputs* given_inputs, const heed_layer_outputs* given_outputs) {
@@ -141,8 +142,8 @@ LoadOptions read_load_options(const heed_load_options* options) {
   return result;
 }
 
-// Adds to the error that the file is one of several, and that the missing tensor may be in another one. If the sentence
-// becomes too long, the end of the original text is cut.
+// Throws the error with an addition: the file is one of several, so the missing tensor may be in another one. If the
+// text becomes too long, the end of the original sentence is cut.
 [[noreturn]] void fail_in_lone_part(const Error& error, const std::string& lone_part) {
   const std::string ending = "; the file is " + lone_part;
   const size_t room = kErrorCapacity - 1 - std::min(ending.size(), kErrorCapacity / 2);
@@ -154,7 +155,7 @@ LoadOptions read_load_options(const heed_load_options* options) {
 void load(const char* function, Layer& layer, const SafetensorsFile& file, const char* prefix,
           LoadOptions options = {}) {
   options.function = function;
-  // These are made first, because nothing may fail after the parameters have been replaced.
+  // These texts are made first: after the parameters have been replaced, nothing may fail.
   const std::string shown_path = shown(file.path());
   const std::string lone_part = file.lone_part_text();
   const char* title = nullptr;

@@ -72,7 +72,7 @@ heed_status heed_tensor_wrap(heed_context* context, heed_dtype dtype, int32_t ra
     Dims storage{};
     *tensor = make_handle(
         heed_tensor{Tensor::wrap(owner, read_dtype(dtype), shape, read_strides(shape, strides, storage), data)});
-    // The last step, which cannot fail: a failing call must not release the caller's memory.
+    // The last step, because a call that fails must not release the caller's memory. This step cannot fail.
     (*tensor)->tensor.release_with(release, user);
   });
 }

@@ -26,7 +26,7 @@ heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTenso
     require(managed, "managed");
     require(tensor, "tensor");
     *tensor = make_handle(heed_tensor{from_dlpack(context->context, *managed)});
-    // The last step, which cannot fail: a failing call does not take ownership.
+    // The last step, because a call that fails must not take ownership. This step cannot fail.
     (*tensor)->tensor.release_with(delete_dlpack, managed);
   });
 }

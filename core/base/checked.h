@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on sizes that reports overflow instead of wrapping: the checked_ functions return false when the result does
-// not fit.
+// Arithmetic on sizes that reports overflow: a checked_ function returns false if the result does not fit.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number as decimal text for error sentences, the same in every locale: with printf's %g a sentence would have the
-// decimal comma of a host that has set its user's language. A structure test forbids %g and its like in core and capi.
+// A number as decimal text for error messages, the same in every locale. printf's %g writes a decimal comma if the host
+// program has set a locale that uses one, so a structure test forbids %g and similar formats in core and capi.
 #pragma once
 
 #include <charconv>

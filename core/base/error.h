@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures inside heed: one exception type with a status and one sentence, thrown where the fault is found and caught at
-// the C functions only. The sentence is stored in the object, so that reporting "out of memory" allocates nothing.
+// Failures inside heed: one exception type with a status and one sentence. It is thrown where the fault is found, and
+// only the C functions catch it. The sentence is stored in the object, so that reporting "out of memory" allocates
+// nothing.
 #pragma once
 
 #include <cstdarg>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are closed on every path out of a scope. Failures are Status::Io and name the path and the system's reason.
+// Files that are closed by their destructors, also after an exception. Failures are Status::Io and name the path and
+// the system's reason.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ class ByteSource {
   virtual void read(uint64_t offset, void* destination, size_t num_bytes) const = 0;
 };
 
-// A regular file, opened for reading. Its size is read once, when it is opened. Its memory is the allocator's; it may be
-// used and closed on other threads than the one that opened it.
+// A regular file, opened for reading. Its size is read once, when it is opened. Its memory comes from the allocator.
+// Any thread may use and close it.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const char* path, const HostAllocator& allocator = {});
@@ -62,8 +63,8 @@ class MemorySource final : public ByteSource {
   size_t num_bytes_;
 };
 
-// A file that appears whole or not at all: it is written under a temporary name in the target's folder, and commit()
-// renames it to the target. Without a commit, nothing is left behind and an older file stays as it was.
+// A file that replaces its target atomically: it is written under a temporary name in the target's folder, and commit()
+// renames it to the target. Without a commit, the temporary file is removed and an existing target stays unchanged.
 class AtomicFile {
  public:
   // A symbolic link stays a link: the file that it points to is replaced. The new file has the permissions of the old
@@ -83,7 +84,7 @@ class AtomicFile {
   platform::NoSizeSignal no_size_signal_;
   std::string path_;
   platform::WriteTarget target_;
-  // The target's folder; allocated early, because after the rename nothing may fail any more.
+  // The target's folder; allocated early, because nothing may fail after the rename.
   std::string folder_;
   std::string temporary_;
   platform::FileHandle file_ = platform::kNoFile;

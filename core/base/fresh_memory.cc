@@ -9,11 +9,11 @@
 namespace heed {
 namespace {
 
-// A large page at 2 GB/s. The system writes zeros at some 10 GB/s; small pages are ready at 2 to 8 GB/s, pages from a
-// virtual machine's host at 0.5.
+// The time of one large page (2 MiB) at 2 GB/s. The system writes zeros at about 10 GB/s; it provides small pages at 2
+// to 8 GB/s, and pages that come from a virtual machine's host at 0.5 GB/s.
 constexpr int64_t kSlowNanoseconds = 1'000'000;
 
-// Writes the value that is already there.
+// Writes the byte without changing its value.
 void touch_byte(std::byte* byte) {
   static_cast<void>(__atomic_fetch_or(reinterpret_cast<unsigned char*>(byte), 0, __ATOMIC_RELAXED));
 }
@@ -33,7 +33,8 @@ void FreshMemory::touch(void* block, size_t num_bytes, size_t chunk) noexcept {
   const bool is_whole = first >= begin && first + kChunkBytes <= begin + num_bytes;
   if (is_whole && wants_large_.load(std::memory_order_relaxed) &&
       platform::request_large_page(bytes + (first - begin), kChunkBytes)) {
-    // Time of this thread alone: while other threads run on its processor, no page is slow.
+    // The CPU time of this thread, so that time in which other threads run on its processor does not count as a slow
+    // page.
     const int64_t start = platform::nanoseconds_of_thread();
     touch_byte(bytes + (first - begin));
     if (platform::nanoseconds_of_thread() - start > kSlowNanoseconds)

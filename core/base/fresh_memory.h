@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Touches large blocks of new memory before they are written. At the first touch the system finds a page and fills it
-// with zeros, which takes most of the time of loading a weight.
+// Touches large blocks of new memory before they are written. At the first touch of a page the system finds memory for
+// it and fills it with zeros. Most of the time to load a weight goes there.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,12 @@
 
 namespace heed {
 
-// For the blocks of one call. Only memory of the C library is touched, since a host's allocator may manage its pages
-// itself; and only blocks that will be written to their end, so that no memory is taken that would not be taken anyway.
+// For the blocks of one call. It touches only memory of the C library, since a host's allocator may manage its pages
+// itself. Use it only for blocks that will be written completely: then it takes no more memory from the system than the
+// writes would.
 class FreshMemory {
  public:
-  // The bytes of a chunk, which is touched at once: a large page.
+  // The bytes of a chunk, the unit of one touch(): one large page.
   static constexpr size_t kChunkBytes = size_t{2} << 20;
 
   // Whether a block is large enough to be touched.
@@ -24,11 +25,11 @@ class FreshMemory {
   // Chunks begin at multiples of kChunkBytes; the first and the last may hold only a part of the block.
   static size_t count_chunks(const void* block, size_t num_bytes);
 
-  // Touches chunk 0 to count_chunks - 1 of a block, from any thread. It requests a large page: one page fault takes the
-  // place of 512, and later address translations take fewer steps. After one large page that took longer than small
-  // pages do, small pages are touched instead, many at a time. That happens in a virtual machine that has given its free
-  // memory back to its host: then every large page comes from the host, while most small pages are ones that were freed
-  // recently. A refusal by the system changes nothing.
+  // Touches chunk 0 to count_chunks - 1 of a block, from any thread. It requests a large page: one page fault replaces
+  // 512, and later address translations take fewer steps. If a large page takes longer than small pages do, later calls
+  // touch small pages instead, many at a time. Large pages are slow in a virtual machine that has given its free memory
+  // back to its host: every large page then comes from the host, while most small pages were freed recently. A refusal
+  // by the system is ignored: the later writes then touch the pages.
   void touch(void* block, size_t num_bytes, size_t chunk) noexcept;
 
  private:

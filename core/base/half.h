@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two 16-bit float formats as storage: exact widening to f32, and narrowing from f64 with one rounding.
 //
-// All narrowing goes through f64, to which f32, f16, bf16 and 32-bit integers widen exactly: so one routine with one
+// All narrowing starts from f64. f32, f16, bf16 and 32-bit integers widen to f64 exactly, so one routine with one
 // rounding serves every source type.
 #pragma once
 
@@ -31,7 +31,7 @@ inline float widen(Half value) {
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign != 0 ? -magnitude : magnitude;
   }
-  // Infinity and NaN keep an exponent of all ones; for other numbers the bias changes from 15 to 127.
+  // Infinity and NaN keep an exponent of all ones; for other numbers the exponent bias changes from 15 to 127.
   const uint32_t wide_exponent = exponent == 0x1fu ? 0xffu : exponent + (127 - 15);
   return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13);
 }

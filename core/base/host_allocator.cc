@@ -8,13 +8,13 @@
 namespace heed {
 namespace {
 
-// The alignment of elements and workspaces; objects with a larger one begin at the page.
+// The alignment of elements and workspaces. An object with a larger alignment begins at the start of a page.
 constexpr size_t kMappedAlignment = 64;
 
-// If all blocks began at a page, equal elements of two blocks would fall into the same sets of the cache, and where one
-// block is read and another written, processors would mistake a load for one of a recent store (4K aliasing). So each
-// block begins at another offset in its first page. (Without it, calls that write attention weights took 1.2 times as
-// long.)
+// Each block begins at another offset in its first page. If all blocks began at the start of a page, elements with the
+// same index in two blocks would map to the same cache sets, and a processor would take a load from one block for a
+// load of what it has just stored in the other (4K aliasing): calls that write attention weights took 1.2 times as
+// long.
 size_t offset_in(const void* block) {
   return reinterpret_cast<uintptr_t>(block) / kSpareBytes * 13 % (kSpareBytes / kMappedAlignment) * kMappedAlignment;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory for everything that outlives a call: handles, their objects with vectors and names, and on the CPU the
-// elements of tensors. A context gets its allocator when it is opened, and all its objects use that allocator.
+// Host memory for everything that outlives a call: handles, their objects, and on the CPU the elements of tensors. A
+// context gets its allocator when it is opened, and all its objects use that allocator.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 
 namespace heed {
 
-// The alignment of C++'s new, and the smallest that is requested of an allocator.
+// The alignment of C++'s new. No smaller alignment is requested of an allocator.
 inline constexpr size_t kObjectAlignment = alignof(std::max_align_t);
 
 // The C library's malloc. Large blocks are mapped separately, and a few freed ones are kept for reuse (kept_blocks.h).
 void* allocate_from_c_library(void*, size_t num_bytes, size_t alignment) noexcept;
 void release_to_c_library(void*, void* memory, size_t num_bytes) noexcept;
 
-// The members of heed_allocator; by default the C library's functions. Each object keeps a copy, since its memory may be
-// released after the context has been destroyed.
+// The members of heed_allocator; by default the C library's functions. Each object keeps a copy, since an object may
+// release its memory after the context has been destroyed.
 struct HostAllocator {
   void* (*allocate)(void* user, size_t num_bytes, size_t alignment) = allocate_from_c_library;
   void (*release)(void* user, void* memory, size_t num_bytes) = release_to_c_library;
@@ -100,13 +100,13 @@ template <typename T>
 using HostVector = std::vector<T, HostStlAllocator<T>>;
 using HostString = std::basic_string<char, std::char_traits<char>, HostStlAllocator<char>>;
 
-// A shared object; its reference count and its bytes are one block of the allocator.
+// A shared object. The object and its reference count share one block of the allocator.
 template <typename T, typename... Arguments>
 std::shared_ptr<T> host_make_shared(const HostAllocator& allocator, Arguments&&... arguments) {
   return std::allocate_shared<T>(HostStlAllocator<T>(allocator), std::forward<Arguments>(arguments)...);
 }
 
-// An object with one owner, which calls host_destroy.
+// An object with one owner, who calls host_destroy.
 template <typename T, typename... Arguments>
 T* host_create(const HostAllocator& allocator, Arguments&&... arguments) {
   static_assert(noexcept(T{std::forward<Arguments>(arguments)...}), "a constructor that throws would leak the memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON as a sequence of events, without building a document: documents of nlohmann-json allocate in their
-// destructors, so running out of memory there would end the process.
+// Reads JSON as a sequence of events. It builds no document, because a nlohmann-json document allocates in its
+// destructor: running out of memory there would end the process.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON text. Not by nlohmann-json: its documents allocate in their destructors, so running out
-// of memory there would end the process.
+// Writes JSON text, without nlohmann-json: a document of that library allocates in its destructor, and running out of
+// memory there would end the process.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ enum class JsonStyle {
   Compact,   // without any space
 };
 
-// Calls nest as the text does: begin_object, then key and value alternately, end_object; begin_array, then values,
-// end_array.
+// Calls follow the nesting of the text: for an object begin_object, then key and value alternately, then end_object;
+// for an array begin_array, then values, then end_array.
 class JsonWriter {
  public:
   explicit JsonWriter(JsonStyle style = JsonStyle::Indented) : style_(style) {}
@@ -42,8 +42,8 @@ class JsonWriter {
     quote(text);
   }
 
-  // Integers, booleans, and finite floats, in the fewest digits that read as the same float. Constrained to these, since
-  // a string literal would otherwise convert to bool, not to string_view.
+  // Integers, booleans and finite floats; a float gets the fewest digits that read back as the same float. The
+  // constraint keeps string literals out, which would otherwise convert to bool and not to string_view.
   template <typename Number>
   requires std::integral<Number> || std::same_as<Number, float>
   void value(Number number) {
@@ -56,8 +56,8 @@ class JsonWriter {
     }
   }
 
-  // A count that is kept in a double. Only shapes too large to run reach 2^63; such a count is written as the largest
-  // int64_t, which every reader of 64-bit integers accepts.
+  // A count that is kept in a double. Counts from 2^63 on occur only for shapes that are too large to run. They are
+  // written as the largest int64_t, which every reader of 64-bit integers accepts.
   void count(double number) { value(number < 0x1p63 ? static_cast<int64_t>(number) : INT64_MAX); }
   void count(size_t number) { value(std::min<size_t>(number, INT64_MAX)); }
 
@@ -89,7 +89,7 @@ class JsonWriter {
     text_ += token;
   }
 
-  // Writes what separates one value from the next.
+  // Writes the comma, line break and indentation before the next value.
   void separate() {
     if (after_key_) {
       after_key_ = false;

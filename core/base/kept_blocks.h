@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few freed blocks of mapped memory, kept for later allocations of their size. The system fills each page of a new block
-// with zeros at its first touch; a program that allocates its results in each call would wait for that in each call.
+// Keeps a few freed blocks of mapped memory for later allocations of the same size. The system fills each page of a new
+// block with zeros at its first touch. A program that allocates its results in every call would wait for this in every
+// call.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace heed {
 
-// May be used by many threads at once. Has no lock: after a fork, a lock that another thread held in the parent would stay
+// Safe for concurrent calls, without a lock: a lock that another thread of the parent held during a fork would stay
 // locked in the child for ever.
 class KeptBlocks {
  public:
@@ -22,18 +23,18 @@ class KeptBlocks {
   KeptBlocks& operator=(const KeptBlocks&) = delete;
   ~KeptBlocks() { give_back(); }
 
-  // Returns a kept block of mapped_bytes(num_bytes) with undefined content, which the caller now owns; null if there is
-  // none.
+  // Returns a kept block of mapped_bytes(num_bytes), or null if there is none. The caller owns it; its content is
+  // undefined.
   void* take(size_t num_bytes) noexcept;
-  // Takes over a block that was mapped for num_bytes. Unmaps older blocks if there are too many, and this block if it is
-  // too large to be kept.
+  // Takes ownership of a block that was mapped for num_bytes. Unmaps older blocks if there are too many, and this block
+  // if it is too large to be kept.
   void keep(void* block, size_t num_bytes) noexcept;
   // Unmaps all blocks; returns false if there were none.
   bool give_back() noexcept;
 
  private:
-  // Address and size of a block in one word, so that a block is taken by one atomic exchange: the address plus the size in
-  // units of kept_blocks.cc. Null: no block.
+  // Address and size of a block in one word, so that one atomic exchange takes a block. The word is the address plus
+  // the size in the units that kept_blocks.cc defines; null means no block.
   using Word = std::byte*;
 
   // Stores a word in the next slot, in turn, and returns the word that was there.
@@ -41,7 +42,8 @@ class KeptBlocks {
   void unmap(Word word) noexcept;
 
   std::atomic<Word> words_[kMaxBlocks] = {};
-  // Bytes of the blocks in words_. In a child that was forked between the two updates it may count one block too many.
+  // Bytes of the blocks in words_. If a process forks between the updates of the two, its child may count one block too
+  // many.
   std::atomic<size_t> num_bytes_ = 0;
   std::atomic<size_t> next_ = 0;
 };

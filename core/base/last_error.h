@@ -6,8 +6,8 @@
 
 namespace heed {
 
-// The last error of the calling thread; its status is Ok until a call fails. A fixed buffer, since reporting that memory
-// has run out must not allocate.
+// The last error of the calling thread; its status is Ok until a call fails. The buffer has a fixed size, since the
+// report that memory has run out must not allocate.
 Error& last_error() noexcept;
 
 }  // namespace heed

@@ -25,7 +25,8 @@ void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept
   char text[kLogCapacity];
   copy_printable(text, sizeof text, message);
 
-  // A logger may write files, where a thread can be cancelled; the cancellation would unwind through the handler below.
+  // A logger may write to a file, which is a cancellation point of POSIX threads. A cancellation there would unwind
+  // through the handler below.
   const platform::NoCancellation no_cancellation;
   const Error before = last_error();
   inside_logger = true;

@@ -22,8 +22,8 @@ struct Logger {
 inline constexpr size_t kLogCapacity = kErrorCapacity + 64;
 
 // Writes one message as one line of ASCII, by convention "function: sentence". Allocates nothing, holds no lock, and
-// restores the thread's last error after the call of the logger. Not to be called in a catch block, since the logger may
-// throw an exception of another C++ runtime. Messages of a thread that is inside its logger are dropped.
+// restores the thread's last error after the call of the logger. Do not call it in a catch block, since the logger may
+// throw an exception of another C++ runtime. Drops messages from a thread that is inside its logger.
 __attribute__((format(printf, 3, 4))) void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept;
 
 }  // namespace heed

@@ -13,7 +13,7 @@ size_t mapped_bytes(size_t num_bytes) {
 }
 
 void* map_block(size_t num_bytes) noexcept {
-  // Rounding up must not wrap round to a small size.
+  // Rounding up must not overflow to a small size.
   if (num_bytes > SIZE_MAX / 2) return nullptr;
   return platform::map_pages(mapped_bytes(num_bytes) + kSpareBytes);
 }

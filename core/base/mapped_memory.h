@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks of host memory, each mapped by itself. Memory freed to the C library's heap returns to the system from
-// the end of the heap only, so that one small block behind a thousand freed arrays would keep all of them resident.
+// Large blocks of host memory, each in a mapping of its own. The C library returns freed heap memory to the system from
+// the end of the heap only: one small block after a thousand freed arrays would keep all their memory resident.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,23 @@
 
 namespace heed {
 
-// Smaller blocks are the C library's. This is the size from which glibc's malloc maps blocks at first (it raises its own
-// limit as mapped blocks are freed, and soon puts up to 32 MB on its heap). With AddressSanitizer none is mapped.
+// Smaller blocks are the C library's. This is the initial size from which glibc's malloc maps blocks. (glibc raises its
+// limit when mapped blocks are freed, and soon puts blocks of up to 32 MB on its heap.) With AddressSanitizer no block
+// is mapped.
 inline constexpr size_t kMappedFrom = platform::kHasAddressSanitizer ? SIZE_MAX : size_t{128} << 10;
 
 inline bool is_mapped(size_t num_bytes) { return num_bytes >= kMappedFrom; }
 
-// The addresses that a block for num_bytes, at least kMappedFrom, takes: up to an eighth more than num_bytes, so that a
-// freed block can be reused for others of nearly the same size. Memory is taken only by pages that are written.
+// The bytes of address space for a block of num_bytes, at least kMappedFrom. Rounded up by at most an eighth, so that a
+// freed block can be reused for another one of nearly the same size. Only pages that are written take memory.
 size_t mapped_bytes(size_t num_bytes);
 
-// Every block has so many bytes more, so that its content may begin at any offset in its first page. The smallest size
-// of a page.
+// Every block is larger by this many bytes, the smallest page size, so that its content can begin at any offset in its
+// first page.
 inline constexpr size_t kSpareBytes = 4096;
 
-// A block of zeros for num_bytes, at least kMappedFrom, and kSpareBytes, at the beginning of a page. Null where there is
-// no memory.
+// Maps a block of zeros, of at least num_bytes + kSpareBytes bytes, which begins at a page; num_bytes is at least
+// kMappedFrom. Returns null if there is no memory.
 void* map_block(size_t num_bytes) noexcept;
 // `num_bytes` as given to map_block.
 void unmap_block(void* block, size_t num_bytes) noexcept;

@@ -11,12 +11,12 @@
 
 namespace heed {
 
-// Every allocation begins at a cache line, which is also the size of the widest vector of any ISA.
+// Every allocation begins at a cache line. The widest vector of any ISA has the same size.
 inline constexpr size_t kMemoryAlignment = 64;
 
 enum class Contents : int32_t { Undefined = 0, Zeros = 1 };
 
-// From the host's memory to the device's, back, or within the device's memory.
+// From host memory to the device, from the device to host memory, or within the device's memory.
 enum class Direction : int32_t { ToDevice = 0, ToHost = 1, OnDevice = 2 };
 
 class Memory {
@@ -27,18 +27,19 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
 
-  // The bytes are aligned to kMemoryAlignment. Throws OutOfMemory, or InvalidArgument where the host's allocator returns
-  // an address with a smaller alignment.
+  // The bytes are aligned to kMemoryAlignment. Throws OutOfMemory, or InvalidArgument where the host's allocator
+  // returns an address with a smaller alignment.
   virtual void* allocate(size_t num_bytes, Contents contents) const = 0;
   virtual void release(void* memory, size_t num_bytes) const noexcept = 0;
   // A name such as "cpu:0"; tensors whose memories have the same name can be used together.
   virtual const char* device_name() const noexcept = 0;
 
-  // Whether the processor can read and write this memory directly. If not, `copy` is the only access, and queued work of
-  // the device may still use the memory.
+  // Whether the processor can read and write this memory directly. If not, `copy` is the only access, and queued work
+  // of the device may still use the memory.
   virtual bool is_host() const noexcept { return true; }
-  // Copies bytes to, from or within this memory, after all work that was queued on the device before. When it returns, the
-  // host's bytes may be read or written. Throws DeviceLost, and the failure of work that was queued by an earlier call.
+  // Copies bytes to, from or within this memory, after all work that is already queued on the device. When it returns,
+  // the copy is complete for the host's bytes: they may be read or written. Throws DeviceLost, or the failure of work
+  // that an earlier call queued.
   virtual void copy(void* destination, const void* source, size_t num_bytes, Direction direction) const {
     static_cast<void>(direction);
     if (num_bytes > 0) std::memcpy(destination, source, num_bytes);

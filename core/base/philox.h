@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3" (SC 2011). The same counter and key give the same four words on every machine and in any order, so
-// dropout needs no state and does not depend on the number of threads.
+// as easy as 1, 2, 3" (SC 2011). The same counter and key give the same four words on every machine and in any order,
+// so dropout needs no state and does not depend on the number of threads.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace heed {
 using PhiloxCounter = std::array<uint32_t, 4>;
 
 // The last word of the counter says what a number is used for, so that one seed gives different numbers to each use.
-// Dropout of attention has the index of the batch element there, which reaches these values only after some four billion
-// batch elements; a dropout layer has 0.
+// Dropout in attention puts the index of the batch element there, which would reach the values below only with some
+// four billion batch elements; a dropout layer puts 0 there.
 inline constexpr uint32_t kUniformUse = 0xFFFFFFFF;
 inline constexpr uint32_t kNormalUse = 0xFFFFFFFE;
 inline constexpr uint32_t kInitializeUse = 0xFFFFFFFD;

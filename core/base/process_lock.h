@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that a child of fork can take. A child has a copy of the parent's memory, with the state that other threads had
-// half changed, but it has none of those threads; a lock that one of them held would never be unlocked.
+// A lock that a child process can still take after a fork. A child has a copy of the parent's memory but none of its
+// other threads: an ordinary lock that one of them held would never be unlocked in the child.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// No thread waits for it, and a forked child finds it free, whichever thread held it in the parent. So the guarded state
-// must be usable however a thread may have left it.
+// No thread waits for it. A forked child finds it unlocked, even if a thread of the parent held it. So the guarded
+// state must stay usable if a thread stops in the middle of changing it.
 class ProcessLock {
  public:
   bool try_lock() noexcept {

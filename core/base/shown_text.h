@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from outside (paths, tensor names) prepared for an error sentence: the sentence is one line of ASCII of limited
+// Prepares text from outside (paths, tensor names) for an error message. A message is one line of ASCII of limited
 // length, but a name from a file may have any bytes and any length.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// Long enough for usual paths and names; three of them and a sentence fit into the buffer of an error.
+// Long enough for usual paths and names. A sentence with three of them fits into the buffer of an error.
 inline constexpr size_t kMaxShownText = 120;
 
 // Bytes other than printable ASCII become \xHH, as do quotation marks, which would end the name in the sentence. If the
@@ -31,7 +31,7 @@ inline std::string shown(std::string_view text) {
   for (size_t i = 0; i < text.size() && whole.size() <= kMaxShownText; ++i) append_escaped(whole, text[i]);
   if (whole.size() <= kMaxShownText) return whole;
 
-  // No escape is cut in two.
+  // Does not cut an escape in two.
   std::string head;
   std::string escaped;
   for (size_t i = 0; head.size() + escaped.size() <= kHead; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion of one element between any two dtypes: floats round to nearest even, float to integer truncates and
-// saturates with NaN as 0, integers saturate, and anything but zero is true.
+// saturates, with NaN as 0; integer to integer saturates; any non-zero number becomes true.
 #pragma once
 
 #include <bit>
@@ -29,8 +29,9 @@ inline int64_t carry(Boolean value) { return value.byte != 0 ? 1 : 0; }
 template <typename Integer>
 requires std::is_integral_v<Integer> int64_t carry(Integer value) { return value; }
 
-// A double that rounds to the same narrower float as the integer itself. If the integer has more than 53 bits, the last
-// bit of the double is set instead of rounded ("round to odd"), so that rounding it again sees no false tie.
+// A double that a later rounding to f32, f16 or bf16 takes to the same number as the integer itself. An integer of more
+// than 53 bits is truncated and the last bit of the double is set ("round to odd"), so that the second rounding does
+// not see a tie that the integer does not have.
 inline double to_odd_double(int64_t value) {
   const auto rounded = static_cast<double>(value);
   if (rounded >= 0x1p63) return std::bit_cast<double>(std::bit_cast<uint64_t>(0x1p63) - 1);

@@ -48,8 +48,8 @@ inline uint32_t f32_bits_of(Half value) {
   return bits | static_cast<uint32_t>(value.bits & 0x8000u) << 16;
 }
 
-// Rounds to nearest even: adds half a unit less one, plus one if the last remaining bit is odd. A carry goes into the
-// exponent, up to infinity.
+// Rounds to nearest even: adds half a unit in the last kept place minus 1, plus 1 if the last kept bit is 1. A carry
+// goes into the exponent, up to infinity.
 inline uint16_t narrow_f32_bits(uint32_t bits, BFloat16) {
   const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const uint32_t nan = ((bits >> 16) & 0x8000) | 0x7fc0;

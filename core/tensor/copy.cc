@@ -65,7 +65,7 @@ ConvertRow row_converter(DType to, DType from) {
   });
 }
 
-// Applies `row` along the last axis, for every index of the others. Strides in elements.
+// Calls `row` for each run along the last axis, once for every index of the other axes. Strides in elements.
 void for_each_row(const Shape& shape, std::byte* destination, const Dims& destination_strides, size_t destination_size,
                   const std::byte* source, const Dims& source_strides, size_t source_size, ConvertRow row) {
   const int32_t last = shape.rank - 1;
@@ -117,8 +117,8 @@ void walk_range(const Tensor& tensor, int64_t first, int64_t num_elements, const
   }
 }
 
-// Whether the copy is a copy of bytes: both are row-major with the same dtype and shape. Not for booleans, which are
-// converted to 0 and 1.
+// Whether a copy of all bytes is enough: both tensors are row-major with the same dtype and shape. False for booleans,
+// which are converted to 0 and 1.
 bool is_plain_copy(const Tensor& destination, const Tensor& source) {
   return destination.dtype() == source.dtype() && destination.dtype() != DType::Bool &&
          destination.shape() == source.shape() && destination.is_row_major() && source.is_row_major();

@@ -49,7 +49,7 @@ std::string name_of_device(int32_t type) {
   return is_known ? std::string(kNames[type]) + " (" + std::to_string(type) + ")" : std::to_string(type);
 }
 
-// DLPack has a code for host memory, but none for Ascend.
+// DLPack has a device code for host memory, but none for Ascend NPUs.
 void check_device(const DLDevice& device, const Memory& memory) {
   // Copied as bytes, since a code of a later version may be outside the range of the header's enumeration.
   int32_t type = 0;
@@ -111,7 +111,7 @@ void* first_element(const DLTensor& given) {
   return static_cast<std::byte*>(given.data) + given.byte_offset;
 }
 
-// An exported tensor with everything that its deleter frees.
+// An exported tensor and everything that its deleter frees.
 struct Exported {
   explicit Exported(Tensor exported) noexcept
       : tensor(std::move(exported)), dims(tensor.shape().dims), strides(tensor.strides()) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges tensors with other array libraries by DLPack (github.com/dmlc/dlpack), without a copy. A DLManagedTensor
-// describes strided elements and has a deleter, which the consumer calls once.
+// describes strided elements. It has a deleter, which the consumer calls once.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors. Code that differs by element type is a switch that lists every one of them, so that the
-// compiler names each place that a new one has to be added to (tests/structure/check_dtypes.py).
+// Element types of tensors. Code that differs by element type is a switch that lists every type: when a type is added,
+// the compiler refuses each switch without it (tests/structure/check_dtypes.py).
 #pragma once
 
 #include <cstddef>
@@ -79,7 +79,7 @@ constexpr const char* name_of(DType dtype) {
   return "unknown";
 }
 
-// The first element type that is_wanted(dtype) is true of.
+// The first element type for which is_wanted(dtype) is true.
 template <typename Condition>
 constexpr std::optional<DType> find_dtype(const Condition& is_wanted) {
   for (int32_t value = 0; value < kNumDTypes; ++value) {

@@ -19,7 +19,8 @@ constexpr size_t kMostBytes = 512;
 
 struct FileKind {
   const char* what;
-  // What to do if a .safetensors file is expected, and if a .npy file is expected. to_npy is null if it is the same.
+  // The advice if a .safetensors file is expected, and if a .npy file is expected. to_npy is null if the advice is the
+  // same.
   const char* to_safetensors;
   const char* to_npy;
   bool (*matches)(std::string_view begin);
@@ -84,8 +85,8 @@ bool is_tar(std::string_view begin) {
   return begin.size() > kMarkAt && begin.substr(kMarkAt).starts_with("ustar");
 }
 
-// A protocol buffer whose first fields are the format's number and the name of the program that wrote it, then a
-// string or a message.
+// A protocol buffer. Its first fields are the number of the format, the name of the program that wrote it, and a string
+// or a message.
 bool is_onnx(std::string_view begin) {
   constexpr size_t kNameAt = 4;
   const size_t length = byte_at(begin, 3);
@@ -104,7 +105,8 @@ bool is_djl(std::string_view begin) { return begin.starts_with("DJL@"); }
 
 bool is_block(std::string_view begin) { return begin.starts_with(std::string_view("HEED\x01", 5)); }
 
-// A text has no zero byte in its first 8 bytes, where a .safetensors file has the length of its header.
+// The first 8 bytes of a .safetensors file are the length of its header, which contains a zero byte; a text contains
+// none.
 bool is_json(std::string_view begin) {
   if (begin.substr(0, 8).find('\0') != std::string_view::npos) return false;
   const std::string_view text = without_space(begin);
@@ -115,7 +117,7 @@ bool is_json(std::string_view begin) {
                         : std::string_view("\"{[]-0123456789tfn").find(inside[0]) != std::string_view::npos;
 }
 
-// The header of a .safetensors file follows its length, which is far below 2^32.
+// The header of a .safetensors file begins after its length. The length is far below 2^32.
 bool is_safetensors(std::string_view begin) {
   if (begin.size() < 10 || begin.substr(4, 4) != std::string_view("\0\0\0\0", 4) || begin[8] != '{') return false;
   const std::string_view inside = without_space(begin.substr(9));

@@ -43,7 +43,7 @@ class Words {
   size_t next_word_ = block_.size();
 };
 
-// Elements in row-major order become next(), next(), ...
+// Sets the elements, in row-major order, to the results of next(), one call for each.
 template <typename Next>
 void fill_in_order(const Tensor& filled, Next next) {
   const HostImage written(filled);
@@ -87,7 +87,7 @@ double below(double value) { return step_down<double, uint64_t>(value); }
 template <typename To>
 double largest_below(double limit) {
   if constexpr (std::is_same_v<To, Boolean> || std::is_same_v<To, double>) {
-    // For a boolean the number is only compared with zero, and is not narrowed before.
+    // A boolean is made by comparing the double with zero, without narrowing it first.
     return below(limit);
   } else if constexpr (std::is_integral_v<To>) {
     return std::min(std::floor(below(limit)), static_cast<double>(std::numeric_limits<To>::max()));
@@ -105,7 +105,8 @@ double smallest_from(double limit) {
   if constexpr (std::is_same_v<To, Boolean>) {
     return limit;
   } else if constexpr (std::is_integral_v<To>) {
-    // One past the largest number is a power of two, and so a double whatever the type; the largest of I64 is not.
+    // The largest number of a type plus one is a power of two, which a double represents exactly. The largest number of
+    // I64 itself has no exact double.
     const double past_largest = std::ldexp(1.0, std::numeric_limits<To>::digits);
     const double number = std::max(std::ceil(limit), static_cast<double>(std::numeric_limits<To>::lowest()));
     return number < past_largest ? number : std::numeric_limits<double>::infinity();
@@ -137,8 +138,8 @@ void fill_alibi_slopes(const Tensor& tensor) {
   tensor.require_writable("tensor");
   const auto heads = static_cast<uint64_t>(tensor.dim(0));
   if (heads == 0) return;
-  // Head i of a power of two n has 2^(-8 (i + 1) / n). The heads beyond the largest power of two take every second slope
-  // of twice as many heads, from the first on.
+  // With n heads, n a power of two, head i has the slope 2^(-8 (i + 1) / n). For another number of heads, n is the
+  // largest power of two below it, and the heads from n on take the slopes of heads 0, 2, 4, ... of 2n heads.
   const uint64_t power = std::bit_floor(heads);
   fill_in_order(tensor, [power, i = uint64_t{0}]() mutable {
     const double numerator = i < power ? static_cast<double>(i + 1) : static_cast<double>(i - power) + 0.5;
@@ -176,7 +177,7 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
          DecimalText(low).c_str(), DecimalText(high).c_str(), name_of(tensor.dtype()));
   }
   fill_in_order(tensor, [=, words = Words(seed, kUniformUse)]() mutable {
-    // 32 bits from one word and 21 from the next: a multiple of 2^-53 in [0, 1).
+    // 32 bits of one word and 21 of the next make a multiple of 2^-53 in [0, 1).
     const auto upper = static_cast<uint64_t>(words.next());
     const double fraction = static_cast<double>(upper << 21 | words.next() >> 11) * 0x1p-53;
     return std::clamp(low + fraction * range, first, last);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets every element of a tensor: to one number, to a sequence, to random numbers. Numbers are computed in f64, in
-// row-major order of the elements whatever the strides, and converted as heed_tensor_copy converts from F64. Throws
+// row-major order of the elements for any strides, and converted as heed_tensor_copy converts from F64. Throws
 // InvalidArgument for invalid arguments, as heed.h says, and for a tensor that is not writable. Nothing here allocates.
 #pragma once
 

@@ -30,8 +30,8 @@ void for_each_stretch(const Tensor& tensor, const Tensor& image, Visit visit) {
   });
 }
 
-// A tensor whose strides span more than this many times its bytes is copied run by run, without the memory between the
-// runs.
+// If the strides of a tensor span more memory than this many times its bytes, each run of adjacent elements is copied
+// separately, without the memory between the runs.
 constexpr int64_t kMaxSpread = 8;
 
 // The memory from the lowest element of a tensor to the highest.

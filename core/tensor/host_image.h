@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access of the processor to the elements of a tensor: the tensor itself if it is on the host, otherwise a copy.
+// Gives the processor access to the elements of a tensor: to the tensor itself if it is on the host, otherwise to a
+// copy.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -9,8 +10,8 @@ namespace heed {
 // A dense copy of the elements in host memory, or the tensor itself if it is on the host.
 Tensor host_copy(const Tensor& tensor);
 
-// A host tensor of the same shape, to be written instead of the tensor. Its initial contents are undefined. The
-// elements on the device do not change before `commit`.
+// A host tensor of the same shape, which the processor writes instead of the tensor. Its initial contents are
+// undefined. The elements on the device change only in `commit`.
 class HostImage {
  public:
   explicit HostImage(const Tensor& tensor);

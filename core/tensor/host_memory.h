@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory for data that a call keeps on the host, whatever the device of its tensors.
+// Host memory for data that a call keeps on the host, for tensors on any device.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace heed {
 namespace {
 
 // Python writes numbers that JSON does not allow, such as NaN for a setting without a value. Each is replaced by an
-// empty string, which is not read as a number.
+// empty string, so that the setting has no number.
 void replace_what_is_no_json(std::string& text) {
   constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
   bool is_in_string = false;

@@ -34,7 +34,7 @@ class ModelConfig {
   // Whether there is a setting of this path that is not null.
   bool has(std::string_view setting) const { return find(setting) != nullptr; }
   bool is_object(std::string_view setting) const;
-  // No value if there is no such setting or it is of another kind.
+  // No value if there is no setting of this path or it is of another kind.
   std::optional<double> number(std::string_view setting) const;
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
@@ -54,7 +54,7 @@ class ModelConfig {
     std::string text;
   };
 
-  // Null if there is no such setting, and for a JSON null.
+  // Null if there is no setting of this path, and for a JSON null.
   const Setting* find(std::string_view setting) const;
 
   std::string path_;
@@ -62,7 +62,7 @@ class ModelConfig {
   std::vector<std::string> models_;
 };
 
-// The config.json in a folder. Nothing where there is none; throws Io where there is one that cannot be read.
+// Reads the config.json in a folder. Returns nothing if there is none; throws Io if it cannot be read.
 std::optional<ModelConfig> find_model_config(const std::string& folder);
 
 }  // namespace heed

@@ -17,14 +17,14 @@ namespace heed {
 // heed supports are far shorter; only structured arrays with very many fields have longer ones.
 inline constexpr uint64_t kMaxNpyHeader = 1'000'000;
 
-// The array of a file in versions 1.0 to 3.0, as a new row-major tensor whatever the file's order. Memory for the
-// elements is allocated only after checking that the file contains all of them. Throws CorruptFile, naming the
-// contradiction, Unsupported for arrays that heed does not support (another dtype or byte order, more than kMaxRank
-// dimensions), Io for errors of the system.
+// Reads the array of a file of version 1.0 to 3.0 into a new tensor, which is row-major also if the file is
+// column-major. Memory for the elements is allocated only after a check that the file contains all of them. Throws
+// CorruptFile, naming the contradiction, Unsupported for arrays that heed does not support (another dtype or byte
+// order, more than kMaxRank dimensions), Io for errors of the system.
 Tensor load_npy(std::shared_ptr<const Memory> memory, const ByteSource& source);
 
-// Writes a file of version 1.0 in row-major order, byte by byte as numpy.save does. The file is replaced atomically; on
-// failure an existing file is unchanged. Tensors with any strides are written through a small buffer. Throws
+// Writes a file of version 1.0 in row-major order, with the same bytes as numpy.save. The file is replaced atomically;
+// on failure an existing file is unchanged. Tensors with any strides are written through a small buffer. Throws
 // Unsupported for BF16, which the format lacks, InvalidArgument for a shape-only tensor, Io.
 void save_npy(const char* path, const Tensor& tensor);
 

@@ -15,8 +15,8 @@ static_assert(std::endian::native == std::endian::little, "elements are read and
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// NumPy's name of a dtype: the byte order (< little, > big, | if there is none), the kind and the number of bytes. Empty
-// if NumPy has no such dtype.
+// NumPy's name of a dtype: the byte order (< little, > big, | if there is none), the kind and the number of bytes.
+// Empty if NumPy does not have the dtype.
 constexpr std::string_view npy_descr(DType dtype) {
   switch (dtype) {
     case DType::F32: return "<f4";
@@ -32,8 +32,8 @@ constexpr std::string_view npy_descr(DType dtype) {
   return {};
 }
 
-// The size of the buffer for elements whose order in the tensor differs from the file; a multiple of every element
-// size.
+// The size of the buffer that is used if the elements have another order in the tensor than in the file. A multiple of
+// every element size.
 inline constexpr size_t kNpyBufferBytes = size_t{1} << 16;
 
 // How many elements one buffer holds.

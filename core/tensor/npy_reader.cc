@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kMaxSize = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kVersionBytes = 2;
 
-// The deepest nesting of lists and tuples in a structured dtype that is accepted. NumPy's own dtypes nest a few levels.
+// The deepest accepted nesting of lists and tuples in a structured dtype. NumPy's own dtypes nest a few levels.
 constexpr size_t kMaxNesting = 32;
 
 unsigned long long wide(uint64_t value) { return value; }
@@ -69,7 +69,7 @@ class NpyHeaderParser {
     bool seen = false;
   };
 
-  // Fails with the text at the current position, which is not `expected`.
+  // Fails because the text at the current position is not `expected`; the message shows the text.
   [[noreturn]] void fail_found(const char* expected) const {
     if (at_ >= text_.size()) {
       fail(Status::CorruptFile, "\"%s\": the header ends at its byte %zu, expected %s", path_.c_str(), at_, expected);
@@ -251,7 +251,7 @@ DType dtype_of(std::string_view descr, const std::string& path) {
     return name.size() == 3 && !own.empty() && name.substr(1) == own.substr(1);
   });
   if (known.has_value()) {
-    // The order of a single byte does not matter, whatever the file says.
+    // For elements of one byte, any byte order in the file is accepted.
     const bool has_order = size_of(*known) > 1;
     if (name[0] == '<' || (!has_order && (name[0] == '|' || name[0] == '>'))) return *known;
     if (name[0] == '>') {

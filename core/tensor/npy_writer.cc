@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-// NumPy pads a header with spaces until the elements begin at a multiple of 64 bytes. With at most kMaxRank sizes,
-// whose product has at most 19 digits, this is always byte 128.
+// NumPy pads a header with spaces until the elements begin at a multiple of 64 bytes. A header has at most kMaxRank
+// sizes, and their product has at most 19 digits, so the elements always begin at byte 128.
 constexpr size_t kDataOffset = 128;
 constexpr size_t kTextOffset = 10;
 
@@ -24,7 +24,7 @@ std::string_view descr_of(DType dtype) {
        name_of(dtype));
 }
 
-// A tuple in Python's notation, where one size alone has a comma too.
+// A tuple in Python's notation; a tuple of one size ends with a comma.
 std::string tuple_of(const Shape& shape) {
   std::string text = to_string(shape);
   if (shape.rank == 1) text.insert(text.size() - 1, ",");
@@ -61,7 +61,7 @@ void save_npy(const char* path, const Tensor& saved) {
     for (int64_t first = 0; first < tensor.num_elements(); first += most) {
       const int64_t count = std::min(most, tensor.num_elements() - first);
       read_elements(tensor, first, count, buffer.data());
-      // In heed any non-zero byte is true, in NumPy only 1.
+      // In heed any non-zero byte is true; NumPy allows only 0 and 1.
       if (is_boolean) std::for_each_n(buffer.begin(), count, [](uint8_t& byte) { byte = byte != 0 ? 1 : 0; });
       file.write(buffer.data(), static_cast<size_t>(count) * size_of(tensor.dtype()));
     }

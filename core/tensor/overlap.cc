@@ -15,9 +15,9 @@ namespace {
 
 // Is there a choice of 0 <= x[i] <= limit[i] with sum of coefficient[i] * x[i] == target? Coefficients are positive.
 //
-// Solved by search, largest coefficient first. The largest sum of the smaller coefficients bounds each choice from both
-// sides; for tensors made by slicing and transposing this leaves one or two candidates at each level. The number of
-// steps is limited because the problem is NP-hard.
+// Solved by search, largest coefficient first. The terms of the smaller coefficients add at most a known sum, which
+// bounds each choice from both sides: for tensors made by slicing and transposing one or two candidates remain at each
+// level. The number of steps is limited because the problem is NP-hard.
 class BoundedSum {
  public:
   void add(int64_t coefficient, int64_t limit) {
@@ -137,9 +137,9 @@ bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes) {
 
 bool overlaps_itself(const Tensor& tensor) {
   if (tensor.num_elements() <= 1 || tensor.is_row_major()) return false;
-  // Two indices with the same address differ by z, where sum stride * z == 0 and |z| < dim. For the first axis with z
-  // != 0, z >= 1 can be assumed; the later axes may have any z. Shifted to start from 0: sum of stride * (z + dim - 1)
-  // over the later axes, and stride * (z - 1) for the first.
+  // If two indices have the same address, their difference z satisfies sum stride * z == 0 and |z| < dim on each axis.
+  // On the first axis with z != 0, z >= 1 can be assumed; the later axes may have any z. The search needs unknowns that
+  // start from 0, so z + dim - 1 is the unknown on a later axis, and z - 1 on the first.
   for (int32_t first = 0; first < tensor.rank(); ++first) {
     if (tensor.dim(first) == 1) continue;
     BoundedSum sum;

@@ -74,7 +74,7 @@ class SafetensorsPart {
   HostVector<StoredTensor> tensors_;
 };
 
-// When the files of a model in several files are opened.
+// When the files are opened, for a model in several files.
 enum class Opening : int32_t {
   // A file is opened by the first find() of one of its tensors; only one thread at a time may use the object.
   WhenNeeded,
@@ -82,7 +82,8 @@ enum class Opening : int32_t {
   AllAtOnce,
 };
 
-// The named tensors of a model: of one file, or of all the files that an index names. Names compare byte by byte.
+// The named tensors of a model, from one file or from all the files that an index names. Names are compared byte by
+// byte. The path says which files:
 //   path of a .safetensors file   that file
 //   path of an index              the files that it names, in its folder; no other folder is searched
 //   path of one of the files      the same if the index that belongs to its name (see safetensors_index.h) is beside
@@ -155,13 +156,13 @@ struct FileText {
   std::string_view text;
 };
 
-// Writes a file with these tensors, and these texts after the text "format". The file is replaced atomically; on failure
-// an existing file is unchanged. The same tensors and texts give the same bytes. Names must be unique, UTF-8 and, of a
-// tensor, not "__metadata__".
+// Writes a file with these tensors. Its __metadata__ has the text "format" and then `texts`. The file is replaced
+// atomically; on failure an existing file is unchanged. The same tensors and texts give the same bytes. Names must be
+// unique and UTF-8. No tensor may be named "__metadata__".
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors, std::span<const FileText> texts = {});
 
-// Writes the bytes of that file to memory and returns their number. destination null: only returns the number. Throws
-// InvalidArgument, without writing anything, if capacity is too small.
+// Writes the bytes of the same file to memory and returns their number. With a null destination it only returns the
+// number. Throws InvalidArgument, without writing anything, if capacity is too small.
 size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<const NamedTensor> tensors,
                                   std::span<const FileText> texts = {});
 

@@ -116,7 +116,7 @@ class IndexParser : public JsonEvents {
     }
   }
 
-  // A name must not lead out of the folder, which contains all files of the model.
+  // A name must not contain a folder: all files of the model are in the folder of the index.
   void check_file(std::string_view file) const {
     const bool is_plain = !file.empty() && file != "." && file != ".." &&
                           file.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a model that is split into several .safetensors files, as Hugging Face's libraries write it: JSON whose
-// "weight_map" names the file of each tensor. The files are in the folder of the index. Everything in it is checked
-// before it is used.
+// The index of a model that is split into several .safetensors files, as Hugging Face's libraries write it: JSON with a
+// member "weight_map", which names the file of each tensor. The files are in the folder of the index. Everything in it
+// is checked before it is used.
 #pragma once
 
 #include <cstddef>

@@ -315,8 +315,8 @@ class SafetensorsHeaderParser : public JsonEvents {
   SizeProduct product_;
 };
 
-// Whether the length is plausible and a JSON object begins after it. Such a file is treated as a damaged .safetensors
-// file, not as one of another kind.
+// Whether the length is plausible and a JSON object begins after it. If so, a file with an error counts as a damaged
+// .safetensors file, not as a file of another kind.
 bool has_header(const ByteSource& source, uint64_t header_length) {
   if (header_length == 0 || header_length > kMaxSafetensorsHeader || source.num_bytes() <= kLengthBytes) return false;
   char first = 0;

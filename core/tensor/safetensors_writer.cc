@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
-// Readers map files and need aligned elements: the data begins at a multiple of this, the size of the largest element.
+// The data begins at a multiple of this, the size of the largest element: readers map files and need aligned elements.
 constexpr size_t kAlignment = 8;
 
 [[noreturn]] void fail_tensor(const char* path, const NamedTensor& tensor, const char* what) {
@@ -48,8 +48,8 @@ std::string quoted(const char* path, const NamedTensor& tensor) {
   }
 }
 
-// Larger elements first, so that each tensor is aligned to its own elements without gaps; then by name, so that equal
-// tensors give equal files.
+// Orders tensors by element size, largest first, so that each tensor is aligned to its elements without gaps. Then by
+// name, so that equal tensors give equal files.
 std::vector<const NamedTensor*> in_file_order(const char* path, std::span<const NamedTensor> tensors) {
   std::vector<const NamedTensor*> order;
   order.reserve(tensors.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of the sizes of a shape from a file, which may be arbitrary numbers.
+// The product of the sizes of a shape from a file. The sizes may be arbitrary numbers, so overflow is detected.
 #pragma once
 
 #include <cstdint>

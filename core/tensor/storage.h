@@ -11,7 +11,7 @@
 namespace heed {
 
 class Storage {
-  // Only this class can create a Key, so that every Storage is created by the functions below.
+  // Only this class can create a Key, so only the functions below create a Storage.
   class Key {
     friend class Storage;
     Key() = default;
@@ -27,8 +27,8 @@ class Storage {
   // Uses the caller's bytes [begin, begin + num_bytes), which the caller still owns.
   static std::shared_ptr<Storage> wrap(std::shared_ptr<const Memory> memory, std::byte* begin, size_t num_bytes);
 
-  // Makes the destructor call release(user, data). Separate from wrap, so that ownership is taken only when nothing can
-  // fail any more.
+  // Makes the destructor call release(user, data). It is separate from wrap, so that the caller can take ownership as
+  // its last step, after everything that can fail.
   void release_with(Release release, void* user, void* data) noexcept {
     release_ = release;
     user_ = user;

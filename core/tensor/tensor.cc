@@ -13,8 +13,8 @@
 namespace heed {
 namespace {
 
-// Bytes from the element at index (0, 0, ...) to the lowest and to one past the highest byte that a strided tensor
-// touches.
+// The bytes that a strided tensor touches: the offsets of the lowest one and of one past the highest, from the element
+// at index (0, 0, ...).
 struct Extent {
   int64_t first = 0;
   int64_t last = 0;
@@ -69,12 +69,12 @@ int64_t count_elements(const Shape& shape) {
   return count;
 }
 
-// Computes the strides of a view in another shape with the same, non-zero number of elements; false if there is no such
-// view.
+// Computes the strides of a view in another shape with the same, non-zero number of elements. Returns false if no view
+// has this shape.
 //
-// Axes of size 1 are skipped, since their strides are never used. The others are walked from the end in groups whose
-// sizes have the same product in both shapes: the new axes of a group can step through the old ones exactly when each
-// old axis continues the next one, stride[i] == dim[i + 1] * stride[i + 1].
+// Axes of size 1 are skipped, since their strides are never used. The other axes are walked from the last one, in
+// groups: the old and the new axes of a group have the same product of sizes. A group can get strides for its new axes
+// if and only if each old axis continues the next one, stride[i] == dim[i + 1] * stride[i + 1].
 bool strides_of_reshape(const Shape& shape, const Dims& strides, const Shape& new_shape, Dims& new_strides) {
   int32_t axis = shape.rank - 1;
   int32_t new_axis = new_shape.rank - 1;

@@ -31,7 +31,7 @@ class Tensor {
   static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
                      void* data);
 
-  // Makes the wrapped memory's last user call release(user, data). Cannot fail.
+  // From now on the last tensor that uses the wrapped memory calls release(user, data). Cannot fail.
   void release_with(Storage::Release release, void* user) noexcept { storage_->release_with(release, user, data_); }
 
   DType dtype() const { return dtype_; }

@@ -18,7 +18,8 @@ inline Shape leading_axes(const Shape& shape, int32_t rank) {
 }
 
 // Calls visit(offsets) for each index of `shape`: offsets[i] is the offset of that element from the element at (0, 0,
-// ...) in the array with strides[i], in the unit of its strides. Called once for rank 0, never if an axis is 0.
+// ...) in the array with strides[i], in the unit of its strides. For rank 0 it is called once; if an axis has size 0,
+// never.
 template <size_t count, typename Visit>
 void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visit) {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few queries against many keys, which are computed by a kernel of their own (decode_attention): every rule, with
-// numbers of keys next to the ends of key blocks and chunks.
+// Few queries against many keys, which have their own kernel (decode_attention): every rule, with numbers of keys next
+// to the ends of key blocks and chunks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ TEST(FewQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   int number = 0;
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (int64_t num_keys : kNumKeys) {
-      // A third of the flags, and a different third for the next number of keys and for the next dtype.
+      // One third of the flags; the next number of keys and the next dtype take a different third.
       for (int flag = (number + dtype) % 3; flag < kNumFlags; flag += 3, ++number) {
         const int64_t group = groups[static_cast<size_t>(number % 6)];
         const int64_t num_queries = 1 + number / 6 % (16 / group);
@@ -75,7 +75,7 @@ TEST(FewQueries, InUnusualLayouts) {
   }
 }
 
-// Batches of 5 and 9 elements: where there are few tasks, their keys are split into chunks for several threads.
+// Batches of 5 and 9 batch elements: if there are few tasks, their keys are split into chunks for several threads.
 TEST(FewQueries, NeitherThreadsNorTheBatchChangeABit) {
   HEED_SKIP_ON_ASCEND("rule 10 is the CPU's");
   Random random(2104);

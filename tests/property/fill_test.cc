@@ -125,8 +125,8 @@ TEST(AlibiSlopes, ArePowersOfTwoWhereTheHeadsAre) {
   EXPECT_EQ(slopes(0, HEED_F32), std::vector<double>());
 }
 
-// Every number of heads up to 100, by the recursion of the paper's own program: those of the largest power of two below,
-// then every second one of twice that number.
+// Every number of heads up to 100, compared with the recursion in the program of the paper: the slopes of the largest
+// power of two below, then every second slope of twice as many heads.
 TEST(AlibiSlopes, OfEveryNumberOfHeadsAreThoseOfTheRecursion) {
   const auto expected = [](const auto& self, int64_t heads) -> std::vector<double> {
     int64_t power = 1;
@@ -240,7 +240,8 @@ TEST(RandomNumbers, HaveTheMomentsOfTheirDistribution) {
     }
     return std::pair(sum / kCount, squares / kCount);
   };
-  // Six standard errors: sqrt(variance of x^n / count). Uniform in [-1, 1): variances 1/3 of x, 4/45 of x^2; normal: 1, 2.
+  // Six standard errors: sqrt(variance of x^n / count). Variances of x and x^2, uniform in [-1, 1): 1/3 and 4/45;
+  // normal: 1 and 2.
   const double error = 6 / std::sqrt(static_cast<double>(kCount));
   const auto [mean, square] = moments([](heed_tensor* t) { return heed_tensor_fill_uniform(t, -1, 1, 99); });
   EXPECT_NEAR(mean, 0, error * std::sqrt(1.0 / 3));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large heads, also of more than the 4096 elements that the kernel for few queries takes, and rows of keys and values
-// that are a multiple of 4 KiB apart, which kernels copy first.
+// Large heads, including heads of more than 4096 elements, the limit of the kernel for few queries; and rows of keys
+// and values that are a multiple of 4 KiB apart, which kernels copy first.
 #include <gtest/gtest.h>
 
 #include <cstdint>

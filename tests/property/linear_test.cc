@@ -110,8 +110,8 @@ TEST(Linear, AgreesWithTheReference) {
       largest = std::max(largest, reference::used_fraction(format, expected.values[i], expected.errors[i], actual));
     }
   }
-  // For 16-bit results the final rounding alone uses nearly the whole bound, so a small fraction would mean a bound
-  // that is too wide.
+  // For 16-bit results the final rounding alone uses nearly the whole bound. So if only a small fraction is used, the
+  // bound is too wide.
   EXPECT_GT(largest, 0.1);
   EXPECT_LE(largest, 1.0);
 }

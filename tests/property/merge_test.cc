@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed_attention_merge: docs/semantics.md, section "Merging", against the f64 formula, and parts of an attention against
-// the whole of it.
+// heed_attention_merge (docs/semantics.md, section "Merging"): compared with the formula in f64; and the merged parts
+// of an attention compared with the whole attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,16 +92,17 @@ double sink_of(const Parts& parts, size_t row) {
   return parts.sinks->contents.values[row / num_queries % num_heads];
 }
 
-// Each weight is rounded once, (1 + d) with |d| <= u, and the sum of n products is a chain of at most 2n roundings of
-// which a product sees n + 1 at most, where products are rounded by themselves: (n + 2) u times the sum of weights times
-// magnitudes, which is at most the largest magnitude. Products and weights may underflow.
+// The bound. Each weight is rounded once, by a factor (1 + d) with |d| <= u. In the sum of n products each product is
+// affected by at most n + 1 roundings: its own, if products are rounded separately, and those of the additions. So the
+// error is at most (n + 2) u times the sum of weight times magnitude, and that sum is at most the largest magnitude.
+// Products and weights may also underflow.
 void expect_by_formula(const Parts& parts, const Merged& merged, heed_dtype dtype, const std::string& what) {
   const Dims& dims = parts.outputs[0].contents.dims;
   const auto size = static_cast<size_t>(dims.back());
   const auto num_parts = static_cast<double>(parts.outputs.size());
   for (size_t row = 0; row < merged.log_sum_exp.values.size(); ++row) {
     const Row expected = row_of(parts, row, sink_of(parts, row));
-    // The device computes in double: what is left is the rounding to F32.
+    // The device computes in double, so only the rounding to F32 remains.
     const double log_sum_exp = std::log(expected.total);
     EXPECT_TRUE(reference::accepts(reference::Format::F32, log_sum_exp, 1e-14 * (1 + std::abs(log_sum_exp)),
                                    merged.log_sum_exp.values[row]))
@@ -132,7 +133,7 @@ Parts random_parts(Random& random, heed_dtype dtype, const Dims& dims, size_t nu
     const Dims strides = make_strides(random.one_of(kReadable), dims, random);
     Array output = random_array(dims, random, random.magnitude(1e-3, 1e3));
     Array log_sum_exp = random_array(row_dims, random, random.one_of(std::vector<double>{1, 10, 80}));
-    // Some parts see no key in some rows, and all of a row may be so.
+    // In some rows, some or all parts see no key.
     const double share = random.one_of(std::vector<double>{0, 0.3, 0.9});
     for (double& number : log_sum_exp.values) {
       if (random.chance(share)) number = -kInfinity;
@@ -154,7 +155,7 @@ TEST(Merge, IsTheFormulaInRandomCases) {
     Dims dims;
     const int64_t rank = 2 + random.below(7);
     for (int64_t axis = 0; axis < rank; ++axis) dims.push_back(1 + random.below(axis < rank - 2 ? 3 : 5));
-    // Around the widths of vectors.
+    // Sizes next to the widths of vectors.
     if (random.chance(0.5)) dims.back() = random.one_of(std::vector<int64_t>{0, 1, 3, 7, 8, 9, 15, 16, 17, 33, 64, 65});
     const heed_dtype dtype = random.one_of(kFloats);
     const heed_dtype result = random.chance(0.5) ? dtype : HEED_F32;
@@ -170,13 +171,13 @@ TEST(Merge, OfRowsThatNoPartSees) {
   Random random(1);
   Parts parts = random_parts(random, HEED_F32, {2, 3, 4, 5}, 3);
   for (Input& part : parts.log_sum_exps) part = make_input(filled({2, 3, 4}, -kInfinity));
-  // Whatever such a part holds is not read.
+  // The output of a part without visible keys is not read.
   parts.outputs[1] = make_input(filled({2, 3, 4, 5}, reference::kNaN));
   parts.sinks.reset();
   Merged merged = merge(parts, HEED_F32, Layout::RowMajor, random);
   EXPECT_EQ(merged.output.values, filled({2, 3, 4, 5}, 0).values);
   EXPECT_EQ(merged.log_sum_exp.values, filled({2, 3, 4}, -kInfinity).values);
-  // A sink counts in log_sum_exp alone.
+  // A sink contributes to log_sum_exp only.
   parts.sinks = make_input(Array{{3}, {0.5, -2, 7}});
   merged = merge(parts, HEED_F32, Layout::RowMajor, random);
   EXPECT_EQ(merged.output.values, filled({2, 3, 4, 5}, 0).values);
@@ -223,7 +224,7 @@ TEST(Merge, OfLogSumExpsFarFromZero) {
   }
 }
 
-// ---- every split of an attention --------------------------------------------------------------------------------------
+// ---- every split of an attention ------------------------------------------------------------------------------------
 
 // The call over keys first .. first + count - 1 alone.
 Call over_keys(const Call& whole, int64_t first, int64_t count) {
@@ -234,9 +235,10 @@ Call over_keys(const Call& whole, int64_t first, int64_t count) {
   return part;
 }
 
-// How far the merged output may be from that of the whole. A part's output is off by its own bound e_n; its log_sum_exp
-// by f_n, which changes its weight by a factor of up to exp(f_n): the mean of the outputs moves by no more than
-// (exp(2 max f) - 1) times twice the largest magnitude. The merge itself adds what expect_by_formula allows.
+// The largest difference between the merged output and that of the whole attention. The output of a part has an error
+// of at most its bound e_n. Its log_sum_exp has an error of at most f_n, which changes its weight by a factor of at
+// most exp(f_n): the mean of the outputs changes by at most (exp(2 max f) - 1) times twice the largest magnitude. The
+// merge itself adds the error that expect_by_formula allows.
 void expect_whole(const Call& whole, const std::vector<int64_t>& lengths) {
   std::vector<Results> results;
   std::vector<reference::AttentionResult> solved;
@@ -307,7 +309,7 @@ TEST(Merge, OfEverySplitOfAnAttentionIsTheWhole) {
                                        .head_size = 5,
                                        .value_head_size = 4},
                                       random);
-    // Bit k of a composition says that a part ends behind key k.
+    // Bit k of a composition means that a part ends after key k.
     for (uint64_t composition = 0; composition < uint64_t{1} << (num_keys - 1) && !HasFailure(); ++composition) {
       std::vector<int64_t> lengths = {1};
       for (int64_t k = 0; k + 1 < num_keys; ++k) {
@@ -337,7 +339,7 @@ TEST(Merge, OfAnAttentionOverManyKeysCutAnywhereIsTheWhole) {
     std::vector<int64_t> ends = {0, num_keys};
     for (int64_t cut = random.below(6); cut >= 0; --cut) ends.push_back(random.below(num_keys + 1));
     std::sort(ends.begin(), ends.end());
-    // Equal ends make parts without keys.
+    // Two equal ends give a part without keys.
     std::vector<int64_t> lengths;
     for (size_t n = 1; n < ends.size(); ++n) lengths.push_back(ends[n] - ends[n - 1]);
     expect_whole(whole, lengths);

@@ -26,7 +26,7 @@ Input random_input(const Dims& dims, heed_dtype dtype, Layout layout, Random& ra
 // Results may have the dtype of the inputs, or F32.
 heed_dtype result_dtype(heed_dtype input, Random& random) { return random.chance(0.5) ? input : HEED_F32; }
 
-// ---- running ----------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 struct Out {
   Array contents;
@@ -109,7 +109,7 @@ double largest_fraction(heed_dtype dtype, const Array& actual, const Array& valu
   return largest;
 }
 
-// ---- matmul -----------------------------------------------------------------------------------------------------------
+// ---- matmul ---------------------------------------------------------------------------------------------------------
 
 struct Expected {
   Array values;
@@ -198,8 +198,8 @@ TEST(Matmul, AgreesWithTheReference) {
     ASSERT_TRUE(agree(to, product.contents, expected.values, expected.errors)) << "round " << round;
     largest = std::max(largest, largest_fraction(to, product.contents, expected.values, expected.errors));
   }
-  // For 16-bit results the final rounding alone uses nearly the whole bound, so a small fraction would mean a bound
-  // that is too wide.
+  // For 16-bit results the final rounding alone uses nearly the whole bound. So if only a small fraction is used, the
+  // bound is too wide.
   EXPECT_GT(largest, 0.1);
   EXPECT_LE(largest, 1.0);
 }
@@ -327,7 +327,7 @@ TEST(Matmul, OfHalfPrecisionIsRoundedOnce) {
   EXPECT_EQ(large.contents.values, std::vector<double>{kInfinity});
 }
 
-// ---- softmax ----------------------------------------------------------------------------------------------------------
+// ---- softmax --------------------------------------------------------------------------------------------------------
 
 // Softmax along the last axis; `lengths` has the length of each row, in row-major order.
 Expected expected_softmax(const Array& scores, const std::vector<int64_t>& lengths) {
@@ -439,7 +439,7 @@ TEST(Softmax, RowAloneAndOnAnyAxisHasTheSameBits) {
   }
 }
 
-// ---- masked softmax ---------------------------------------------------------------------------------------------------
+// ---- masked softmax -------------------------------------------------------------------------------------------------
 
 TEST(MaskedSoftmax, AgreesWithTheReference) {
   Random random(4201);

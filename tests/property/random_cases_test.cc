@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random calls of every kind against the f64 reference, within the bound of rule 15, until every pair of option values has occurred.
+// Random calls of every kind against the f64 reference, within the bound of rule 15, until every pair of option values
+// has occurred.
 //
 // A failing case prints its seed and number. To run it alone:
 //   HEED_PROPERTY_SEED=<seed> HEED_PROPERTY_CASE=<number> property_random_cases --gtest_filter='RandomCases.*'

@@ -36,7 +36,7 @@ class Rule15 : public testing::Test {
 
   Random random{1500};
   AccuracyStatistics statistics;
-  // On Ascend at most so many elements may have no bound, because of the magnitudes of the test's numbers.
+  // The largest number of elements that may have no bound on Ascend, because of the magnitudes of the test's numbers.
   int64_t without_bound_on_ascend = 0;
 };
 
@@ -141,7 +141,7 @@ TEST_F(Rule15, HoldsForTinyAdditiveScores) {
   }
 }
 
-// Each key block raises the running maximum, so that everything before is rescaled.
+// Each key block raises the running maximum, so that the results of all earlier key blocks are rescaled.
 TEST_F(Rule15, HoldsWhereEveryBlockRaisesTheMaximum) {
   Call call = dot_product_call({1, 1, 1, 3, 5000, 1, 2}, random);
   for (size_t k = 0; k < 5000; ++k) call.keys->contents.values[k] = static_cast<double>(k) / 50.0;
@@ -230,8 +230,8 @@ TEST_F(Rule15, ResultsOfHalfPrecisionAreRoundedOnce) {
   }
 }
 
-// With small sizes the worst of many calls uses a good part of the bound: a bound that is much too wide would show
-// nothing.
+// With small sizes the worst of many calls must use a good part of the bound: a bound that is much too wide would
+// detect no error.
 TEST_F(Rule15, BoundIsNotVacuous) {
   for (int i = 0; i < 300; ++i) expect_within_bound(dot_product_call({1, 1, 1, 4, 2, 1, 2}, random));
   EXPECT_GT(statistics.largest_fraction, 0.01);

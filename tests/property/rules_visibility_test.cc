@@ -642,7 +642,7 @@ TEST(Rule08, VisibleScoreOfMinusInfinityIsAWeightOfZero) {
   call.values->contents.values[1] = kInfinity;
   EXPECT_TRUE(std::isnan(run(call).output->contents.values[0]));
 
-  // If all scores are -inf, the row is not an empty one, so neither 0 nor the mean.
+  // A row whose visible scores are all -inf is not an empty row: its output is neither 0 nor the mean.
   for (int32_t empty_rows : {HEED_EMPTY_ROWS_ZERO, HEED_EMPTY_ROWS_MEAN}) {
     call.options.empty_rows = empty_rows;
     call.keys = make_input(filled({1, 3, 1}, -kInfinity));

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDERS = ("core", "capi")
-# Built only where it is asked for.
+# Built only on request.
 OPTIONAL = "core/backends/ascend/"
-# A switch that hides what it lacks behind a default, and one that lists everything.
+# A switch with a default that hides a missing enumerator, and a switch that lists all enumerators.
 HIDING = "int f(heed::DType dtype) { switch (dtype) { case heed::DType::F32: return 1; default: return 0; } }\n"
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 SOURCES = {".h", ".c", ".cc", ".cpp", ".i", ".java", ".cs", ".py", ".sh", ".cmake", ".in", ".map", ".csproj", ".props"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
-# A line of its own, apart from comment characters.
+# The licence must be on its own line, except for comment characters.
 LICENCE_LINE = re.compile(rb"^(?://|#|/\*|<!--) " + LICENCE.encode() + rb"(?: \*/| -->)?$", re.MULTILINE)
 FIRST_LINES = 3
 MACHINE_PATH = re.compile(rb"(?<![\w.~$})-])/(?:work|root|home|Users|tmp)/[\w.-]")
-# Not the seven = between both sides, since they may also underline a title.
+# The line of seven = between the two sides is not searched, since it may also underline a title.
 MERGE_MARK = re.compile(rb"^(?:<{7}|\|{7}|>{7})(?= |$)", re.MULTILINE)
 
 

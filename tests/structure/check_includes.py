@@ -120,7 +120,7 @@ OWNED = {
     "atb": "cann",
 }
 
-# Only these files may include these headers, whatever their rule says, so that no other part depends on them.
+# Only these files may include these headers, even if other rules allow them, so that no other part depends on them.
 ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/json_reader.h", "core/tensor/safetensors_writer.cc", "tests/**"], "cann": ["core/backends/ascend/**", "tests/ascend*/**"]}
 
 # The headers of C and of processors. They have no templates, so a kernel that is compiled for one processor adds no

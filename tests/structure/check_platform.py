@@ -14,11 +14,11 @@ from pathlib import Path
 SEAMS = (
     "core/platform/",
     "tests/support/platform/",
-    # It simulates a driver for Linux, and shares nothing with the other tests.
+    # The simulator stands for a Linux driver, and shares no code with the other tests.
     "tests/ascend_sim/",
-    # It is included before every file, and depends on nothing else.
+    # The compiler includes it before every file, and it depends on nothing else.
     "tests/mutation/",
-    # They use Linux for measuring: its counters, its list of processors, libraries that exist on it.
+    # They measure on Linux, with its counters, its list of processors and libraries that exist only there.
     "tests/bench/",
 )
 # The public header must compile in programs whose build does not choose files by system.

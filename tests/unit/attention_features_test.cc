@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each feature of attention is found in the problem, and a backend that does not know it leaves the problem to the CPU.
+// Tests that each feature of attention is found in a problem, and that the CPU computes problems with features that a
+// backend does not know.
 #include "ops/attention_features.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,7 @@ const std::vector<Change>& changes() {
       {{Feature::KeysInPages}, [](AttentionProblem& p) { p.keys.layout = KvLayout::Paged; }},
       {{Feature::Weights}, [](AttentionProblem& p) { p.weights.given = 1; }},
       {{Feature::LogSumExp}, [](AttentionProblem& p) { p.log_sum_exp.given = 1; }},
-      // Its elements may have bands.
+      // Its batch elements may have bands.
       {{Feature::RaggedBatch, Feature::Band}, [](AttentionProblem& p) { p.limits.has_table = 1; }},
   };
   return all;
@@ -126,7 +127,7 @@ TEST(AttentionFeatures, EachIsFoundByItself) {
   EXPECT_EQ(found, all_features()) << "expected a change above for each feature";
 }
 
-// The unknown feature is planted: it is removed from what the backend knows.
+// The feature is made unknown by removing it from the features that the backend knows.
 TEST(AttentionFeatures, AnUnknownOneIsAReasonThatNamesIt) {
   for (const Change& change : changes()) {
     EXPECT_EQ(reasons_of(changed(change), all_features().without(change.features)), reasons_for(change.features));

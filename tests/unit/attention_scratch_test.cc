@@ -33,7 +33,7 @@ std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
   return out << "batch " << sizes.batch << ", " << sizes.num_queries << " queries, " << sizes.num_keys << " keys";
 }
 
-// The properties that calls with a common workspace share.
+// The properties that are the same for all calls with one workspace.
 struct Form {
   int64_t group = 1;  // query heads per key head
   Scoring scoring = Scoring::DotProduct;
@@ -200,8 +200,8 @@ class Call {
   std::vector<float> score_weights_;
 };
 
-// The bytes after the call's own scratch must not change: those of a larger call's scratch, and as many more as whole
-// vectors could reach.
+// The bytes after the scratch of the call must not change: up to the end of a larger call's scratch, and as many more
+// as whole vectors could reach.
 TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
   constexpr std::byte kUntouched{0x7a};
   constexpr size_t kBeyond = 4096;

@@ -343,7 +343,7 @@ TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
   EXPECT_FALSE(refused.layer.is_initialized());
 }
 
-// So a workspace suffices for a layer whichever of its inputs are the same tensor, and whatever their strides are.
+// So one workspace size is enough for a layer, even if some of its inputs are the same tensor, and for any strides.
 TEST(CpuBackend, ScratchOfALinearProblemIsThatOfItsLargestPartWhateverTheStrides) {
   const auto context = Context::open({});
   LinearProblem problem;

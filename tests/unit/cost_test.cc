@@ -130,7 +130,7 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).flops, first_flops);
   EXPECT_EQ(cost_of(problem).bytes, first_bytes);
 
-  // Further parts read the input no second time. A packed weight is read instead of the plain one.
+  // More parts do not read the input again. A packed weight is read instead of the plain one.
   problem.num_parts = 2;
   LinearPart& second = problem.parts[1];
   second.output_size = 8;
@@ -169,7 +169,7 @@ TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   EXPECT_EQ(cost_of(problem).flops, 2.0 * (3 + 5) * 5 * 8);
   EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * (3 + 5) * 5);
 
-  // One input for the whole batch: the rows that any batch element wants are read. Then a single row for all.
+  // With one input for the whole batch, the rows that any batch element wants are read. Then a single row for all.
   problem.input.strides[1] = 0;
   EXPECT_EQ(cost_of(problem).bytes, weight + output + 4.0 * 5 * 5);
   problem.input.strides[1] = 1;

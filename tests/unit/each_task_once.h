@@ -14,7 +14,7 @@
 
 namespace heed::cpu {
 
-// Enough operations for a loop to be given all workers.
+// So many operations that a loop gets all workers.
 inline constexpr double kMuch = 1e12;
 
 // Runs a loop that counts how often each task runs, and returns its status.

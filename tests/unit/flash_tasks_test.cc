@@ -39,7 +39,7 @@ class FlashTasks : public testing::TestWithParam<Isa> {
     std::vector<std::max_align_t> scratch(plan.scratch_bytes / sizeof(std::max_align_t) + 1);
     handed_out.clear();
     run_attention(kernels_, problem, plan, workers, scratch.data());
-    // Turns begins with the last task, a lone worker with the first.
+    // Turns runs the last task first, a single worker the first task first.
     if (num_workers > 1) std::ranges::reverse(handed_out);
     return handed_out;
   }

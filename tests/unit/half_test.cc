@@ -48,9 +48,9 @@ void check_format(Format format, Narrow narrow) {
     ASSERT_EQ(narrow(expected).bits, bits) << expected;
     if (bits < 0x8000 && std::isfinite(expected)) finite.push_back(expected);
   }
-  // Numbers between two neighbours: below their middle they are rounded down, above it up, and at it to the even one.
-  // The upper neighbour of the last number is the next number of a format without a limit; from the middle on, numbers
-  // are rounded to infinity.
+  // A number between two neighbours is rounded down if it is below their middle, up if it is above, and to the even
+  // neighbour if it is the middle. The upper neighbour of the largest number is the next number of a format without a
+  // largest number; from the middle to it on, numbers are rounded to infinity.
   const double last = finite.back();
   finite.push_back(2 * last - finite[finite.size() - 2]);
   for (size_t i = 0; i + 1 < finite.size(); ++i) {

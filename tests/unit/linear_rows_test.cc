@@ -191,8 +191,8 @@ TEST_P(WantedRowsOfALinearOperation, HaveTheBitsThatTheyHaveAmongAllRows) {
   }
 }
 
-// A long sequence among short ones is split into tasks for all threads, and short sequences in arrays of a large
-// capacity make few tasks.
+// One long sequence among short ones is split into tasks for all threads. Short sequences in arrays with a large
+// capacity give few tasks.
 TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   constexpr int32_t kWorkers = 4;
   const Sizes sizes = {.batch = 32, .rows = 8192, .input_size = 8, .num_queries = 1};
@@ -218,8 +218,8 @@ TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   EXPECT_EQ(items_of_batch(), 0);
 }
 
-// As for all plans, lengths affect only the number of tasks and threads; and several parts together take no more
-// scratch than one of them.
+// As in all plans, lengths affect only the number of tasks and threads. Several parts together take no more scratch
+// memory than one of them.
 TEST_P(WantedRowsOfALinearOperation, TakeScratchThatDependsOnSizesAlone) {
   Projections projections(kernels(), {.batch = 5, .rows = 30, .input_size = 1100, .num_queries = 2}, 1, true);
   LinearProblem& problem = projections.problem;

@@ -72,7 +72,7 @@ void expect_refused(Status status, const std::string& bytes, const std::string& 
   EXPECT_EQ(failure.text, sentence);
 }
 
-// A header before the 24 bytes of an F32 tensor of shape (2, 3).
+// A file with this header and the 24 bytes of an F32 tensor of shape (2, 3).
 void expect_corrupt_header(const std::string& header, const std::string& sentence) {
   expect_refused(Status::CorruptFile, with_header(header, zeros(24)), "\"a.npy\": the header " + sentence);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values so large that the unnormalized sums of the online softmax would overflow, although the means do not.
+// Values for which the unnormalized sums of the online softmax would overflow, although the means do not.
 #include <gtest/gtest.h>
 
 #include <cmath>

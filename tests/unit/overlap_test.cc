@@ -83,7 +83,7 @@ TEST(Overlap, AgreesWithListingTheBytes) {
     ASSERT_EQ(overlaps(a, b), expected) << "case " << i;
     shared += expected ? 1 : 0;
   }
-  // Both answers must be frequent, otherwise the test would show little.
+  // Both answers must occur often enough for the test to mean something.
   EXPECT_GT(shared, kCases / 10);
   EXPECT_LT(shared, kCases * 9 / 10);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged batches on every ISA: elements with queries and keys of their own, packed one after the other along one axis.
-// Each has the bits that it has alone, whatever is beside it.
+// Ragged batches on every ISA: batch elements with different numbers of queries and keys, packed one after the other
+// along one axis. The results of each have the same bits as when it is computed alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void set_operand(Operand& operand, std::vector<float>& data, int64_t first, int6
                     operand.strides);
 }
 
-// Elements packed as (rows, heads, size) with weights (b, h, largest q, largest k), and the results of a call.
+// Batch elements packed as (rows, heads, size), with weights (b, h, largest q, largest k), and the results of a call.
 class Packed {
  public:
   Packed(const std::vector<Element>& elements, int64_t group, Band band)
@@ -95,7 +95,7 @@ class Packed {
     return problem;
   }
 
-  // One element as a uniform batch of its own.
+  // One batch element as a uniform batch of one.
   AttentionProblem alone(size_t b, Band band) {
     AttentionProblem problem = from_rows(static_cast<int64_t>(b), table[b].query_begin, table[b].key_begin);
     problem.batch = 1;
@@ -163,7 +163,7 @@ std::vector<uint32_t> bits_of(const std::vector<float>& values) {
 
 class RaggedAttention : public testing::TestWithParam<Isa> {
  protected:
-  // In scratch of just the size of the plan, whose end is checked.
+  // Runs in scratch memory of exactly the planned size, and checks that the bytes after it do not change.
   void run(const AttentionProblem& problem, int32_t num_workers) const {
     constexpr size_t kGuard = 64;
     const KernelTable& kernels = *GetParam().kernels;
@@ -216,7 +216,7 @@ TEST_P(RaggedAttention, OfLongSequencesHasTheBitsOfEachElementAlone) {
   expect_as_alone({{1, 2100, 2100}, {1, 1030, 1025}, {1, 40, 40}});
 }
 
-// Each element goes to the kernel that is its own.
+// Each batch element is computed by the kernel that suits it.
 TEST_P(RaggedAttention, OfFewAndManyQueriesHasTheBitsOfEachElementAlone) {
   expect_as_alone({{1, 500, 500}, {50, 60, 60}, {3, 20, 20}, {2, 1100, 900}, {20, 35, 30}});
 }
@@ -227,7 +227,7 @@ TEST_P(RaggedAttention, WithEmptyElementsHasTheBitsOfTheOthers) {
   expect_as_alone({{0, 0, 0}, {0, 0, 0}});
 }
 
-// Plans are made before there is a table.
+// A plan is made before the table of sequences exists.
 TEST_P(RaggedAttention, IsPlannedWithoutItsTable) {
   Packed packed({{1, 500, 500}, {50, 60, 60}, {0, 0, 0}}, 2, Band::Causal);
   AttentionProblem problem = packed.all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on every ISA reads only those keys and values that layers project for it: with any contents of the others,
-// its results have the same bits.
+// Attention on every ISA reads only those keys and values that layers project for it: the results have the same bits
+// for any contents of the other rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>

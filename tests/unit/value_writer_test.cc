@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters that are written in pieces: the same bits as if written at once, from any source, in any form, with any
-// number of threads. No byte is read twice, nor a byte of another parameter, and a failure leaves the layer unchanged.
+// number of threads. No byte is read twice, no byte of another parameter is read, and a failure leaves the layer
+// unchanged.
 #include "layers/value_writer.h"
 
 #include <gtest/gtest.h>

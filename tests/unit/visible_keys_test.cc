@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges of visible keys, compared with looking at each pair of query and key.
+// The ranges of visible keys, compared with a test of each pair of query and key.
 #include "ops/visible_keys.h"
 
 #include <gtest/gtest.h>

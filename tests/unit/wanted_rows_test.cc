@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers project only the keys and values that some query sees, and nothing else affects the results: they have the
-// same bits as on a device that computes all rows, whatever the workspace contained before.
+// Layers project only the keys and values that some query sees. The results have the same bits as on a device that
+// projects all rows, for any previous contents of the workspace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -127,8 +127,8 @@ struct Case {
   uint32_t data_seed = 0;
 };
 
-// The bytes of all outputs that a case requests. With `poison` the call gets a workspace that is filled with it,
-// without it the call has no workspace.
+// The bytes of all outputs that a case requests. With `poison` the call gets a workspace that is filled with this
+// value; otherwise it has no workspace.
 std::vector<std::byte> outputs_of(const Case& given, const Backend& backend, std::optional<uint32_t> poison) {
   ContextOptions context_options;
   context_options.num_threads = given.num_threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed's own threads: each task runs once, whoever calls and however many threads there are.
+// heed's own threads: each task runs once, for any calling thread and any number of threads.
 #include "backends/cpu/worker_pool.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ int32_t count_workers_that_take_part(Team& team, int32_t most) {
   return num_here;
 }
 
-// Runs a loop with this number of workers. Workers would choose it by the number of tasks and operations.
+// Runs a loop with this number of workers. The class Workers would derive the number from the tasks and operations.
 template <typename Function>
 void run_with(WorkerPool& pool, int32_t num_workers, int64_t num_tasks, const Function& function) {
   const auto call = [](const void* erased, int64_t task, int32_t worker) {
@@ -146,7 +146,7 @@ TEST(WorkerPool, RunsEachShareInOrder) {
   }
 }
 
-// So that a worker finds in its caches the data of its earlier loops.
+// So that a worker finds the data of its earlier loops in its caches.
 TEST(WorkerPool, LeavesEachWorkerItsShareIfAllAreEquallyFast) {
   const Pool pool = make_started_pool(2);
   Failure failure;
@@ -294,7 +294,7 @@ TEST(WorkerPool, BlocksTheHostsSignalsInItsThreads) {
   EXPECT_EQ(num_looked, 1);
 }
 
-// The system may refuse threads, as by a container's limit.
+// The system may refuse threads, for example because of a container's limit.
 TEST(WorkerPool, WorksWithoutThreadsIfTheSystemRefusesThem) {
   EXPECT_TRUE(succeeds_in_a_child([] {
     if (!forbid_threads()) return;

@@ -83,7 +83,8 @@ public sealed partial class NDArray
     public NDArray BatchDot(NDArray other)
     {
         _ = other ?? throw new ArgumentNullException(nameof(other));
-        if (Shape.Dimension != 3 || OpenArgument(other, nameof(other)).shape.Dimension != 3 || shape[0] != other.shape[0])
+        if (Shape.Dimension != 3 || OpenArgument(other, nameof(other)).shape.Dimension != 3
+            || shape[0] != other.shape[0])
         {
             throw new ArgumentException(
                 $"the shapes are {shape} and {other.shape}, expected (B, M, K) and (B, K, N)", nameof(other));

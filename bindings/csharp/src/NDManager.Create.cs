@@ -295,7 +295,8 @@ public sealed partial class NDManager
         {
             if (pinned.Pointer == null && !memory.IsEmpty)
             {
-                throw new ArgumentException("memory has elements, but its owner has pinned them nowhere", nameof(memory));
+                throw new ArgumentException(
+                    "memory has elements, but its owner has pinned them nowhere", nameof(memory));
             }
             fixed (long* dims = shape!.Dims)
             {

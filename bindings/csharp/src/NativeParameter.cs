@@ -37,7 +37,8 @@ internal sealed class NativeParameter : Parameter
     }
 
     public override void Initialize(NDManager manager, DataType dataType) =>
-        throw new InvalidOperationException($"{Name} belongs to a block of heed, which draws all its parameters at once");
+        throw new InvalidOperationException(
+            $"{Name} belongs to a block of heed, which draws all its parameters at once");
 
     internal override string DescribeValues() => Block.DescribeValuesOf(this);
 

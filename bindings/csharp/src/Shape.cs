@@ -209,7 +209,8 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
 
     private long SizeOfAxis(int axis) => axis >= 0 && axis < dims.Length
         ? dims[axis]
-        : throw new ArgumentOutOfRangeException(nameof(axis), axis, $"expected 0 to {dims.Length - 1}, the axes of {this}");
+        : throw new ArgumentOutOfRangeException(
+            nameof(axis), axis, $"expected 0 to {dims.Length - 1}, the axes of {this}");
 
     private static int ReadCount(Stream stream, string what)
     {

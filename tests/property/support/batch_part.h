@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some elements of a batch, to compare their results with those in the whole batch.
+// Some batch elements of a call, to compare their results with those in the whole batch.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ void set_flag(Call& call, int flag, Random& random) {
     case 10: set_dropout(); break;
     case 11: call.options.scale = 1.25F; break;
     case 12:
-      // As callers who hide the keys before a window's first: by numbers that are far larger than the scores.
+      // Hides the keys before a window as callers do it: with numbers that are far larger than the scores.
       call.bias = make_input(random_array(pairs, random, 3.0));
       for (int64_t q = 0; q < sizes.num_queries; ++q) {
         const int64_t first = random.below(sizes.num_keys);

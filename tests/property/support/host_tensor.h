@@ -38,7 +38,7 @@ const char* name_of(heed_dtype dtype);
 // F32, F16 and BF16 only.
 reference::Format format_of(heed_dtype dtype);
 
-// An input before it is a tensor: its contents, already rounded to the dtype, and its strides.
+// An input from which a tensor is made: its contents, already rounded to the dtype, and its strides.
 struct Input {
   Array contents;
   heed_dtype dtype = HEED_F32;

@@ -33,8 +33,8 @@ class ChoiceSampler {
 // The option values that Ascend leaves to the CPU.
 const std::vector<OptionValue>& left_to_the_cpu();
 
-// The call for a choice and a seed. The seed determines what the choice leaves open: sizes within their class, and
-// contents.
+// The call for a choice and a seed. The choice has the options and the classes of sizes; the seed determines the sizes
+// and the contents.
 Call make_call(const Choice& choice, uint64_t seed);
 
 }  // namespace heed::property

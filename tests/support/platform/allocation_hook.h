@@ -26,8 +26,7 @@ class PeakOfBytes {
 int64_t num_allocations();
 int64_t num_allocations_of_all();
 
-// Makes allocations of this thread fail in its scope: the `first`th from now on, counted from 1, and with later_too all
-// after it.
+// In its scope, allocation number `first` of this thread fails, counted from 1; with later_too all later ones fail too.
 class FailAllocations {
  public:
   FailAllocations(int64_t first, bool later_too);

@@ -17,7 +17,7 @@ inline constexpr bool kForkedChildMayHaveThreads = true;
 // result of work, 0 to 255, or -1 if no child could be created or it did not exit normally.
 int exit_code_in_a_child(const std::function<int()>& work);
 
-// Whether `work` ended in a child process without an exception and without a failed expectation.
+// Runs `work` in a child process. Returns whether it ended without an exception and without a failed expectation.
 bool succeeds_in_a_child(const std::function<void()>& work);
 
 // Replaces this program by another one, which is searched in PATH. arguments[0] is its name; a null pointer ends the

@@ -19,7 +19,7 @@ std::string make_unique_folder(const std::string& prefix);
 // The number of files, pipes and sockets that this process has open.
 int64_t num_open_files();
 
-// Whether this process may read and write every file, whatever its permissions are.
+// Whether this process may read and write every file, even against its permissions.
 bool is_superuser();
 
 }  // namespace heed

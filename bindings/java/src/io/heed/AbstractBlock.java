@@ -12,12 +12,12 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * The base class of blocks that a program composes of other blocks and of parameters of its own.
+ * The base class for blocks of the program itself, composed of other blocks and parameters.
  *
  * <p>A subclass creates its child blocks in its constructor and adds them with {@link #addChildBlock}, initializes them
- * in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. A child block that was not added still
- * computes, but no other method of this class knows of it. Whether several threads may use the block is up to the
- * subclass; heed's own blocks allow it.
+ * in {@link #initializeChildBlocks}, and computes in {@link #forwardInternal}. A child block that was not added can
+ * still compute, but the other methods of this class do not include it. Whether several threads may use the block is up
+ * to the subclass; heed's own blocks allow it.
  */
 public abstract class AbstractBlock implements Block {
     /** The distance between the first seeds of two child blocks. */

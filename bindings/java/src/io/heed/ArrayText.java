@@ -124,8 +124,8 @@ final class ArrayText {
     }
 
     /**
-     * Appends the elements of axes `axis` and above, whose first one has the index `start`. Returns the index after the
-     * last.
+     * Appends the elements along the axes from `axis` on, beginning with the element at index `start`. Returns the
+     * index after the last.
      */
     private static int append(StringBuilder text, Shape shape, String[] elements, int axis, int start) {
         if (axis == shape.dimension()) {

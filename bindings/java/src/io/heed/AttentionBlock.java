@@ -2,15 +2,15 @@
 package io.heed;
 
 /**
- * An attention that is a block of its own, without heads to project to. The attention weights of the last forward are in
- * a public field, as in d2l-java.
+ * Base class of the attention blocks without projections to heads. A public field has the attention weights of the last
+ * forward, as in d2l-java.
  */
 abstract class AttentionBlock extends NativeBlock {
     /**
      * The attention weights of the last forward before dropout: (B, Q, K), or (B, H, Q, K) for inputs of four axes; of
      * a {@link MultiHeadAttention} (B * H, Q, K), with the heads of a batch element next to each other. Null before the
      * first forward, and while weights are not kept. They belong to the manager of that call's queries. The next
-     * forward closes them, and so does {@code setKeepAttentionWeights(false)}: copy what you need for longer.
+     * forward closes them, as does {@code setKeepAttentionWeights(false)}: make a copy to use them for longer.
      */
     public volatile NDArray attentionWeights;
 

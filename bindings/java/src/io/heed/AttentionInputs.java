@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  */
 public final class AttentionInputs {
     /**
-     * The inputs that are arrays, in the order of a list of inputs, each with the setter of its member in C's struct.
+     * The inputs that are arrays, in the order of an input list. Each has the setter of its member in the C struct.
      */
     private enum Input {
         QUERIES("queries", NativeLayerInputs::setQueries),
@@ -47,7 +47,7 @@ public final class AttentionInputs {
     private boolean seeded;
     private long dropoutSeed;
 
-    /** Makes inputs of which none is set. */
+    /** Makes inputs, none of which is set. */
     public AttentionInputs() {}
 
     /**
@@ -131,7 +131,8 @@ public final class AttentionInputs {
 
     /**
      * Makes the slopes of ALiBi for a number of heads (Press et al., 2022): for a power of two 2^(-8/H), 2^(-16/H),
-     * ..., 2^-8; otherwise those of the largest power of two n below H, then the first, third, fifth, ... of 2n.
+     * ..., 2^-8; for another H those of n heads, where n is the largest power of two below H, then the first, third,
+     * fifth, ... slope of 2n heads.
      *
      * @param manager the manager that the array belongs to
      * @param numHeads the number of heads H, at least 0

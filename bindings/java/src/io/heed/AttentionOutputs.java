@@ -21,7 +21,7 @@ public final class AttentionOutputs implements AutoCloseable {
 
     private final NDArray[] arrays = new NDArray[ALL.length];
 
-    /** Makes outputs of which none is requested. */
+    /** Makes outputs, none of which is requested. */
     public AttentionOutputs() {}
 
     /**
@@ -98,7 +98,7 @@ public final class AttentionOutputs implements AutoCloseable {
         }
     }
 
-    /** Closes the arrays, which stay set. */
+    /** Closes the arrays. They stay set. */
     @Override
     public void close() {
         for (NDArray array : arrays) {

@@ -134,8 +134,8 @@ public interface Block extends AutoCloseable {
     ParameterList getDirectParameters();
 
     /**
-     * Returns the parameters of this block and of all blocks inside it. Before the names of the latter stand the name
-     * of their block and an underscore, as in "01W_q_weight".
+     * Returns the parameters of this block and of all blocks inside it. The name of a parameter of a block inside
+     * begins with the name of that block and an underscore, as in "01W_q_weight".
      *
      * @return a new list, also with parameters that have no values
      */
@@ -187,8 +187,8 @@ public interface Block extends AutoCloseable {
     void saveParameters(DataOutputStream os) throws IOException;
 
     /**
-     * Reads the parameters that {@link #saveParameters} of this block, or of one that was made alike, has written, and
-     * nothing that follows them. A call that fails changes nothing.
+     * Reads the parameters that {@link #saveParameters} has written, of this block or of one with the same structure.
+     * Bytes after them are not read. A call that fails changes nothing.
      *
      * @param manager the owner of the parameters
      * @param is the stream to read from; it stays open
@@ -200,8 +200,8 @@ public interface Block extends AutoCloseable {
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as frozen: training would not change them. heed does not train, so the mark only changes what
-     * {@link Parameter#requiresGradient} returns.
+     * Marks the parameters as frozen: training would not change them. heed does not train, so the mark only changes
+     * what {@link Parameter#requiresGradient} returns.
      *
      * @param freeze true to mark them, false to remove the mark
      */
@@ -225,9 +225,8 @@ public interface Block extends AutoCloseable {
     }
 
     /**
-     * Sets the seed of the random numbers: those of {@link #initialize}, and those of the dropout of each forward in
-     * training. The same seed gives the same numbers. Each block begins with a different seed; the first block of a
-     * process always has the same one.
+     * Sets the seed of the random numbers for {@link #initialize} and for dropout in training. The same seed gives the
+     * same numbers. Each block begins with a different seed; the first block of a process always has the same one.
      *
      * @param seed any number
      */

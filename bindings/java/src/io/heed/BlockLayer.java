@@ -86,7 +86,7 @@ final class BlockLayer {
 
     /**
      * Moves the layer to the context of this array, unless the layer is already bound to a context. A layer without
-     * parameters is also moved when the array is on another device. Does nothing if the array is null.
+     * parameters is also moved if the array is on another device. Does nothing if the array is null.
      */
     void bindTo(NDArray array) {
         NDArray.tensorOf(array, "queries");
@@ -380,7 +380,7 @@ final class BlockLayer {
     }
 
     /**
-     * Replaces the layer by the new one, but keeps parameters that another thread has drawn meanwhile, and parameters
+     * Replaces the layer by the new one. Keeps parameters that another thread has drawn in the meantime, and parameters
      * that were set one by one.
      */
     private void putUnlessThere(
@@ -462,8 +462,8 @@ final class BlockLayer {
     }
 
     /**
-     * Reports the bytes of the parameters to the collector. Each is held twice: as it was given, and packed. Needs the
-     * write lock.
+     * Counts the bytes of the parameters as native memory. Each parameter is stored twice: as it was given, and packed
+     * for the kernels. Needs the write lock.
      */
     private void countMemory() {
         try {
@@ -496,7 +496,7 @@ final class BlockLayer {
         }
     }
 
-    /** The layer's context. If that was closed with its manager: the context in which all blocks begin. */
+    /** The layer's context. If it was closed with its manager, the context in which all blocks begin. */
     private LayerContext openLayerContext() {
         return layerContext.context.isOpen() ? layerContext : LayerContext.initial();
     }

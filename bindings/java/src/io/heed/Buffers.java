@@ -12,7 +12,7 @@ import java.nio.ShortBuffer;
 
 /** Reads the elements of Java buffers, from position to limit, in the buffer's byte order. */
 final class Buffers {
-    /** Bytes that are copied at a time by way of a direct buffer. */
+    /** The number of bytes that are copied at a time through a direct buffer. */
     private static final int PIECE_BYTES = 1 << 20;
 
     private Buffers() {}
@@ -35,7 +35,7 @@ final class Buffers {
     }
 
     /**
-     * Returns a duplicate of `data`, whose position and limit nobody else can move, so that later calls may rely on
+     * Returns a duplicate of `data`. No other thread can change its position and limit, so later calls may rely on
      * these checks. Throws unless its elements can be of this type, are exactly as many as the shape has, and can be
      * read.
      */

@@ -15,11 +15,11 @@ import java.util.Set;
 import java.util.StringJoiner;
 
 /**
- * The files of the native library in the jar for one platform. A file in a folder is compared with the one in the jar,
- * which is cheap. Only when a file is written is the one in the jar compared with its checksum.
+ * The files of the native library in the jar for one platform. An existing file in a folder is compared with the file
+ * in the jar, which is cheap. The file in the jar is compared with its checksum only when a file is written.
  */
 final class BundledLibrary {
-    /** A list as sha256sum writes it; in each line checksum, two spaces, name. */
+    /** A list as sha256sum writes it: each line has a checksum, two spaces and a name. */
     private static final String LIST = "SHA256SUMS";
     private static final String LINE = "[0-9a-f]{64}  [A-Za-z0-9_][A-Za-z0-9_.-]*";
     private static final int NAME_COLUMN = 66;
@@ -49,7 +49,7 @@ final class BundledLibrary {
         }
     }
 
-    /** A name for the content of all files; other content has another name. */
+    /** A name made from the content of all files, so that other content has another name. */
     String id() {
         StringJoiner id = new StringJoiner("-");
         for (String checksum : checksums.values()) {
@@ -63,8 +63,8 @@ final class BundledLibrary {
     }
 
     /**
-     * Writes the files that are missing in the folder or differ from those in the jar. Each appears under its name when
-     * it is complete. So many processes may do this at once, and a process that has the old file loaded keeps it.
+     * Writes the files that are missing in the folder or differ from those in the jar. A file gets its name only when
+     * it is complete, so many processes may do this at once. A process that has loaded the old file keeps it.
      */
     void extractTo(Path target) throws IOException {
         for (String name : checksums.keySet()) {
@@ -113,7 +113,7 @@ final class BundledLibrary {
         }
     }
 
-    /** The loader then tries no other place: a jar that differs from what was built cannot be trusted. */
+    /** The loader then tries no other folder: a jar that differs from the one that was built cannot be trusted. */
     private UnsatisfiedLinkError damaged(String name, String how) {
         return NativeLoader.failure("the jar is damaged at " + folder + name + ": " + how);
     }

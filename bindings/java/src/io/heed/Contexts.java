@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** The state that a base manager shares with all managers made from it: one context for each device, and the seeds. */
 final class Contexts {
-    /** How many objects of this class were made: each has different seeds. */
+    /** The number of objects of this class so far: each has different seeds. */
     private static final AtomicLong MADE = new AtomicLong();
 
     final ContextOptions options;

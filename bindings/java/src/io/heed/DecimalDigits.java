@@ -12,8 +12,7 @@ final class DecimalDigits {
     static final int UNLIMITED = 2000;
 
     /**
-     * The number of fraction bits of a double, and what its exponent field exceeds the exponent of its last fraction
-     * bit by.
+     * The number of fraction bits of a double, and the exponent field of a double whose last fraction bit is 2^0.
      */
     private static final int FRACTION_BITS = 52;
 
@@ -37,7 +36,7 @@ final class DecimalDigits {
      * @param maxDigits the largest number of digits; the number is rounded to the nearest, a tie to the even digit
      * @param maxFraction the largest number of digits after the decimal point; the first digit of the number must be
      *     among them or before the point
-     * @param minDigits give at least so many digits, if the exact number has as many
+     * @param minDigits the smallest number of digits; fewer only if the exact number has fewer
      */
     static DecimalDigits of(double value, DataType type, int maxDigits, int maxFraction, int minDigits) {
         if (value == 0) {

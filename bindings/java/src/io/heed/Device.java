@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A device, on which arrays lie and blocks compute. Immutable. */
+/** A device that holds arrays and computes blocks. Immutable. */
 public final class Device {
     private static final String CPU_TYPE = "cpu";
     private static final String ASCEND_TYPE = "ascend";

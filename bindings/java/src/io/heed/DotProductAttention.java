@@ -9,7 +9,7 @@ import java.util.Objects;
  * query (the class in d2l-java's utils/attention divides by the square root of 2: {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, D), keys (B, K, D) and values (B, K, Dv), all FLOAT32, FLOAT16 or BFLOAT16,
- * or each with an axis of heads behind the first, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which
+ * or each with an axis of heads after the first, and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which
  * may be missing or null: with length n, a query attends to the first n keys. It returns a list of one array (B, Q,
  * Dv), or (B, H, Q, Dv), of the queries' type, which belongs to the queries' manager. Many threads may call it on one
  * block at the same time.
@@ -43,8 +43,8 @@ public final class DotProductAttention extends AttentionBlock {
     }
 
     /**
-     * Attends in one call, without a block and with the default options: scores are divided by the square root of the
-     * size of a query, and every query attends to every key.
+     * Computes attention in one call, without a block and with the default options: scores are divided by the square
+     * root of the size of a query, and every query attends to every key.
      *
      * @param queries (B, Q, D) or (B, H, Q, D) of FLOAT32, FLOAT16 or BFLOAT16
      * @param keys (B, K, D) or (B, Hkv, K, D) of the queries' type, where Hkv divides H: H / Hkv query heads share a
@@ -79,9 +79,9 @@ public final class DotProductAttention extends AttentionBlock {
     }
 
     /**
-     * Attends in one call, without a block, and writes to existing arrays. It takes lengths, mask, bias and all
-     * options, and also gives the attention weights and log-sum-exps. The results have the same bits as those of a
-     * block with these options.
+     * Computes attention in one call, without a block, and writes to existing arrays. It accepts lengths, mask, bias
+     * and all options, and can also write the attention weights and log-sum-exps. The results have the same bits as
+     * those of a block with these options.
      *
      * @param inputs the arrays to read
      * @param outputs the arrays to write, at least one

@@ -6,8 +6,8 @@ package io.heed;
  * parameters, and need not be initialized.
  *
  * <p>forward takes a list of one array of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one array of the same shape
- * and type. Each forward in training drops different elements; {@link #setSeed} sets where they begin. Many threads may
- * call it on one block at the same time.
+ * and type. Each forward in training drops different elements; {@link #setSeed} sets the seed of the first one. Many
+ * threads may call it on one block at the same time.
  */
 public final class Dropout extends SingleInputBlock {
     private final float rate;

@@ -112,7 +112,7 @@ final class EncodedList {
             made.setName(name);
             return made;
         } catch (IllegalArgumentException error) {
-            // Sizes that no array can have, although another size is 0.
+            // An array cannot have these sizes: they overflow, even if another size is 0.
             throw new IllegalArgumentException(array + " has the shape " + shape + ": " + error.getMessage(), error);
         }
     }

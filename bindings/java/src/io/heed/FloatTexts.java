@@ -101,7 +101,7 @@ final class FloatTexts {
                 || largest / least > LARGEST_RATIO_WITHOUT_EXPONENT + ratioStep / 2;
     }
 
-    /** The power of ten whose exponent is the number of decimal digits that a number of the type always keeps. */
+    /** 10 to the power n, where n is the number of decimal digits that a number of the type always keeps. */
     private static double tensOf(DataType type) {
         return Math.pow(10, Math.floor((type.significandBits() - 1) * Math.log10(2)));
     }

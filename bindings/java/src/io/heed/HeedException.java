@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** A failure of the native library for which Java has no exception of its own, such as one of a file or a device. */
+/**
+ * A failure of the native library for which Java has no exception of its own, such as a failure of a file or a device.
+ */
 public final class HeedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -24,8 +24,8 @@ import java.util.Set;
  */
 public final class MultiHeadAttention extends NativeBlock {
     /**
-     * Has the attention weights of the last forward, of shape (B * H, Q, K). Called by itself, it computes dot-product
-     * attention with this block's options, without its projections, and whatever its scoring.
+     * Has the attention weights of the last forward, of shape (B * H, Q, K). A direct call of it computes dot-product
+     * attention with this block's options, without the projections, even if this block's scoring is additive.
      */
     public final DotProductAttention attention;
 

@@ -12,9 +12,9 @@ import java.util.Objects;
  * An array of elements of one type. Its memory is outside Java's heap, and it belongs to a manager. Elements are
  * written and read in row-major order.
  *
- * <p>A method that gives "a view" returns an array over the same elements: what is written to one is read from the
- * other, and the elements live as long as one of them. All other methods that return an array return a new one. Both
- * belong to this array's manager. Negative axes count from the end; an axis that does not exist is an
+ * <p>A method that returns "a view" returns an array that shares its elements with this one: a write to one changes
+ * both, and the elements stay alive as long as one of them is open. All other methods that return an array return a new
+ * one. Both belong to this array's manager. Negative axes count from the end; an axis that does not exist is an
  * IllegalArgumentException.
  *
  * <p>Many threads may read an array at the same time. If a thread writes to it while another uses it, the results are
@@ -542,8 +542,8 @@ public final class NDArray implements AutoCloseable {
 
     /**
      * The product of matrices, with the shapes of NumPy's matmul: (..., M, K) with (..., K, N) gives (..., M, N). The
-     * axes before the last two are repeated as in {@link #broadcast}. A vector (K) has no axis M or N, nor has the
-     * result.
+     * axes before the last two are repeated as in {@link #broadcast}. For a vector (K), the axis M or N is missing in
+     * the operand and in the result.
      *
      * @param other the second factor, of the same type
      * @return a new array of that type

@@ -21,7 +21,7 @@ abstract class NativeBlock implements Block {
     private BlockLayer layer;
     private volatile Shape[] inputShapes;
 
-    /** The name of this class of blocks in files of parameters. */
+    /** The name of this class of blocks in parameter files. */
     final String kind;
 
     NativeBlock(String kind) {
@@ -40,8 +40,8 @@ abstract class NativeBlock implements Block {
      * Creates the parameters for inputs of these shapes. Weights are drawn from a normal distribution of variance 2 /
      * (size of the input), DJL's default, and biases are 0, unless {@link #setInitializer} has set another initializer.
      * The parameters belong to the manager: once it is closed the block has none, and can be initialized or loaded
-     * again. A block without parameters outlives the manager. If the block already has all its parameters, nothing
-     * changes, but the shapes and the type are checked. If only some were set, these stay, converted to the type.
+     * again. A block without parameters outlives the manager. If the block already has all its parameters, the call
+     * only checks the shapes and the type. If only some were set, they are kept, converted to the type.
      *
      * @param manager the owner of the parameters
      * @param dataType the type of the parameters: FLOAT32, FLOAT16 or BFLOAT16
@@ -296,9 +296,9 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters as {@code load(path, prefix)} does, of a model that has features which the block does not
-     * compute: the program accepts them by name and takes care of them itself. Of a model in several files, all files
-     * must be there.
+     * Reads all parameters as {@code load(path, prefix)} does, from a model with features that the block does not
+     * compute: the program accepts them by name and computes them itself. If the model is in several files, all of them
+     * must exist.
      *
      * @param path the file
      * @param prefix the part of the names before the parameter's name; empty or null: nothing
@@ -340,8 +340,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters as {@code load(stream, prefix)} does, of a model that has features which the block does not
-     * compute: the program accepts them by name and takes care of them itself.
+     * Reads all parameters as {@code load(stream, prefix)} does, from a model with features that the block does not
+     * compute: the program accepts them by name and computes them itself.
      *
      * @param stream the stream to read from
      * @param prefix the part of the names before the parameter's name; empty or null: nothing

@@ -97,7 +97,8 @@ abstract class NativeHandle implements AutoCloseable {
     }
 
     /**
-     * The same for an object that another thread may be closing; a closed object is not counted. Called at most once.
+     * The same for an object that another thread may close at the same time; a closed object is not counted. Called at
+     * most once.
      */
     final void countIfOpen(long numBytes) {
         if (lifetime.memory == null && lifetime.enter()) {
@@ -116,7 +117,7 @@ abstract class NativeHandle implements AutoCloseable {
         lifetime.memory = memory == null ? null : memory.again();
     }
 
-    /** Leaves closing the object to the cleaner, which then does not report it as a leak. */
+    /** Lets the cleaner close the object without reporting it as a leak. */
     final void leaveToCollector() {
         lifetime.creation = null;
     }
@@ -210,7 +211,8 @@ abstract class NativeHandle implements AutoCloseable {
         }
 
         /**
-         * Called by the cleaner, and after the object was closed. Only in a call by the cleaner can it still be open.
+         * Called by the cleaner, and after the object was closed. If the object is still open, the caller is the
+         * cleaner.
          */
         @Override
         public void run() {

@@ -12,16 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds and loads the wrapper library, with which libheed is loaded. It tries these places in order:
+ * Finds and loads the wrapper library; libheed is loaded with it. It tries these in order:
  *
  * <ol>
  *   <li>The system property heed.native.path: the path of the wrapper, or of the folder with it and libheed. If it is
  *       set, nothing else is tried.
- *   <li>The libraries in the jar. They are written once into a folder whose name has their checksums, and are compared
- *       each time, so that damaged or replaced files are never loaded. If that folder cannot be used (a second class
- *       loader cannot load a file that the first has loaded; another user may have made the folder), they are written
- *       into a new folder, which is removed afterwards. Both are below the folder of the system property
- *       heed.native.cache, or of java.io.tmpdir. If the jar itself is damaged, nothing else is tried.
+ *   <li>The libraries in the jar. They are written once into a folder that is named by their checksums, and are
+ *       compared with the jar each time, so that damaged or replaced files are never loaded. If that folder cannot be
+ *       used (a second class loader cannot load a file that the first has loaded; another user may have made the
+ *       folder), they are written into a new folder, which is removed afterwards. Both folders are below the folder of
+ *       the system property heed.native.cache, or of java.io.tmpdir. If the jar is damaged, nothing else is tried.
  *   <li>The system: java.library.path.
  * </ol>
  *

@@ -10,13 +10,13 @@ import java.util.function.BooleanSupplier;
 /**
  * Counts the native memory of arrays, workspaces and blocks. The garbage collector does not see that memory: the Java
  * objects that hold it are small, and too few to make the collector run. When much more native memory is in use than
- * after the last collection, this class asks for another collection, which frees objects that are no longer referred
- * to. Closed objects are not counted, so that a program that closes its objects causes no collections.
+ * after the last collection, this class requests another collection, which frees unreachable objects. Closed objects
+ * are not counted, so that a program that closes its objects causes no collections.
  *
  * <p>Used by many threads; holds a lock only while it waits for a collection.
  */
 final class NativeMemory {
-    /** How many bytes may be added before a collection is requested; 0: none is ever requested. */
+    /** How many bytes may be added before a collection is requested. 0: no collection is ever requested. */
     static final String PROPERTY = "heed.forgotten.bytes";
 
     static final long DEFAULT_BYTES = 64L << 20;
@@ -53,7 +53,7 @@ final class NativeMemory {
             this.numBytes = numBytes;
         }
 
-        /** Adds a user. The caller must be a user already. */
+        /** Adds a user. The caller must already be a user. */
         Share again() {
             users.getAndIncrement();
             return this;
@@ -117,7 +117,7 @@ final class NativeMemory {
         try {
             work.run();
         } finally {
-            // An object that a collection found may be freed after the bytes in use were noted.
+            // An object that a collection has found may be freed after USED_BEFORE was set.
             if (memory != null && memory.users.get() == 0 && memory.collectionsBefore != collections) {
                 USED_BEFORE.getAndAdd(-memory.numBytes);
             }
@@ -151,9 +151,10 @@ final class NativeMemory {
     }
 
     /**
-     * The time of a collection grows with the heap in use. So between two collections at least as many bytes of native
-     * memory are added as are in use in the heap, and as were in use after the last collection. This limits the share
-     * of the time that collections take.
+     * Whether enough native memory was added since the last collection to request another: more than the property
+     * allows, than the native memory that was in use after the last collection, and than the Java heap that was in use
+     * then. The time of a collection grows with the heap in use, so this limits the share of time that collections
+     * take.
      */
     private static boolean isTooMuch(long used) {
         long before = USED_BEFORE.get();
@@ -184,8 +185,8 @@ final class NativeMemory {
     }
 
     /**
-     * Checks the condition every millisecond, for MAX_WAIT_NANOS at most. If the thread was interrupted, it is again at
-     * the end.
+     * Checks the condition every millisecond, for MAX_WAIT_NANOS at most. If the thread is interrupted, the wait goes
+     * on, and the interrupt flag is set again at the end.
      */
     private static void await(BooleanSupplier done) {
         long end = System.nanoTime() + MAX_WAIT_NANOS;

@@ -55,7 +55,7 @@ abstract class NativeStruct implements AutoCloseable {
         return offset;
     }
 
-    /** Keeps a buffer alive to which a member will point. */
+    /** Keeps a buffer alive that a member will point to. */
     final ByteBuffer keep(ByteBuffer text) {
         kept.add(text);
         return text;

@@ -31,7 +31,7 @@ final class OwnFolder {
         }
     }
 
-    /** Removes a folder and its files: at once or, if the system keeps files that are loaded, when the process ends. */
+    /** Removes a folder and its files: at once, or when the process ends if the system does not remove loaded files. */
     static void remove(Path folder, Collection<String> files) {
         List<Path> paths = new ArrayList<>();
         paths.add(folder);

@@ -171,7 +171,7 @@ final class ParameterFile {
         } else {
             expect("block", kind, OTHER);
             ByteBuffer bytes = in.readBytes("the parameters of " + name);
-            // First in the list of steps: of all steps only this one can fail, and then nothing has been changed yet.
+            // This step comes first, because it is the only one that can fail: nothing has been changed yet.
             staged.addFirst(stage(block, manager, bytes));
         }
     }

@@ -13,8 +13,8 @@ import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 
 /**
- * Reads the values that {@link ParameterFile} and {@link EncodedList} write, and nothing that follows them. Each method
- * gets the name of the value that it reads: if the stream ends there, the EOFException says that it is missing.
+ * Reads the values that {@link ParameterFile} and {@link EncodedList} write, and no bytes after them. Each method takes
+ * the name of the value, for the EOFException if the stream ends before it is complete.
  */
 final class ParameterReader {
     private final CheckedInputStream stream;

@@ -12,7 +12,10 @@ final class Platform {
         return name(System.getProperty("os.name"), System.getProperty("os.arch"));
     }
 
-    /** The name for Java's names, which differ between JVMs. Other systems and processors keep Java's name. */
+    /**
+     * Maps the names that JVMs give to systems and processors, which differ, to one name. Names that are not in the
+     * list stay as they are.
+     */
     static String name(String system, String processor) {
         return system(system.toLowerCase(Locale.ROOT)) + "-" + processor(processor.toLowerCase(Locale.ROOT));
     }

@@ -7,9 +7,9 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The objects that a manager closes when it is closed. It refers only to the native part of each object, and to the
- * registries of sub-managers but not to the sub-managers, so that the garbage collector can find arrays and
- * sub-managers that the program has lost.
+ * The objects that a manager closes when it is closed. A registry refers only to the native part of each object, and to
+ * the registries of sub-managers, not to the sub-managers. So the garbage collector can find arrays and sub-managers
+ * that the program has lost.
  */
 final class Registry {
     private final Registry parent;
@@ -20,7 +20,10 @@ final class Registry {
     /** True once no manager refers to this registry. It is then removed from its parent when it becomes empty. */
     private boolean forgotten;
 
-    /** Does not throw: a child of a closed registry is closed. The parent of a base manager's registry is null. */
+    /**
+     * Does not throw: if the parent is closed, the new registry is closed too. The parent of a base manager's registry
+     * is null.
+     */
     Registry(Registry parent) {
         this.parent = parent;
         if (parent != null && !parent.add(this)) {
@@ -57,7 +60,10 @@ final class Registry {
         }
     }
 
-    /** Closes all objects in it and in the registries below it. A loop, since nesting may be deeper than the stack. */
+    /**
+     * Closes all objects of this registry and of the registries below it. A loop instead of recursion, since the
+     * nesting may be too deep for the stack.
+     */
     void close() {
         Deque<Registry> waiting = new ArrayDeque<>();
         waiting.push(this);

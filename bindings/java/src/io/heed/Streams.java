@@ -20,8 +20,8 @@ final class Streams {
     }
 
     /**
-     * Reads a number of bytes, or fewer if the stream ends early. The memory grows with the bytes that arrive, not with
-     * the number that is requested.
+     * Reads a number of bytes, or fewer if the stream ends early. Memory is allocated as bytes arrive, not for the
+     * whole requested number at once.
      */
     static ByteBuffer read(InputStream stream, long most) throws IOException {
         List<byte[]> pieces = new ArrayList<>();

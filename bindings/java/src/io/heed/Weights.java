@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The named arrays of a .safetensors file, or of all files of a model in several files. It lists them, and many blocks
- * can be loaded from it while the files are opened once. It belongs to no manager: the program has to close it. Many
- * threads may use it at the same time.
+ * The named arrays of a .safetensors file, or of all files of a model in several files. It lists the arrays, and many
+ * blocks can be loaded from it; the files are opened only once. It belongs to no manager: the program has to close it.
+ * Many threads may use it at the same time.
  */
 public final class Weights implements AutoCloseable {
     private final NativeWeights handle;

@@ -20,19 +20,19 @@
  *
  * <p><b>Freeing.</b> Close what you make. An object that the program has lost without closing it is freed some time
  * after the garbage collector has found it. The collector sees only Java's memory, so heed counts the native memory. It
- * calls {@link System#gc} when since the last collection more native memory was added than the system property {@code
- * heed.forgotten.bytes} allows (default 67108864; 0: never), than was in use after that collection, and than was then
- * in use in Java's heap. A call that finds no native memory also has lost objects freed, and is tried again. Closed
- * objects are not counted. Managers close the objects that were made with them and with their sub-managers. Closing
- * twice does nothing, using a closed object throws IllegalStateException, and an object that is closed during a call on
- * another thread is freed after that call. With the system property {@code heed.leaks=true}, every object that the
- * collector had to free is reported to the {@link java.lang.System.Logger} named {@code io.heed} at level WARNING, with
- * the stack trace of its creation.
+ * calls {@link System#gc} when the native memory that was added since the last collection exceeds all of these: the
+ * system property {@code heed.forgotten.bytes} (default 67108864; 0: never), the native memory that was in use after
+ * that collection, and the Java heap that was in use then. If native memory cannot be allocated, heed also requests a
+ * collection, and tries the call again. Closed objects are not counted. Managers close the objects that were made with
+ * them and with their sub-managers. Closing twice does nothing, using a closed object throws IllegalStateException, and
+ * an object that is closed during a call on another thread is freed after that call. With the system property {@code
+ * heed.leaks=true}, every object that the collector had to free is reported to the {@link java.lang.System.Logger}
+ * named {@code io.heed} at level WARNING, with the stack trace of its creation.
  *
  * <p><b>Buffers.</b> {@link io.heed.NDManager#create(java.nio.Buffer, Shape)} copies any buffer. Without a copy, {@link
  * io.heed.NDManager#wrap(java.nio.Buffer, Shape)} makes an array that uses the memory of a direct buffer, and {@link
- * io.heed.NDArray#toFloatBuffer} a buffer that uses the memory of an array. Array, views and buffers over the same
- * memory keep it alive, in whatever order they are closed or lost.
+ * io.heed.NDArray#toFloatBuffer} a buffer that uses the memory of an array. Arrays, views and buffers over the same
+ * memory keep it alive, until the last of them is closed or lost.
  *
  * <p><b>Exceptions</b> have heed's sentence as their message: the argument, its value and the expected value.
  *

@@ -83,10 +83,13 @@ void Machine::call_layer_of_one_input() {
   inputs.queries = tensor.handle();
   inputs.training = bytes_.enumerator(1);
   inputs.dropout_seed = bytes_.next();
-  const bool has_another = bytes_.rarely();
-  const heed_tensor** const members[] = {&inputs.keys, &inputs.values, &inputs.valid_lens, &inputs.mask, &inputs.bias};
-  if (has_another) *members[bytes_.below(5)] = other.handle();
+  bool has_another = bytes_.rarely();
+  const heed_tensor** const members[] = {&inputs.keys, &inputs.values, &inputs.valid_lens,
+                                         &inputs.mask, &inputs.bias,   &inputs.alibi_slopes};
+  if (has_another) *members[bytes_.below(6)] = other.handle();
   const Passed passed(inputs, bytes_);
+  // A struct of the size in version 0.1 ends before alibi_slopes.
+  if (inputs.alibi_slopes != nullptr && passed.get()->struct_size < sizeof inputs) has_another = false;
   if (!succeeded(heed_layer_initialize(layer.get(), passed.get(), bytes_.next()))) return;
   require(!has_another && !shape.empty(), "wrong inputs are refused");
 

@@ -17,12 +17,7 @@
 namespace heed::property {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Fewer, since sanitizers are slow and check memory; other builds check accuracy.
-constexpr int64_t kDefaultCases = 2000;
-#else
 constexpr int64_t kDefaultCases = 4000;
-#endif
 constexpr int64_t kDefaultSeed = 20240611;
 
 int64_t from_environment(const char* name, int64_t fallback) {

@@ -24,9 +24,8 @@ void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noex
 
 class CallArena {
  public:
-  // Enough for a call of multi-head attention whose keys and values are one tensor. A call with three inputs takes a
-  // block.
-  static constexpr size_t kInlineBytes = 5 << 10;
+  // Enough for a call of multi-head attention with three inputs.
+  static constexpr size_t kInlineBytes = 5856;
 
   // The context outlives the arena.
   explicit CallArena(const Context& context) : context_(context) {}

@@ -10,6 +10,7 @@
 #include "backends/plugin.h"
 #include "base/error.h"
 #include "base/kept_blocks.h"
+#include "base/shown_text.h"
 
 namespace heed {
 namespace {
@@ -155,11 +156,12 @@ void Context::require_fastest(const char* function, const char* operation, const
   if (!plan.is_fastest()) {
     // A fixed buffer, since forward must not allocate; a text that is too long is truncated, like error sentences.
     char reasons[kErrorCapacity] = "";
-    size_t length = 0;
+    const char* separator = "";
     for (const char* reason : plan.not_fastest) {
-      if (reason == nullptr || length >= sizeof reasons) break;
-      length += static_cast<size_t>(
-          std::snprintf(reasons + length, sizeof reasons - length, "%s%s", length == 0 ? "" : "; ", reason));
+      if (reason == nullptr) break;
+      append_text(reasons, separator);
+      append_text(reasons, reason);
+      separator = "; ";
     }
     if (options_.strict) {
       fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,

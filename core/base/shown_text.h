@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,13 @@ inline void copy_printable(char* destination, size_t capacity, const char* text)
     length += width;
   }
   destination[length] = '\0';
+}
+
+// Appends to the text in an array, cut to fit. Allocates nothing.
+template <size_t capacity>
+void append_text(char (&text)[capacity], const char* added) noexcept {
+  const size_t length = std::strlen(text);
+  std::snprintf(text + length, capacity - length, "%s", added);
 }
 
 // shown() between quotation marks.

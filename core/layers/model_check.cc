@@ -51,8 +51,8 @@ std::string sides_text(const ModelWindow& window, const char* verb) {
 bool is_unlimited(const ModelWindow& window) { return window.left < 0 && window.right < 0; }
 
 // For example "rotary positions (by model_type "llama" in config.json)".
-std::string text_of(const UnsupportedFeature& missing, const ModelAttention& model) {
-  return std::string(missing.text) + " (by " + model.source + ")";
+std::string text_of(const UnsupportedFeature& unsupported, const ModelAttention& model) {
+  return std::string(unsupported.text) + " (by " + model.source + ")";
 }
 
 // The names that would let the file load, each once: `; with accept "rotary" it is loaded all the same`.
@@ -88,9 +88,9 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
   }
   const size_t num_tensors = findings.size();
   for (const ModelAttention& model : attentions_) {
-    for (const UnsupportedFeature& missing : model.unsupported) {
-      if (accept_.has(missing.feature) || !features.insert(missing.feature).second) continue;
-      findings.push_back({text_of(missing, model), missing.feature});
+    for (const UnsupportedFeature& unsupported : model.unsupported) {
+      if (accept_.has(unsupported.feature) || !features.insert(unsupported.feature).second) continue;
+      findings.push_back({text_of(unsupported, model), unsupported.feature});
     }
   }
   if (findings.empty()) return;
@@ -238,15 +238,15 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
 }
 
 std::string unsupported_note(const std::vector<ModelAttention>& attentions) {
-  std::string missing_features;
+  std::string features;
   std::set<std::string_view> seen;
   for (const ModelAttention& model : attentions) {
-    for (const UnsupportedFeature& missing : model.unsupported) {
-      if (seen.insert(missing.feature).second)
-        missing_features += (missing_features.empty() ? "" : ", ") + text_of(missing, model);
+    for (const UnsupportedFeature& unsupported : model.unsupported) {
+      if (seen.insert(unsupported.feature).second)
+        features += (features.empty() ? "" : ", ") + text_of(unsupported, model);
     }
   }
-  return missing_features.empty() ? missing_features : "; nor has heed an option for " + missing_features;
+  return features.empty() ? features : "; nor has heed an option for " + features;
 }
 
 }  // namespace heed

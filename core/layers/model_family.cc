@@ -44,7 +44,7 @@ struct Family {
   CausalRule causal = CausalRule::Never;
   ScaleRule scale = ScaleRule::Usual;
   // What every attention of the family computes that heed has no option for. Null if only the configuration says it.
-  const UnsupportedFeature* missing = nullptr;
+  const UnsupportedFeature* unsupported = nullptr;
   // The modules that are linear in other families are Conv1D here, with weights (in, out).
   bool has_conv1d = false;
 };
@@ -412,11 +412,11 @@ class Settings {
   std::string model_;
 };
 
-void add_unsupported(ModelAttention& attention, const UnsupportedFeature& missing) {
+void add_unsupported(ModelAttention& attention, const UnsupportedFeature& unsupported) {
   for (const UnsupportedFeature& known : attention.unsupported) {
-    if (known.feature == missing.feature) return;
+    if (known.feature == unsupported.feature) return;
   }
-  attention.unsupported.push_back(missing);
+  attention.unsupported.push_back(unsupported);
 }
 
 // Derives one attention from the configuration of its model.
@@ -436,7 +436,7 @@ class Configured {
     attention_.source = "model_type \"" + shown(model_type_) + "\" in config.json";
     // The settings of the whole model describe its text decoder, not its vision tower.
     if (!is_vision_tower_ || !settings_.is_whole_model()) read_heads();
-    read_lacks();
+    read_unsupported();
     read_causal();
     read_scale();
     read_soft_cap();
@@ -481,10 +481,10 @@ class Configured {
     return false;
   }
 
-  void read_lacks() {
+  void read_unsupported() {
     const bool has_alibi = settings_.is_set("alibi") || settings_.is_set("attn_config.alibi") ||
                            settings_.text("position_embedding_type") == "alibi";
-    const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->missing == &kRotary);
+    const bool is_rotary = has_rotary_settings() || (family_ != nullptr && family_->unsupported == &kRotary);
     // Position features apply within one sequence, so not to cross attention.
     if (!path_.is_cross()) {
       if (has_alibi) {
@@ -493,8 +493,8 @@ class Configured {
         add_unsupported(attention_, kRotary);
       }
       if (has_relative_settings()) add_unsupported(attention_, kRelativeBias);
-      if (family_ != nullptr && family_->missing != nullptr && family_->missing != &kRotary)
-        add_unsupported(attention_, *family_->missing);
+      if (family_ != nullptr && family_->unsupported != nullptr && family_->unsupported != &kRotary)
+        add_unsupported(attention_, *family_->unsupported);
     }
     for (const char* name : {"use_qk_norm", "qk_layernorm", "attn_config.qk_ln"}) {
       if (settings_.is_set(name)) add_unsupported(attention_, kQkNorm);
@@ -590,7 +590,7 @@ class Configured {
     }
   }
 
-  // Whether this layer has a window. Nothing if that depends on the layer's index and the prefix has none.
+  // Whether this layer has a window; empty if that depends on the layer's index and the prefix contains no index.
   std::optional<bool> is_windowed() const {
     const std::optional<int64_t> layer = path_.layer();
     const bool has_types = !settings_.text("layer_types.0").empty();

@@ -21,9 +21,9 @@ namespace {
 // The bytes of a piece. Together with its packed form it fits the second-level cache, and reading it takes much longer
 // than the system call itself.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
-// A transposed piece is kTransposedRunBytes wide, so that it writes whole cache lines, and has kTransposedRows rows. So one
-// read of a part of a file's row takes 8 or 16 KB. kTransposedRows is no multiple of a large power of two: otherwise the
-// rows of the piece would map to the same cache sets.
+// A transposed piece is kTransposedRunBytes wide, so that it writes whole cache lines, and has kTransposedRows rows, so
+// that each read, a part of one row of the file, is 8 or 16 KB. kTransposedRows is no multiple of a large power of two:
+// otherwise the rows of the piece would map to the same cache sets.
 constexpr int64_t kTransposedRunBytes = 64;
 constexpr int64_t kTransposedRows = 4080;
 static_assert(kTransposedRows % kPackedRows == 0);

@@ -31,11 +31,11 @@ void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visi
     visit(static_cast<const std::array<int64_t, count>&>(offsets));
     int32_t axis = shape.rank - 1;
     for (; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      for (size_t i = 0; i < count; ++i) offsets[i] += strides[i][a];
-      if (++index[a] < shape[axis]) break;
-      for (size_t i = 0; i < count; ++i) offsets[i] -= strides[i][a] * shape[axis];
-      index[a] = 0;
+      const auto axis_index = static_cast<size_t>(axis);
+      for (size_t i = 0; i < count; ++i) offsets[i] += strides[i][axis_index];
+      if (++index[axis_index] < shape[axis]) break;
+      for (size_t i = 0; i < count; ++i) offsets[i] -= strides[i][axis_index] * shape[axis];
+      index[axis_index] = 0;
     }
     if (axis < 0) return;
   }

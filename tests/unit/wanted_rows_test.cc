@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers project only the keys and values that some query sees. The results have the same bits as on a device that
-// projects all rows, for any previous contents of the workspace.
+// Layers project only the keys and values that some query sees. The results must have the same bits as those of a device
+// that projects all keys and values, and must not depend on what the workspace contained before the call.
 #include <gtest/gtest.h>
 
 #include <algorithm>

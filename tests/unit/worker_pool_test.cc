@@ -137,7 +137,7 @@ TEST(WorkerPool, RunsEachShareInOrder) {
     const Pool pool = make_started_pool(num_workers);
     const auto num_shares = static_cast<size_t>(std::min(num_workers, kMaxShares));
     Failure failure;
-    // The tasks by the worker that ran them and the share that they belong to.
+    // For each worker and share, the tasks of that share that the worker ran, in the order in which they ran.
     std::vector<std::vector<int64_t>> tasks(static_cast<size_t>(num_workers) * num_shares);
     Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t task, int32_t worker) {
       tasks[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(task) % num_shares].push_back(task);

@@ -34,8 +34,9 @@ public sealed partial class NDArray
     /// <summary>Copies the array to a device, without changing its type.</summary>
     /// <param name="device">The device.</param>
     /// <param name="copy">Whether to copy the array even if it is already on that device.</param>
-    /// <returns>A new row-major array, or this one. A new array on another device belongs to a manager for that device
-    /// with the same options, which is disposed with this array's manager.</returns>
+    /// <returns>This array, if it is on that device and <paramref name="copy"/> is false; otherwise a new row-major
+    /// array. A new array on another device belongs to a manager for that device, which has the options of this
+    /// array's manager and is disposed with it.</returns>
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
     public NDArray ToDevice(Device device, bool copy = false)

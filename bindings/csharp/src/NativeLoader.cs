@@ -14,7 +14,7 @@ namespace Heed;
 /// <list type="number">
 /// <item>the environment variable HEED_NATIVE_PATH: the wrapper, or the folder that contains it;</item>
 /// <item>the files of the program: the package's runtimes folder and the program's own folder;</item>
-/// <item>wherever .NET and the system search, such as LD_LIBRARY_PATH and the system's folders.</item>
+/// <item>the folders that .NET and the system search, such as those that LD_LIBRARY_PATH names.</item>
 /// </list></remarks>
 internal static class NativeLoader
 {

@@ -134,9 +134,9 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
         return new Shape(dims.Skip(beginIndex).Take(end - beginIndex).ToArray());
     }
 
-    /// <summary>Returns the shape in DJL's encoding, with an unknown layout: big-endian, the number of axes (4 bytes),
-    /// the size of each axis (8 bytes), the number of axes again (4 bytes), and a question mark for each axis (2
-    /// bytes).</summary>
+    /// <summary>Returns the shape in DJL's encoding, which is big-endian: the number of axes (4 bytes), the size of
+    /// each axis (8 bytes each), the number of axes again (4 bytes), and the layout of each axis as a UTF-16 character
+    /// (2 bytes each). The character is '?', which stands for an unknown layout.</summary>
     /// <returns>The bytes.</returns>
     public byte[] GetEncoded()
     {

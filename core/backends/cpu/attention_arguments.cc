@@ -60,7 +60,7 @@ AttentionTask TaskGrid::at(const AttentionProblem& problem, int64_t index) const
   const int64_t head = index / row_blocks;
   const int64_t batch_index = head / problem.num_kv_heads;
   const Sequence& sequence = sequence_of(problem.limits, batch_index);
-  const int64_t num_rows = group_size * sequence.query_count;
+  const int64_t num_rows = group * sequence.query_count;
   return {.batch_index = batch_index,
           .kv_head = head % problem.num_kv_heads,
           .first_row = std::min(num_rows, block * rows),

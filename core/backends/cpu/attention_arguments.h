@@ -15,13 +15,11 @@ namespace heed::cpu {
 
 AttentionArguments arguments_of(const AttentionProblem& problem);
 
-// The number of rows that share a key head, in a batch element with num_queries queries.
-inline int64_t rows_of_group(const AttentionProblem& problem, int64_t num_queries) {
-  return problem.num_heads / problem.num_kv_heads * num_queries;
-}
+// The number of query heads that share a key head.
+inline int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
 // The number of rows that share a key head, in the largest batch element.
 inline int64_t rows_of_group(const AttentionProblem& problem) {
-  return rows_of_group(problem, problem.limits.num_queries);
+  return group_size(problem) * problem.limits.num_queries;
 }
 
 // How a problem is cut into tasks of `rows` rows. All batch elements are cut alike: in a ragged batch, elements that
@@ -29,13 +27,13 @@ inline int64_t rows_of_group(const AttentionProblem& problem) {
 struct TaskGrid {
   int64_t rows;        // of one task
   int64_t row_blocks;  // tasks of one key head
-  int64_t group_size;  // query heads that share one key head
+  int64_t group;       // query heads that share one key head
   double count;        // of all tasks; a double, because plans are also made for shapes that are too large to run
 
   TaskGrid(const AttentionProblem& problem, int64_t rows_of_head, int64_t rows_of_task)
       : rows(rows_of_task),
         row_blocks(divide_up(rows_of_head, rows_of_task)),
-        group_size(problem.num_heads / problem.num_kv_heads),
+        group(group_size(problem)),
         count(static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) *
               static_cast<double>(row_blocks)) {}
 

@@ -30,8 +30,6 @@ constexpr int64_t kMaxChunks = 64;
 // With at least this many tasks for each worker, whole tasks balance the load and none is cut.
 constexpr int64_t kTasksPerWorker = 8;
 
-int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
-
 bool is_possible(const KernelTable& kernels, const AttentionProblem& problem) {
   return problem.scoring == Scoring::DotProduct && problem.head_size <= kernels.decode_max_size &&
          problem.value_head_size <= kernels.decode_max_size && group_size(problem) <= kMaxRows;

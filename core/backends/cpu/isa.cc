@@ -15,18 +15,14 @@ namespace {
 Status refuse(const char* wish, Error* failure) {
   char printable[kMaxShownText + 1];
   copy_printable(printable, sizeof printable, wish);
-  char* const text = failure->text;
-  constexpr size_t kSize = sizeof failure->text;
-  // Each snprintf returns how long its text is without the limit of the array.
-  const auto written = [](size_t length) { return length < kSize ? length : kSize - 1; };
-  size_t length = written(static_cast<size_t>(std::snprintf(
-      text, kSize,
-      "the environment variable HEED_ISA is \"%s\", expected one of those that this processor has:", printable)));
+  std::snprintf(
+      failure->text, sizeof failure->text,
+      "the environment variable HEED_ISA is \"%s\", expected one of those that this processor has:", printable);
   const char* separator = " ";
   for (const Isa& isa : isas()) {
     if (!isa.is_available()) continue;
-    length = written(length +
-                     static_cast<size_t>(std::snprintf(text + length, kSize - length, "%s%s", separator, isa.name())));
+    append_text(failure->text, separator);
+    append_text(failure->text, isa.name());
     separator = ", ";
   }
   failure->status = Status::InvalidArgument;

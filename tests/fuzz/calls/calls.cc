@@ -283,8 +283,7 @@ void Machine::call_layer() {
 
   const Results before = read_results(outputs);
   const Passed passed_inputs(inputs, bytes_);
-  // A struct of the size in version 0.1 ends before alibi_slopes.
-  if (passed_inputs.get()->struct_size < sizeof inputs) call.alibi_slopes.reset();
+  if (!passed_inputs.is_whole()) call.alibi_slopes.reset();
   const Passed passed_outputs(outputs, bytes_);
   size_t num_bytes = 0x5EED;
   const bool has_size =

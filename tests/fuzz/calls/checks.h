@@ -67,6 +67,8 @@ class Passed {
   }
 
   const Struct* get() const { return &memory_.contents; }
+  // Whether the struct has its last members: one of the size of an earlier version ends before them.
+  bool is_whole() const { return memory_.contents.struct_size >= sizeof(Struct); }
 
  private:
   struct {

@@ -88,8 +88,7 @@ void Machine::call_layer_of_one_input() {
                                          &inputs.mask, &inputs.bias,   &inputs.alibi_slopes};
   if (has_another) *members[bytes_.below(6)] = other.handle();
   const Passed passed(inputs, bytes_);
-  // A struct of the size in version 0.1 ends before alibi_slopes.
-  if (inputs.alibi_slopes != nullptr && passed.get()->struct_size < sizeof inputs) has_another = false;
+  if (inputs.alibi_slopes != nullptr && !passed.is_whole()) has_another = false;
   if (!succeeded(heed_layer_initialize(layer.get(), passed.get(), bytes_.next()))) return;
   require(!has_another && !shape.empty(), "wrong inputs are refused");
 

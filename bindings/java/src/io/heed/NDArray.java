@@ -373,8 +373,9 @@ public final class NDArray implements AutoCloseable {
      *
      * @param device the device
      * @param copy whether to copy the array even if it is already on that device
-     * @return a new row-major array on that device, or this one. On another device, the new array belongs to a manager
-     *     for that device with the same options, which is closed with this array's manager
+     * @return this array, if it is on that device and {@code copy} is false; otherwise a new row-major array. A new
+     *     array on another device belongs to a manager for that device, which has the options of this array's manager
+     *     and is closed with it
      * @throws HeedException with {@link Status#DEVICE_UNAVAILABLE} and what to do if the device cannot be used
      */
     public NDArray toDevice(Device device, boolean copy) {

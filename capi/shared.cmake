@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libheed.so exports only the C functions, and needs only libc.
 add_library(heed SHARED $<TARGET_OBJECTS:heed_capi>)
-target_link_libraries(heed PRIVATE heed_core heed_flags)
+target_link_libraries(heed PRIVATE heed_core heed_flags heed_instrumented)
 set_target_properties(heed PROPERTIES
   VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR}

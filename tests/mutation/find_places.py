@@ -4,9 +4,11 @@ compiled in. Each is inactive until mutants.h activates it. Clang's syntax tree 
 operands and constants."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -255,10 +257,13 @@ def other_constant(kind: str, text: str) -> str:
     return f"({text} + 1)" if kind == "IntegerLiteral" else f"(2 * {text})"
 
 
-def parse(compiler: str, flags: list[str], root: Path, file: str) -> Iterator[dict]:
-    """The trees of a file's declarations in namespace heed, or with heed in their names."""
+def parse(compiler: str, flags: list[str], root: Path, file: str) -> str:
+    """The trees of a file's declarations in namespace heed, or with heed in their names: several JSON documents."""
     command = [compiler, *flags, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", "-ast-dump-filter=heed", file]
-    text = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def documents(text: str) -> Iterator[dict]:
     decoder = json.JSONDecoder()
     at = 0
     while (at := text.find("{", at)) >= 0:
@@ -276,11 +281,11 @@ def find_places(compiler: str, flags: list[str], root: Path, files: list[str], u
     """All places in `files`, in order; their mutants are numbered from 1. `units` are further translation units, with
     flags of their own, of which only headers among `files` are used."""
     finder = Finder({file: read_source(root / file) for file in files}, root)
-    for file in files:
-        if file.endswith(".cc"):
-            finder.read_tree(parse(compiler, flags, root, file))
-    for file, more in units.items():
-        finder.read_tree(parse(compiler, flags + more, root, file))
+    parsed = [(file, flags) for file in files if file.endswith(".cc")]
+    parsed += [(file, flags + more) for file, more in units.items()]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for text in pool.map(lambda each: parse(compiler, each[1], root, each[0]), parsed):
+            finder.read_tree(documents(text))
     places = sorted(finder.places.values(), key=lambda place: (place.file, place.rewriting.whole.begin, -place.rewriting.whole.end))
     for number, mutant in enumerate((mutant for place in places for mutant in place.mutants), 1):
         mutant.id = number

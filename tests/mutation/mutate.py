@@ -36,18 +36,15 @@ KERNELS = "core/backends/cpu/kernels/"
 UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"]}
 if platform.machine() != "x86_64":
     UNITS = {KERNELS + "portable.cc": []}
-# The labels of the tests that are run, and the folders of their programs; only these are built. Other tests only add
-# time: the same programs with other ISAs and on a simulated NPU (not in FOLDERS), fuzzers' inputs, benchmarks and
-# packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths, which only the Ascend
-# backend uses. With --kernels all programs run.
-TESTS = {
-    "capi": "tests/capi",
-    "errors": "tests/errors",
-    "examples": "examples/c",
-    "golden": "tests/golden",
-    "property": "tests/property",
-    "unit": "tests/unit",
-}
+# The labels of the tests that are run. Other tests only add time: the same programs with other ISAs and on a simulated NPU (not in
+# FOLDERS), fuzzers' inputs, benchmarks and packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths,
+# which only the Ascend backend uses. With --kernels all programs run.
+LABELS = {"capi", "errors", "examples", "golden", "property", "unit"}
+# With --kernels.
+ALL_LABELS = LABELS | {"ascend", "ascend_sim", "bench", "fuzz", "isa"}
+# Programs of this label contain the library's code, so they are built with the mutants. The others are those of the release build, which
+# load the library with the mutants.
+LABEL_WITH_CODE = "unit"
 # A quarter of the time of all tests. They are meant for the kernels; shorter tests reach their other mutants.
 LONG = {"property.few_queries", "property.many_queries", "property.random_splits"}
 LEAST_PERCENT = 90.0
@@ -125,22 +122,27 @@ def line_of(mutant: Mutant) -> int:
     return read_source(root / mutant.file).count("\n", 0, mutant.span.begin) + 1
 
 
-def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
+def build_release(log: Path) -> None:
+    """Builds the programs of the release build."""
+    if not run_logged(["cmake", "--preset", "release"], log) or not run_logged(["cmake", "--build", "--preset", "release"], log):
+        sys.exit(f"the release build fails, see {log}")
+
+
+def build(work: Path, places: list[Place]) -> list[Place]:
     """Builds all places that compile, and returns them."""
     copy, tree, log = work / "source", work / "build", work / "build.log"
     header = copy / "tests/mutation/mutants.h"
     log.unlink(missing_ok=True)
+    build_release(log)
     configure = [
         *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
-        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-w -D_GLIBCXX_ASSERTIONS -include {header}"),
+        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DHEED_INSTRUMENT=-w;-D_GLIBCXX_ASSERTIONS;-include;{header}"),
         *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", "-DHEED_BUILD_TESTS=ON"),
-        f"-DHEED_TEST_ON_SIMULATOR={'ON' if kernels else 'OFF'}",
     ]
-    targets = ["all"] if kernels else [f"{folder}/all" for folder in TESTS.values()]
     while True:
         write_copy(copy, places)
-        start = log.stat().st_size if log.exists() else 0
-        if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0", *targets], log):
+        start = log.stat().st_size
+        if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0", "heed", "tests/unit/all"], log):
             return places
         complaints = log.read_text(errors="replace")[start:]
         # Where the language requires a constant or a name, the line does not compile. All mutants of the line are
@@ -194,8 +196,16 @@ class Test:
 
 
 def find_tests(tree: Path, kernels: bool) -> list[Test]:
-    """The tests that run a program of the build. The others check sources, headers and symbols, which no mutant
-    changes."""
+    """The tests that run a program of the library's code, from `tree`, or one of the release build with the library of `tree`. The others
+    check sources, headers and symbols, which no mutant changes."""
+    library = {"LD_PRELOAD": str(tree / "capi/libheed.so")}
+    with_code = tests_of(tree, {LABEL_WITH_CODE}, {})
+    labels = ALL_LABELS if kernels else LABELS
+    return with_code + tests_of(root / "build/release", labels - {LABEL_WITH_CODE}, library)
+
+
+def tests_of(tree: Path, labels: set[str], environment: dict[str, str]) -> list[Test]:
+    """The tests with these labels that run a program of the build."""
     listing = subprocess.run(["ctest", "--test-dir", tree, "--show-only=json-v1"], check=True, capture_output=True, text=True)
     tests = []
     for entry in json.loads(listing.stdout)["tests"]:
@@ -203,13 +213,12 @@ def find_tests(tree: Path, kernels: bool) -> list[Test]:
         if not command or not Path(command[0]).is_relative_to(tree):
             continue
         properties = {each["name"]: each["value"] for each in entry.get("properties", [])}
-        labels = set(properties.get("LABELS", []))
-        if labels & {"install", "structure"} if kernels else not labels <= TESTS.keys() or entry["name"] in LONG:
+        if not set(properties.get("LABELS", [])) <= labels or (labels <= LABELS and entry["name"] in LONG):
             continue
-        environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        more = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
         patterns = properties.get("PASS_REGULAR_EXPRESSION", [])
         expected = re.compile("|".join(patterns), re.MULTILINE) if patterns else None
-        tests.append(Test(entry["name"], command, environment, expected, set()))
+        tests.append(Test(entry["name"], command, {**environment, **more}, expected, set()))
     return tests
 
 
@@ -287,7 +296,7 @@ work.mkdir(parents=True, exist_ok=True)
 start = time.monotonic()
 places = all_places(arguments.kernels)
 equivalents = read_equivalents([mutant for place in places for mutant in place.mutants])
-places = build(work, places, arguments.kernels)
+places = build(work, places)
 mutants = [mutant for place in places for mutant in place.mutants]
 say(f"{len(mutants)} mutants in {len(places)} places, compiled in {time.monotonic() - start:.0f} s")
 

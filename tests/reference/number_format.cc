@@ -2,11 +2,18 @@
 #include "reference/number_format.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace heed::reference {
 namespace {
+
+// 2^exponent, for the exponents of normal doubles. The tests round many millions of numbers, for which ldexp and frexp take most of the
+// time.
+double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 // Bits of the significand (including the implicit one), exponent of the smallest normal number, bits of the exponent
 // field.
@@ -17,7 +24,7 @@ struct Layout {
 
   int stored_bits() const { return precision - 1; }
   int bias() const { return 1 - min_exponent; }
-  double max() const { return std::ldexp(2.0 - std::ldexp(1.0, 1 - precision), -min_exponent + 1); }
+  double max() const { return (2.0 - power_of_two(1 - precision)) * power_of_two(1 - min_exponent); }
 };
 
 Layout layout_of(Format format) {
@@ -29,39 +36,44 @@ Layout layout_of(Format format) {
   return {};
 }
 
+// abs(number) is in [2^result, 2^(result+1)); -1023 for 0 and subnormal doubles, which are smaller than the numbers of each format.
+int exponent_of(double number) { return static_cast<int>(std::bit_cast<uint64_t>(number) >> 52 & 0x7FF) - 1023; }
+
 // Numbers near `number` are 2^result apart.
 int unit_exponent_at(const Layout& layout, double number) {
-  int exponent = 0;
-  std::frexp(number, &exponent);  // abs(number) is in [2^(exponent-1), 2^exponent); exponent 0 for 0
-  if (number == 0.0) exponent = layout.min_exponent;
-  return std::max(exponent - 1, layout.min_exponent) - layout.stored_bits();
+  return std::max(exponent_of(number), layout.min_exponent) - layout.stored_bits();
 }
 
 }  // namespace
 
-double unit_roundoff(Format format) { return std::ldexp(1.0, -layout_of(format).precision); }
+double unit_roundoff(Format format) { return power_of_two(-layout_of(format).precision); }
 
 double smallest_number(Format format) {
   const Layout layout = layout_of(format);
-  return std::ldexp(1.0, layout.min_exponent - layout.stored_bits());
+  return power_of_two(layout.min_exponent - layout.stored_bits());
 }
 
 double largest_number(Format format) { return layout_of(format).max(); }
 
 double half_unit(Format format, double number) {
-  return std::ldexp(1.0, unit_exponent_at(layout_of(format), number) - 1);
+  return power_of_two(unit_exponent_at(layout_of(format), number) - 1);
 }
 
 double round_to(Format format, double number) {
   if (number == 0.0 || !std::isfinite(number)) return number;
   const Layout layout = layout_of(format);
-  const int unit_exponent = unit_exponent_at(layout, number);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(number, -unit_exponent)), unit_exponent);
-  if (std::fabs(rounded) > layout.max()) return std::copysign(std::numeric_limits<double>::infinity(), number);
-  return rounded;
+  const double largest = layout.max();
+  if (std::fabs(number) > 2.0 * largest) return std::copysign(std::numeric_limits<double>::infinity(), number);
+  // Doubles between 2^52 and 2^53 units are one unit apart, so the sum rounds to whole units, ties to even.
+  const double offset = 0x1.8p52 * power_of_two(unit_exponent_at(layout, number));
+  const double rounded = (number + offset) - offset;
+  if (std::fabs(rounded) > largest) return std::copysign(std::numeric_limits<double>::infinity(), number);
+  return std::copysign(rounded, number);
 }
 
-double decode_bits(Format format, uint16_t bits) {
+namespace {
+
+double decode_by_fields(Format format, uint16_t bits) {
   const Layout layout = layout_of(format);
   const int max_field = (1 << layout.exponent_bits) - 1;
   const int field = (bits >> layout.stored_bits()) & max_field;
@@ -74,6 +86,23 @@ double decode_bits(Format format, uint16_t bits) {
   return sign * std::ldexp(fraction + (1 << layout.stored_bits()), field - layout.bias() - layout.stored_bits());
 }
 
+// The number of each of the 65536 bit patterns.
+std::vector<double> decoded_patterns(Format format) {
+  std::vector<double> numbers(size_t{1} << 16);
+  for (size_t bits = 0; bits < numbers.size(); ++bits) {
+    numbers[bits] = decode_by_fields(format, static_cast<uint16_t>(bits));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+double decode_bits(Format format, uint16_t bits) {
+  static const std::vector<double> f16 = decoded_patterns(Format::F16);
+  static const std::vector<double> bf16 = decoded_patterns(Format::BF16);
+  return (format == Format::F16 ? f16 : bf16)[bits];
+}
+
 uint16_t encode_bits(Format format, double number) {
   const Layout layout = layout_of(format);
   const int max_field = (1 << layout.exponent_bits) - 1;
@@ -82,14 +111,13 @@ uint16_t encode_bits(Format format, double number) {
   const int sign = std::signbit(number) ? 0x8000 : 0;
   const double magnitude = std::fabs(round_to(format, number));
   if (std::isinf(magnitude)) return static_cast<uint16_t>(sign | max_field << layout.stored_bits());
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
-  if (magnitude == 0.0 || exponent - 1 < layout.min_exponent) {
+  const int exponent = exponent_of(magnitude);
+  if (exponent < layout.min_exponent) {
     return static_cast<uint16_t>(sign |
-                                 static_cast<int>(std::ldexp(magnitude, layout.stored_bits() - layout.min_exponent)));
+                                 static_cast<int>(magnitude * power_of_two(layout.stored_bits() - layout.min_exponent)));
   }
-  const int significand = static_cast<int>(std::ldexp(magnitude, layout.stored_bits() - (exponent - 1)));
-  const int field = exponent - 1 + layout.bias();
+  const int significand = static_cast<int>(magnitude * power_of_two(layout.stored_bits() - exponent));
+  const int field = exponent + layout.bias();
   return static_cast<uint16_t>(sign | field << layout.stored_bits() | (significand - (1 << layout.stored_bits())));
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/platform/library.h"
+#include "support/platform/memory.h"
 
 namespace heed::property {
 namespace {
@@ -111,6 +112,11 @@ class DeviceEnvironment : public testing::Environment {
     }
   }
 };
+
+[[maybe_unused]] const bool kKeepsMemory = [] {
+  keep_freed_memory();
+  return true;
+}();
 
 [[maybe_unused]] const bool kWatched = [] {
   if (!on_ascend()) return false;

@@ -179,7 +179,6 @@ HostTensor::HostTensor(heed_context* context, const Input& input)
 HostTensor::HostTensor(heed_context* context, heed_dtype dtype, Dims dims, Dims strides, int64_t unused_before)
     : dtype_(dtype), dims_(std::move(dims)), strides_(std::move(strides)) {
   allocate(unused_before);
-  original_ = memory_;
   make_tensor(context);
 }
 
@@ -239,11 +238,12 @@ std::vector<uint8_t> HostTensor::read_bytes() const {
 }
 
 bool HostTensor::padding_is_untouched() const {
-  std::vector<uint8_t> rest = memory();
+  if (memory().size() == static_cast<size_t>(num_elements(dims_)) * size_of(dtype_)) return true;
+  std::vector<uint8_t> rest = memory_;
   for_each_index(dims_, [&](const Dims& index, size_t) {
     std::memset(rest.data() + offset_of(index), kUnusedByte, size_of(dtype_));
   });
-  return rest == original_;
+  return std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == kUnusedByte; });
 }
 
 }  // namespace heed::property

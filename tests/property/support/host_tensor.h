@@ -65,9 +65,9 @@ class HostTensor {
   // The elements' bytes in row-major order.
   std::vector<uint8_t> read_bytes() const;
 
-  // False if a byte changed since construction. padding_is_untouched() looks only at the bytes that belong to no
-  // element.
+  // For an input: false if a byte changed since construction.
   bool input_is_untouched() const { return memory() == original_; }
+  // For results: false if a byte that belongs to no element changed since construction.
   bool padding_is_untouched() const;
 
  private:
@@ -82,7 +82,7 @@ class HostTensor {
   Dims strides_;
   int64_t first_ = 0;                    // element at index (0, 0, ...)
   mutable std::vector<uint8_t> memory_;  // its own memory, or the last copy of the device's
-  std::vector<uint8_t> original_;
+  std::vector<uint8_t> original_;  // an input's memory at construction
   Tensor on_device_;  // all of the memory as one axis; null if it is the host's
   Tensor tensor_;
 };

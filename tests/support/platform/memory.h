@@ -15,6 +15,10 @@ const char* why_residency_is_unknown();
 // Whether this address is mapped.
 bool is_page_mapped(const void* address);
 
+// From now on the process keeps the memory that it frees, and takes no page from the system twice. For tests that allocate and free large
+// arrays all the time.
+void keep_freed_memory();
+
 // A block of this size, directly before memory that cannot be read.
 class BytesBeforeAWall {
  public:

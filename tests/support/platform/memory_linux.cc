@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/platform/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 namespace heed {
 namespace {
@@ -27,11 +29,18 @@ size_t resident_bytes() {
 }
 
 const char* why_residency_is_unknown() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEED_SANITIZED)
   return "the sanitizers keep what is freed";
 #else
   return resident_bytes() == 0 ? "no /proc" : nullptr;
 #endif
+}
+
+void keep_freed_memory() {
+  // The largest threshold that glibc accepts: larger blocks are mapped and unmapped.
+  constexpr int kLargestKeptBlock = 32 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kLargestKeptBlock);
+  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
 bool is_page_mapped(const void* address) {

@@ -69,7 +69,8 @@ class RowSolver {
         interests_(interests),
         b_(b),
         h_(h),
-        q_(q) {
+        q_(q),
+        zeros_(Vector::Zero(std::max(sizes_.head_size, sizes_.value_head_size))) {
     const int64_t group_size = sizes_.num_heads / sizes_.num_kv_heads;
     first_key_ = (b * sizes_.num_kv_heads + h / group_size) * sizes_.num_keys;
     row_ = (b * sizes_.num_heads + h) * sizes_.num_queries + q;
@@ -146,30 +147,28 @@ class RowSolver {
   // Rule 3 up to "hide". Also records the magnitudes that the bound needs for this key.
   double score(int64_t k, RowMagnitudes& magnitudes, KeyMagnitudes& of_key) {
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
-    const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
+    const ConstRow query_error = errors_of(problem_.queries, row_, sizes_.head_size);
     const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
-    const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
+    const ConstRow key_error = errors_of(problem_.keys, first_key_ + k, sizes_.head_size);
     const double scale = this->scale();
     const double cap = options_.soft_cap;
 
     const double largest_factor = std::max(1.0, std::fabs(scale));
-    Vector terms;
-    Vector term_errors;
-    Vector underflows = Vector::Ones(sizes_.head_size);
+    auto num_underflows = static_cast<double>(sizes_.head_size);
     Outcome outcome;
     if (options_.scoring == Scoring::DotProduct) {
-      terms = query * key;
-      term_errors = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
-      outcome = outcome_of_sum(terms, query, query_error, key, key_error, largest_factor);
+      terms_ = query * key;
+      term_errors_ = query_error * key.abs() + query.abs() * key_error + query_error * key_error;
+      outcome = outcome_of_sum(terms_, query, query_error, key, key_error, largest_factor);
     } else {
       const ConstRow weights = row_of(problem_.score_weights, h_, sizes_.head_size);
-      terms = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
-      term_errors = weights.abs() * (query_error + key_error);
-      underflows += kTanhUlps * weights.abs();
-      outcome = outcome_of_sum(terms, weights, Vector::Zero(sizes_.head_size), query + key, query_error + key_error,
+      terms_ = weights * (query + key).unaryExpr([](double x) { return std::tanh(x); });
+      term_errors_ = weights.abs() * (query_error + key_error);
+      num_underflows += kTanhUlps * weights.abs().sum();
+      outcome = outcome_of_sum(terms_, weights, Vector::Zero(sizes_.head_size), query + key, query_error + key_error,
                                largest_factor);
     }
-    double score = terms.sum() * scale;
+    double score = terms_.sum() * scale;
     of_key.scaled = score;
     of_key.score = -kInfinity;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
@@ -192,13 +191,13 @@ class RowSolver {
     magnitudes.scores = std::max(magnitudes.scores, std::fabs(score));
     if (outcome == Outcome::SameAsF64 || !std::isfinite(score)) return score;
 
-    const double magnitude = terms.abs().sum();
-    const double inherited = term_errors.sum();
+    const double magnitude = terms_.abs().sum();
+    const double inherited = term_errors_.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited + alibi_error);
     // The scaled query may underflow, and the error is multiplied by the key.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
-    of_key.underflow = (underflows.sum() * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
+    of_key.underflow = (num_underflows * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
     magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
     of_key.score = score;
     of_key.terms = std::fabs(scale) * magnitude;
@@ -207,6 +206,10 @@ class RowSolver {
     const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
     if (!(largest <= kLargestCovered)) is_known_ = false;
     return score;
+  }
+
+  ConstRow errors_of(const Bounded& input, int64_t index, int64_t size) const {
+    return input.errors.empty() ? ConstRow(zeros_.data(), size) : row_of(input.errors, index, size);
   }
 
   Interest interest(int64_t k) const { return interests_[static_cast<size_t>(b_ * sizes_.num_keys + k)]; }
@@ -223,12 +226,12 @@ class RowSolver {
     const bool is_mean = log_sum_exp_ == -kInfinity;
     const Format format = *problem_.compute_format;
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
-    const ConstRow query_error = row_of(problem_.queries.errors, row_, sizes_.head_size);
+    const ConstRow query_error = errors_of(problem_.queries, row_, sizes_.head_size);
     for (int64_t k : masked_) {
       const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
-      const ConstRow key_error = row_of(problem_.keys.errors, first_key_ + k, sizes_.head_size);
+      const ConstRow key_error = errors_of(problem_.keys, first_key_ + k, sizes_.head_size);
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
       // A device replaces keys that only a mean needs by zeros. A row of the mean needs no value but its own.
       const bool has_key = interest(k) == Interest::Seen && !(key.isFinite().all() && key_error.isFinite().all());
       const bool has_value = !is_mean && !(value.isFinite().all() && value_error.isFinite().all());
@@ -293,7 +296,7 @@ class RowSolver {
       const auto index = static_cast<int64_t>(i);
       const int64_t k = visible_[i];
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
       const double kept = is_kept(k) ? 1.0 : 0.0;
       sum += weights_[k] * kept * value;
       magnitude += value.abs() + value_error;
@@ -337,7 +340,7 @@ class RowSolver {
     const double smallest_part = std::exp(-exponent_);  // the fraction of a weight that f32 certainly keeps
     for (int64_t k : visible_) {
       const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = row_of(problem_.values.errors, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
       const bool kept = is_kept(k);
       sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
       largest = largest.max(value.abs());
@@ -412,6 +415,9 @@ class RowSolver {
   bool is_known_ = true;
 
   // Only with a compute format.
+  Vector zeros_;
+  Vector terms_;  // of the score of one key
+  Vector term_errors_;
   double largest_terms_ = 0.0;  // S plus the errors of its operands
   bool masks_hide_ = true;
   bool may_be_nan_ = false;      // only the output
@@ -423,8 +429,9 @@ class RowSolver {
 }  // namespace
 
 Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format) {
-  Bounded result(values.size());
+  Bounded result;
   result.values = values;
+  result.errors.assign(values.size(), 0.0);
   for (size_t i = 0; compute_format && i < values.size(); ++i) {
     if (std::isfinite(values[i])) result.errors[i] = std::fabs(round_to(*compute_format, values[i]) - values[i]);
   }

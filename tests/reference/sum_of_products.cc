@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/sum_of_products.h"
 
+#include <cmath>
+
 #include "reference/error_bound.h"
 
 namespace heed::reference {
 
 Outcome outcome_of_sum(const ConstArray& terms, const ConstArray& a, const ConstArray& a_error, const ConstArray& b,
                        const ConstArray& b_error, double largest_factor) {
+  // Sums are finite only if all terms are.
+  const double terms_and_errors = terms.abs().sum() + a_error.sum() + b_error.sum();
+  if (std::isfinite(terms_and_errors) && terms_and_errors * largest_factor <= kLargestCovered) return Outcome::Finite;
   if (!a_error.isFinite().all() || !b_error.isFinite().all()) return Outcome::Unknown;
   if (a.isNaN().any() || b.isNaN().any()) return Outcome::SameAsF64;
   // If finite terms overflow, they are infinite, and an infinite term of the other sign makes the sum NaN.

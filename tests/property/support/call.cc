@@ -263,7 +263,12 @@ Runner::Opened Runner::open(const Call& call, Fallback fallback) {
   return opened;
 }
 
-Runner::Runner(const Call& call) : made_for_(call) {
+Runner::Runner(const Call& call) {
+  made_for_.kind = call.kind;
+  made_for_.options = call.options;
+  made_for_.parameters = call.parameters;
+  made_for_.num_threads = call.num_threads;
+  made_for_.executor = call.executor;
   opened_[static_cast<size_t>(first_fallback())] = open(call, first_fallback());
 }
 
@@ -309,9 +314,15 @@ reference::AttentionResult solve(const Call& call) {
     problem.options = reference_options(call);
     problem.limits = reference_limits(call);
     problem.compute_format = format;
-    problem.queries = reference::as_read(call.queries.contents.values, format);
-    problem.keys = reference::as_read(keys_of(call).contents.values, format);
-    problem.values = reference::as_read(values_of(call).contents.values, format);
+    const auto as_read = [&](const Input& input) {
+      if (format) return reference::as_read(input.contents.values, format);
+      reference::Bounded exact;
+      exact.values = input.contents.values;
+      return exact;
+    };
+    problem.queries = as_read(call.queries);
+    problem.keys = as_read(keys_of(call));
+    problem.values = as_read(values_of(call));
     return reference::attention(problem);
   }
   reference::MultiHeadProblem problem;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "property/support/device.h"
@@ -150,6 +152,10 @@ reference::Format format_of(heed_dtype dtype) {
 }
 
 Input make_input(Array contents, heed_dtype dtype, Dims strides) {
+  if (std::find(strides.begin(), strides.end(), 0) == strides.end()) {
+    for (double& number : contents.values) number = round_to_dtype(dtype, number);
+    return {std::move(contents), dtype, std::move(strides)};
+  }
   Array repeated = contents;
   for_each_index(contents.dims, [&](const Dims& index, size_t position) {
     int64_t from = 0;
@@ -172,7 +178,7 @@ HostTensor::HostTensor(heed_context* context, const Input& input)
   for_each_index(dims_, [&](const Dims& index, size_t position) {
     store(dtype_, input.contents.values[position], memory_.data() + offset_of(index));
   });
-  original_ = memory_;
+  original_hash_ = hash();
   make_tensor(context);
 }
 
@@ -212,6 +218,11 @@ void HostTensor::make_tensor(heed_context* context) {
 const std::vector<uint8_t>& HostTensor::memory() const {
   if (on_device_ != nullptr) check(heed_tensor_read(on_device_.get(), memory_.data(), memory_.size()));
   return memory_;
+}
+
+size_t HostTensor::hash() const {
+  const std::vector<uint8_t>& bytes = memory();
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 size_t HostTensor::offset_of(const Dims& index) const {

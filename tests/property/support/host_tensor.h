@@ -66,7 +66,7 @@ class HostTensor {
   std::vector<uint8_t> read_bytes() const;
 
   // For an input: false if a byte changed since construction.
-  bool input_is_untouched() const { return memory() == original_; }
+  bool input_is_untouched() const { return hash() == original_hash_; }
   // For results: false if a byte that belongs to no element changed since construction.
   bool padding_is_untouched() const;
 
@@ -75,6 +75,7 @@ class HostTensor {
   void make_tensor(heed_context* context);
   // The current contents of the memory, also if it is on the device.
   const std::vector<uint8_t>& memory() const;
+  size_t hash() const;
   size_t offset_of(const Dims& index) const;  // in bytes
 
   heed_dtype dtype_;
@@ -82,7 +83,7 @@ class HostTensor {
   Dims strides_;
   int64_t first_ = 0;                    // element at index (0, 0, ...)
   mutable std::vector<uint8_t> memory_;  // its own memory, or the last copy of the device's
-  std::vector<uint8_t> original_;  // an input's memory at construction
+  size_t original_hash_ = 0;             // of an input's memory at construction
   Tensor on_device_;  // all of the memory as one axis; null if it is the host's
   Tensor tensor_;
 };

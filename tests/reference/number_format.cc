@@ -55,9 +55,7 @@ double smallest_number(Format format) {
 
 double largest_number(Format format) { return layout_of(format).max(); }
 
-double half_unit(Format format, double number) {
-  return power_of_two(unit_exponent_at(layout_of(format), number) - 1);
-}
+double half_unit(Format format, double number) { return power_of_two(unit_exponent_at(layout_of(format), number) - 1); }
 
 double round_to(Format format, double number) {
   if (number == 0.0 || !std::isfinite(number)) return number;
@@ -113,8 +111,8 @@ uint16_t encode_bits(Format format, double number) {
   if (std::isinf(magnitude)) return static_cast<uint16_t>(sign | max_field << layout.stored_bits());
   const int exponent = exponent_of(magnitude);
   if (exponent < layout.min_exponent) {
-    return static_cast<uint16_t>(sign |
-                                 static_cast<int>(magnitude * power_of_two(layout.stored_bits() - layout.min_exponent)));
+    return static_cast<uint16_t>(
+        sign | static_cast<int>(magnitude * power_of_two(layout.stored_bits() - layout.min_exponent)));
   }
   const int significand = static_cast<int>(magnitude * power_of_two(layout.stored_bits() - exponent));
   const int field = exponent + layout.bias();

@@ -84,7 +84,7 @@ class HostTensor {
   int64_t first_ = 0;                    // element at index (0, 0, ...)
   mutable std::vector<uint8_t> memory_;  // its own memory, or the last copy of the device's
   size_t original_hash_ = 0;             // of an input's memory at construction
-  Tensor on_device_;  // all of the memory as one axis; null if it is the host's
+  Tensor on_device_;                     // all of the memory as one axis; null if it is the host's
   Tensor tensor_;
 };
 

@@ -2,6 +2,8 @@
 #include "backends/plugin.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,15 @@ std::vector<std::string> folders() {
   fail(Status::DeviceUnavailable, "\"%s\" cannot be loaded (%s): %s", shown(path).c_str(), shown(reason).c_str(), cure);
 }
 
+// 0 without a table. The tables of all versions begin with their version; nothing else is known of another version's, also not its
+// alignment.
+int32_t version_of(const Backend* backend) {
+  static_assert(offsetof(Backend, version) == 0);
+  int32_t version = 0;
+  if (backend != nullptr) std::memcpy(&version, static_cast<const void*>(backend), sizeof version);
+  return version;
+}
+
 const Backend* load() {
   const std::vector<std::string> tried = folders();
   for (const std::string& folder : tried) {
@@ -64,9 +75,9 @@ const Backend* load() {
     if (library == nullptr) fail_loading(path, reason);
     const auto entry = reinterpret_cast<PluginEntry>(platform::find_function(library, kPluginEntry));
     const Backend* backend = entry == nullptr ? nullptr : entry();
-    if (backend == nullptr || backend->version != kBackendVersion) {
+    const int32_t version = version_of(backend);
+    if (version != kBackendVersion) {
       // The library can be unloaded: no function of the driver has been called yet, so none of its threads runs in it.
-      const int32_t version = backend == nullptr ? 0 : backend->version;
       platform::unload_library(library);
       fail(Status::DeviceUnavailable,
            "\"%s\" has interface version %d, expected %d: it was built for another heed, whose version it has to be of",

@@ -16,14 +16,14 @@ constexpr std::string_view kEnding = ".safetensors";
 constexpr std::string_view kOf = "-of-";
 
 // A range of the text that contains all names; 32 bits are enough for the largest index.
-struct Range {
+struct TextRange {
   uint32_t begin = 0;
   uint32_t length = 0;
 };
 
 struct Entry {
-  Range name;
-  Range file;
+  TextRange name;
+  TextRange file;
 };
 
 // Reads the JSON as a sequence of events. Only "weight_map" is read; other members, such as "metadata", are skipped.
@@ -127,13 +127,13 @@ class IndexParser : public JsonEvents {
     }
   }
 
-  Range add(std::string_view text) {
-    const Range range{static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text.size())};
+  TextRange add(std::string_view text) {
+    const TextRange range{static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text.size())};
     text_ += text;
     return range;
   }
 
-  std::string_view at(Range range) const { return std::string_view(text_).substr(range.begin, range.length); }
+  std::string_view at(TextRange range) const { return std::string_view(text_).substr(range.begin, range.length); }
 
   // The sorted file names, without duplicates. file.begin of each entry becomes the position of its file among them.
   std::vector<std::string_view> number_files() {

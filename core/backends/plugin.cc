@@ -56,8 +56,8 @@ std::vector<std::string> folders() {
   fail(Status::DeviceUnavailable, "\"%s\" cannot be loaded (%s): %s", shown(path).c_str(), shown(reason).c_str(), cure);
 }
 
-// 0 without a table. The tables of all versions begin with their version; nothing else is known of another version's, also not its
-// alignment.
+// Returns 0 if the plugin has no table. The table of every version begins with its version. The table of another version
+// may have another alignment, so the number is copied as bytes.
 int32_t version_of(const Backend* backend) {
   static_assert(offsetof(Backend, version) == 0);
   int32_t version = 0;

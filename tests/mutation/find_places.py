@@ -264,6 +264,7 @@ def parse(compiler: str, flags: list[str], root: Path, file: str) -> str:
 
 
 def documents(text: str) -> Iterator[dict]:
+    """The JSON documents of which a text consists."""
     decoder = json.JSONDecoder()
     at = 0
     while (at := text.find("{", at)) >= 0:

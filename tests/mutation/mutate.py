@@ -196,8 +196,8 @@ class Test:
 
 
 def find_tests(tree: Path, kernels: bool) -> list[Test]:
-    """The tests that run a program of the library's code, from `tree`, or one of the release build with the library of `tree`. The others
-    check sources, headers and symbols, which no mutant changes."""
+    """The tests of the programs in `tree`, which contain the library's code, and of the programs of the release build, which load the
+    library in `tree`. The other tests check sources, headers and symbols, which no mutant changes."""
     library = {"LD_PRELOAD": str(tree / "capi/libheed.so")}
     with_code = tests_of(tree, {LABEL_WITH_CODE}, {})
     labels = ALL_LABELS if kernels else LABELS

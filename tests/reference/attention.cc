@@ -208,6 +208,7 @@ class RowSolver {
     return score;
   }
 
+  // Row `index` of the input's errors.
   ConstRow errors_of(const Bounded& input, int64_t index, int64_t size) const {
     return input.errors.empty() ? ConstRow(zeros_.data(), size) : row_of(input.errors, index, size);
   }
@@ -414,10 +415,12 @@ class RowSolver {
   double exponent_ = 0.0;
   bool is_known_ = true;
 
-  // Only with a compute format.
-  Vector zeros_;
-  Vector terms_;  // of the score of one key
+  Vector zeros_;  // the errors of a row that is read exactly
+  // Of the score of one key; members, so that they are allocated once for all keys.
+  Vector terms_;
   Vector term_errors_;
+
+  // Only with a compute format.
   double largest_terms_ = 0.0;  // S plus the errors of its operands
   bool masks_hide_ = true;
   bool may_be_nan_ = false;      // only the output

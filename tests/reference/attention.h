@@ -79,7 +79,7 @@ struct AttentionProblem {
   AttentionSizes sizes;
   AttentionOptions options;
   AttentionLimits limits;
-  // Inputs that the engine reads exactly may have no errors.
+  // For inputs that the engine reads exactly, `errors` may be empty.
   Bounded queries;                    // (B, H, Q, D)
   Bounded keys;                       // (B, Hkv, K, D)
   Bounded values;                     // (B, Hkv, K, Dv)

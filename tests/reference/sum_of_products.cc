@@ -9,7 +9,7 @@ namespace heed::reference {
 
 Outcome outcome_of_sum(const ConstArray& terms, const ConstArray& a, const ConstArray& a_error, const ConstArray& b,
                        const ConstArray& b_error, double largest_factor) {
-  // Sums are finite only if all terms are.
+  // The usual case: a sum of magnitudes is finite only if all of its terms are.
   const double terms_and_errors = terms.abs().sum() + a_error.sum() + b_error.sum();
   if (std::isfinite(terms_and_errors) && terms_and_errors * largest_factor <= kLargestCovered) return Outcome::Finite;
   if (!a_error.isFinite().all() || !b_error.isFinite().all()) return Outcome::Unknown;

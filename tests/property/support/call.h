@@ -110,7 +110,7 @@ class Runner {
   static Opened open(const Call& call, Fallback fallback);
   const Opened& main() const { return opened_[static_cast<size_t>(first_fallback())]; }
 
-  Call made_for_;  // without tensors: what open() reads
+  Call made_for_;  // without inputs and outputs: what open() reads
   // Indexed by Fallback; each is opened at its first use.
   mutable Opened opened_[2];
 };

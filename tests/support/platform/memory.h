@@ -15,8 +15,8 @@ const char* why_residency_is_unknown();
 // Whether this address is mapped.
 bool is_page_mapped(const void* address);
 
-// From now on the process keeps the memory that it frees, and takes no page from the system twice. For tests that allocate and free large
-// arrays all the time.
+// From this call on, freed memory stays in the process instead of returning to the system, so that the next allocation causes no page
+// faults. For tests that allocate and free large arrays again and again.
 void keep_freed_memory();
 
 // A block of this size, directly before memory that cannot be read.

@@ -37,7 +37,7 @@ const char* why_residency_is_unknown() {
 }
 
 void keep_freed_memory() {
-  // The largest threshold that glibc accepts: larger blocks are mapped and unmapped.
+  // glibc maps each block above this threshold, and unmaps it when it is freed. It accepts no larger threshold.
   constexpr int kLargestKeptBlock = 32 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kLargestKeptBlock);
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());

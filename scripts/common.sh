@@ -9,13 +9,16 @@ num_cores=$(nproc 2> /dev/null || echo 2)
 export CMAKE_BUILD_PARALLEL_LEVEL=$num_cores
 export CTEST_PARALLEL_LEVEL=$num_cores
 
-# A compiler cache, if there is one: the tests' programs are compiled once for the release build, the address sanitizer and coverage, and
-# tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror is ignored, since
-# such a test builds without it.
-if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache > /dev/null; then
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=-Werror
-fi
+# Sets up the compiler cache, if ccache is installed: the tests' programs are compiled once for the release build, the address sanitizer and
+# coverage, and tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror is
+# ignored, since such a test builds without it.
+use_compiler_cache() {
+  if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache > /dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+    export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=-Werror
+  fi
+}
+use_compiler_cache
 
 # .NET: no telemetry, no greeting, and no server process that stays after the build.
 export DOTNET_CLI_TELEMETRY_OPTOUT=1

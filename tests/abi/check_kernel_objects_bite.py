@@ -11,8 +11,8 @@ from check_kernel_objects import check
 
 nm, compiler = sys.argv[1:]
 
-TABLE = "namespace heed::cpu { struct Table { void (*run)(float*); }; extern const Table kAvx512Bf16Kernels; "
-END = " const Table kAvx512Bf16Kernels = {run}; }\n"
+TABLE = "namespace heed::cpu { struct Table { void (*run)(float*); }; extern const Table kAvx512Kernels; "
+END = " const Table kAvx512Kernels = {run}; }\n"
 NOINLINE = "__attribute__((noinline, used)) "
 RUN = "static void run(float* x) { x[0] = 1; }"
 
@@ -21,6 +21,7 @@ SOURCES = [
     (None, TABLE + RUN + END),
     (None, TABLE + "static void run(float* x) { __builtin_memset(x, 0, static_cast<unsigned long>(x[0])); }" + END),
     (None, "namespace { template <int n> " + NOINLINE + "int f() { return n; } }\n" + TABLE + "static void run(float* x) { x[0] = f<1>(); }" + END),
+    (None, TABLE + RUN + END.replace("; }", "; extern const Table kAvx512Bf16Kernels; const Table kAvx512Bf16Kernels = {run}; }")),
     ("weak", NOINLINE + "inline int f() { return 1; }\n" + TABLE + "static void run(float* x) { x[0] = f(); }" + END),
     ("weak", "template <int n> " + NOINLINE + "int f() { return n; }\n" + TABLE + "static void run(float* x) { x[0] = f<1>(); }" + END),
     ("weak", "inline int count = 1;\n" + TABLE + "static void run(float* x) { x[0] = ++count; }" + END),
@@ -31,13 +32,14 @@ SOURCES = [
     ("exports", "int f() { return 1; }\n" + TABLE + RUN + END),
     ("exports", "int count;\n" + TABLE + RUN + END),
     ("exports", TABLE + RUN + " extern const int kLanes = 8;" + END),
+    ("exports", TABLE + RUN + END.replace("; }", "; extern const Table kAvx2Kernels; const Table kAvx2Kernels = {run}; }")),
     ("table", "int f() { return 1; }\n"),
     ("table", TABLE.split("extern")[0] + RUN + END.replace(" const", " static __attribute__((used)) const")),
 ]
 
 failures = []
 with tempfile.TemporaryDirectory() as folder:
-    built = Path(folder) / "avx512_bf16.cc.o"
+    built = Path(folder) / "avx512.cc.o"
     for rule, source in SOURCES:
         command = [compiler, "-std=c++20", "-O2", "-fPIC", "-w", "-x", "c++", "-c", "-", "-o", built]
         subprocess.run(command, input=source, text=True, check=True)

@@ -27,8 +27,9 @@ int main(int argc, char** argv) {
     std::printf("skipped: this processor has no %s\n", wish);
     return kSkipped;
   }
-  if (found == &heed::cpu::widest_isa()) {
-    std::printf("skipped: %s is what runs on this processor anyway\n", wish);
+  const heed::cpu::Isa& widest = heed::cpu::widest_isa();
+  if (found->kernels->flash_attention == widest.kernels->flash_attention) {
+    std::printf("skipped: the kernels of %s run on this processor anyway, as %s\n", wish, widest.name());
     return kSkipped;
   }
   heed::set_environment("HEED_ISA", wish);

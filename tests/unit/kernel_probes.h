@@ -16,7 +16,7 @@ namespace heed::cpu {
 inline std::vector<MathProbe> available_probes() {
   std::vector<MathProbe> available;
 #if defined(__x86_64__)
-  const MathProbe all[] = {math_probe_portable(), math_probe_avx2(), math_probe_avx512(), math_probe_avx512_bf16()};
+  const MathProbe all[] = {math_probe_portable(), math_probe_avx2(), math_probe_avx512()};
 #elif defined(__aarch64__)
   const MathProbe all[] = {math_probe_portable(), math_probe_neon()};
 #else

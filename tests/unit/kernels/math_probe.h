@@ -39,7 +39,6 @@ HEED_MATH_PROBE(portable);
 #if defined(__x86_64__)
 HEED_MATH_PROBE(avx2);
 HEED_MATH_PROBE(avx512);
-HEED_MATH_PROBE(avx512_bf16);
 #elif defined(__aarch64__)
 HEED_MATH_PROBE(neon);
 #endif

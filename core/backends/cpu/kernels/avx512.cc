@@ -6,3 +6,14 @@
 #define HEED_SIMD_AVX512
 
 #include "backends/cpu/kernels/kernels-inl.h"
+
+namespace heed::cpu {
+
+// The same functions: the instructions of AVX-512 BF16 treat subnormal numbers as 0, which rule 15 does not allow.
+extern constexpr KernelTable kAvx512Bf16Kernels = [] {
+  KernelTable kernels = kAvx512Kernels;
+  kernels.isa = "avx512_bf16";
+  return kernels;
+}();
+
+}  // namespace heed::cpu

@@ -64,7 +64,7 @@ extern const KernelTable kPortableKernels;
 #if defined(__x86_64__)
 extern const KernelTable kAvx2Kernels;
 extern const KernelTable kAvx512Kernels;
-extern const KernelTable kAvx512Bf16Kernels;
+extern const KernelTable kAvx512Bf16Kernels;  // the functions of kAvx512Kernels
 #elif defined(__aarch64__)
 extern const KernelTable kNeonKernels;
 #endif

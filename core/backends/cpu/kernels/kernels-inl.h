@@ -14,7 +14,7 @@
 
 namespace heed::cpu {
 
-extern const KernelTable HEED_ISA_TABLE = {
+extern constexpr KernelTable HEED_ISA_TABLE = {
     .isa = HEED_ISA_TEXT,
     .lanes = HEED_ISA_NAMESPACE::kLanes,
     .flash_tile_rows = HEED_ISA_NAMESPACE::kQueryTileRows,

@@ -6,6 +6,7 @@ and for a reason that no line needs. Lines of unused inline functions are in no 
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -23,13 +24,21 @@ root = Path(sys.argv[1]).resolve()
 build = Path(sys.argv[2]).resolve()
 
 
+def runs_here(note: Path) -> bool:
+    """False for the kernels of an ISA that this processor lacks, and for tests of them."""
+    isa = re.search("avx2|avx512", note.relative_to(build).as_posix())
+    needed = {"avx2": "avx2", "avx512": "avx512f"}
+    return isa is None or needed[isa[0]] in Path("/proc/cpuinfo").read_text().split()
+
+
 def notes_of_objects() -> list[Path]:
     """The compiler's notes for the objects of the library, whether they ran or not, and for those of tests that ran,
     which contain the headers' functions that the tests use."""
     return [
         note
         for note in sorted(build.rglob("*.gcno"))
-        if {"heed_core.dir", "heed_capi.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists()
+        if runs_here(note)
+        and ({"heed_core.dir", "heed_capi.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists())
     ]
 
 

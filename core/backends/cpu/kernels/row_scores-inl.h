@@ -176,9 +176,11 @@ HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apar
     score_keys<type, kSharingRows, kFoldedKeys, in_parts, false>(keys, ahead, apart, count, queries + r * query_stride,
                                                                  query_stride, scores + r * score_stride, score_stride);
   }
-  for (; r + 2 <= num_rows; r += 2) {
-    score_keys<type, 2, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries + r * query_stride,
-                                                         query_stride, scores + r * score_stride, score_stride);
+  if constexpr (kSharingRows > 2) {
+    for (; r + 2 <= num_rows; r += 2) {
+      score_keys<type, 2, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries + r * query_stride,
+                                                           query_stride, scores + r * score_stride, score_stride);
+    }
   }
   if (r < num_rows) {
     score_keys<type, 1, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries + r * query_stride,

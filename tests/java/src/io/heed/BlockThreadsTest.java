@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Test;
 /** One block used by many threads: each forward uses the parameters of one moment, whatever other threads do. */
 class BlockThreadsTest {
     private static final int ROUNDS = 300;
+    /** On the simulated NPU a round waits for the forwards of the other threads, 0.2 seconds. */
+    private static final int CLEARINGS = 60;
 
     private final AtomicReference<Throwable> wrong = new AtomicReference<>();
     private final AtomicBoolean over = new AtomicBoolean();
@@ -71,7 +73,7 @@ class BlockThreadsTest {
                     assertTrue(message.contains("is not set") || message.contains("is closed"), message);
                 }
             });
-            for (int round = 0; round < ROUNDS; round++) {
+            for (int round = 0; round < CLEARINGS; round++) {
                 try (NDManager owner = manager.newSubManager()) {
                     attention.initialize(owner, DataType.FLOAT32, inputs.getShapes());
                     if (round % 2 == 0) {

@@ -24,7 +24,8 @@ def attention(num_heads, num_queries, num_keys, seed=1):
     """Random rows that sum to 1."""
     draw = random.Random(seed)
     rows = [[draw.expovariate(1) ** 3 for _ in range(num_keys)] for _ in range(num_heads * num_queries)]
-    rows = [[x / sum(row) for x in row] for row in rows]
+    totals = [sum(row) for row in rows]
+    rows = [[x / total for x in row] for row, total in zip(rows, totals, strict=True)]
     return [{"name": f"head {h}", "weights": rows[h * num_queries:(h + 1) * num_queries]} for h in range(num_heads)]
 
 

@@ -44,7 +44,7 @@ OneInputCall training_call(const Dims& dims, heed_dtype dtype, uint64_t seed, Ra
 
 TEST(Dropout, KeepsWhatPhiloxKeepsWhateverTheShapeAndStrides) {
   Random random(6001);
-  for (int round = 0; round < 1000; ++round) {
+  for (int64_t round = 0; round < num_rounds(1000); ++round) {
     Dims dims;
     const int64_t rank = 1 + random.below(8);
     for (int64_t axis = 0; axis < rank; ++axis) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(4));

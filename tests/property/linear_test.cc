@@ -82,7 +82,7 @@ Dims with_last(Dims dims, int64_t size) {
 TEST(Linear, AgreesWithTheReference) {
   Random random(5001);
   double largest = 0.0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int64_t round = 0; round < num_rounds(2000); ++round) {
     Dims dims;
     const int64_t rank = 1 + random.below(8);
     for (int64_t axis = 1; axis < rank; ++axis) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));

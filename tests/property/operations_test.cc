@@ -185,7 +185,7 @@ std::pair<Dims, Dims> random_fit(Random& random) {
 TEST(Matmul, AgreesWithTheReference) {
   Random random(4001);
   double largest = 0.0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int64_t round = 0; round < num_rounds(1500); ++round) {
     const auto [a_dims, b_dims] = random_fit(random);
     const heed_dtype dtype = random.one_of(kFloats);
     const Input a = random_input(a_dims, dtype, random.one_of(kReadable), random);
@@ -363,7 +363,7 @@ Array with_axis_last(const Array& array, size_t axis) {
 TEST(Softmax, AgreesWithTheReference) {
   Random random(4101);
   double largest = 0.0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int64_t round = 0; round < num_rounds(1500); ++round) {
     const int64_t rank = 1 + random.below(8);
     Dims dims;
     for (int64_t i = 0; i < rank; ++i) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
@@ -443,7 +443,7 @@ TEST(Softmax, RowAloneAndOnAnyAxisHasTheSameBits) {
 
 TEST(MaskedSoftmax, AgreesWithTheReference) {
   Random random(4201);
-  for (int round = 0; round < 800; ++round) {
+  for (int64_t round = 0; round < num_rounds(800); ++round) {
     const bool has_heads = random.chance(0.5);
     const auto size = [&] { return random.one_of<int64_t>({0, 1, 2, 3, 7}); };
     const int64_t batch = size();

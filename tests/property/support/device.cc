@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -126,6 +127,11 @@ class DeviceEnvironment : public testing::Environment {
 }();
 
 }  // namespace
+
+int64_t num_rounds(int64_t all) {
+  const char* divisor = std::getenv("HEED_PROPERTY_DIVISOR");
+  return divisor == nullptr ? all : std::max<int64_t>(1, all / std::strtoll(divisor, nullptr, 10));
+}
 
 bool on_ascend() {
   static const bool asked = [] {

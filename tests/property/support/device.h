@@ -21,6 +21,10 @@ namespace heed::property {
 
 bool on_ascend();
 
+// How many of `all` random calls a test makes. HEED_PROPERTY_DIVISOR=10 makes it a tenth, for builds in which every access
+// of memory takes long and the number of threads matters, not that of calls.
+int64_t num_rounds(int64_t all);
+
 // Whether the CPU may compute what the device cannot. On the CPU contexts are never strict.
 enum class Fallback { Refused, Allowed };
 

@@ -7,11 +7,11 @@
 // HEED_PROPERTY_CASES sets the number of cases. With HEED_PROPERTY_DIVISOR fewer run, and not every pair occurs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <string>
 
+#include "property/support/device.h"
 #include "support/random_case.h"
 
 namespace heed::property {
@@ -19,11 +19,6 @@ namespace {
 
 constexpr int64_t kDefaultCases = 4000;
 constexpr int64_t kDefaultSeed = 20240611;
-
-int64_t from_environment(const char* name, int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
-}
 
 // Runs the sampler's cases, which must cover all pairs of option values. Stops after five failures.
 void run_cases(ChoiceSampler sampler, int64_t seed, int64_t all_cases) {

@@ -6,21 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "property/support/device.h"
 #include "support/batch_part.h"
 #include "support/random_case.h"
 
 namespace heed::property {
 namespace {
-
-int64_t from_environment(const char* name, int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
-}
 
 // An executor that starts at a random item, runs some items on threads of its own, and counts its calls.
 class Host {

@@ -128,10 +128,12 @@ class DeviceEnvironment : public testing::Environment {
 
 }  // namespace
 
-int64_t num_rounds(int64_t all) {
-  const char* divisor = std::getenv("HEED_PROPERTY_DIVISOR");
-  return divisor == nullptr ? all : std::max<int64_t>(1, all / std::strtoll(divisor, nullptr, 10));
+int64_t from_environment(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : fallback;
 }
+
+int64_t num_rounds(int64_t all) { return std::max<int64_t>(1, all / from_environment("HEED_PROPERTY_DIVISOR", 1)); }
 
 bool on_ascend() {
   static const bool asked = [] {

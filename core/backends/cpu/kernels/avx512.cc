@@ -9,7 +9,8 @@
 
 namespace heed::cpu {
 
-// The same functions: the instructions of AVX-512 BF16 treat subnormal numbers as 0, which rule 15 does not allow.
+// The functions of kAvx512Kernels: the kernels use no instruction of AVX-512 BF16, since these treat subnormal numbers as
+// 0, which rule 15 of docs/semantics.md does not allow.
 extern constexpr KernelTable kAvx512Bf16Kernels = [] {
   KernelTable kernels = kAvx512Kernels;
   kernels.isa = "avx512_bf16";

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** One block used by many threads: each forward uses the parameters of one moment, whatever other threads do. */
 class BlockThreadsTest {
     private static final int ROUNDS = 300;
-    /** On the simulated NPU a round waits for the forwards of the other threads, 0.2 seconds. */
+    /** Fewer than ROUNDS: on the simulated NPU a round takes 0.2 seconds, since it waits for forwards of the other threads. */
     private static final int CLEARINGS = 60;
 
     private final AtomicReference<Throwable> wrong = new AtomicReference<>();

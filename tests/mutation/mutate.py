@@ -137,6 +137,7 @@ def build(work: Path, places: list[Place]) -> list[Place]:
     configure = [
         *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
         *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DHEED_INSTRUMENT=-w;-D_GLIBCXX_ASSERTIONS;-include;{header}"),
+        *("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"),
         *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", "-DHEED_BUILD_TESTS=ON"),
     ]
     while True:

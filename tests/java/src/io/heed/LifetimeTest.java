@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -279,6 +280,8 @@ class LifetimeTest {
         Thread collector = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 System.gc();
+                // Without a pause between collections the calls would hardly run. It ends early at an interrupt.
+                LockSupport.parkNanos(1_000_000);
             }
         });
         collector.start();

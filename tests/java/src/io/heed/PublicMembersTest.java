@@ -144,7 +144,9 @@ class PublicMembersTest {
             members.addAll(publicMembers(type));
         }
         int answered = 0;
-        for (int round = 0; round < 20_000; round++) {
+        // Fewer where the same calls run again: those that the system refuses memory wait for the cleaner.
+        int rounds = Integer.getInteger("heed.test.calls", 20_000);
+        for (int round = 0; round < rounds; round++) {
             Executable member = members.get(random.nextInt(members.size()));
             Object[] arguments = new Object[member.getParameterCount()];
             for (int i = 0; i < arguments.length; i++) {
@@ -155,7 +157,7 @@ class PublicMembersTest {
             answered += error == null ? 1 : 0;
             assertTrue(isDocumented(error), () -> member + Arrays.deepToString(arguments) + ": " + error);
         }
-        assertTrue(answered > 2000, answered + " calls succeeded");
+        assertTrue(answered > rounds / 10, answered + " calls succeeded");
         assertEquals(2, manager.ones(new Shape(2)).toFloatArray().length);
     }
 

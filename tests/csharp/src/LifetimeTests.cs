@@ -198,7 +198,7 @@ public class LifetimeTests
             while (!stop.IsCancellationRequested)
             {
                 GC.Collect();
-                // Without a pause between collections the calls would hardly run.
+                // A collection stops all other threads, so the calls need pauses to run in.
                 Thread.Sleep(1);
             }
         });

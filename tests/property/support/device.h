@@ -24,8 +24,8 @@ bool on_ascend();
 // The number in an environment variable; `fallback` if it is not set or empty.
 int64_t from_environment(const char* name, int64_t fallback);
 
-// The number of random calls that a test makes: `all`, divided by HEED_PROPERTY_DIVISOR if the environment has it. For
-// sanitizers, under which each memory access is slow; they find an error in few calls of the kind that has it.
+// The number of random calls that a test makes: `all`, divided by the environment variable HEED_PROPERTY_DIVISOR if it
+// is set. The test presets of sanitizers set it, because a call takes several times as long with a sanitizer.
 int64_t num_rounds(int64_t all);
 
 // Whether the CPU may compute what the device cannot. On the CPU contexts are never strict.

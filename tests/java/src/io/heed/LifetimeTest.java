@@ -280,7 +280,7 @@ class LifetimeTest {
         Thread collector = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
                 System.gc();
-                // Without a pause between collections the calls would hardly run. It ends early at an interrupt.
+                // A collection stops all other threads, so the calls need pauses to run in. An interrupt ends the pause.
                 LockSupport.parkNanos(1_000_000);
             }
         });

@@ -144,7 +144,8 @@ class PublicMembersTest {
             members.addAll(publicMembers(type));
         }
         int answered = 0;
-        // Fewer where the same calls run again: those that the system refuses memory wait for the cleaner.
+        // A call that gets no native memory waits half a second for the cleaner, so the runs that repeat java.api's tests
+        // make fewer calls.
         int rounds = Integer.getInteger("heed.test.calls", 20_000);
         for (int round = 0; round < rounds; round++) {
             Executable member = members.get(random.nextInt(members.size()));

@@ -143,6 +143,24 @@ HEED_INLINE Interleaved interleave(IntVec a, IntVec b) {
   }
 }
 
+template <int... lane>
+HEED_INLINE void separate_lanes(IntVec& a, IntVec& b) {
+  const IntVec even = __builtin_shufflevector(a, b, (2 * lane)...);
+  b = __builtin_shufflevector(a, b, (2 * lane + 1)...);
+  a = even;
+}
+
+// The inverse of interleave: the even lanes of a and b go to a, the odd ones to b.
+HEED_INLINE void separate(IntVec& a, IntVec& b) {
+  if constexpr (kLanes == 16) {
+    separate_lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
+  } else if constexpr (kLanes == 8) {
+    separate_lanes<0, 1, 2, 3, 4, 5, 6, 7>(a, b);
+  } else {
+    separate_lanes<0, 1, 2, 3>(a, b);
+  }
+}
+
 // One step of a transpose: exchanges each lane of a that has bit `step` in its number with lane `lane ^ step` of b.
 template <int step, int... lane>
 HEED_INLINE void exchange(Vec& a, Vec& b) {

@@ -131,14 +131,91 @@ static void cap_scores(float cap, int64_t count, float* scores) {
   }
 }
 
+// The keys of a block that each row of a vector sees by its key range: those with index firsts <= k < ends.
+struct SeenKeys {
+  IntVec firsts;
+  IntVec ends;
+};
+
+// Indices count from key k0 and are limited to 0 .. count.
+static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t group, int64_t k0, int64_t count) {
+  static_assert(sizeof(KeyRange) == 2 * sizeof(int64_t));
+  int64_t bounds[2 * kLanes];  // first and end of each lane
+  if (group + kLanes <= query_tile.num_rows) {
+    __builtin_memcpy(bounds, query_tile.key_ranges + group, sizeof bounds);
+  } else {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      // Lanes without a row have the key range of the last row.
+      const KeyRange range = query_tile.key_ranges[smaller(group + lane, query_tile.num_rows - 1)];
+      bounds[2 * lane] = range.first;
+      bounds[2 * lane + 1] = range.end;
+    }
+  }
+  // One loop over contiguous elements, which the compiler vectorizes.
+  int32_t indices[2 * kLanes];
+  for (int i = 0; i < 2 * kLanes; ++i) indices[i] = static_cast<int32_t>(smaller(larger(bounds[i] - k0, 0), count));
+  IntVec firsts = load(indices);
+  IntVec ends = load(indices + kLanes);
+  separate(firsts, ends);
+  return {firsts, ends};
+}
+
+// Hides keys k0 .. k1 - 1 from the rows of a vector whose key range does not contain them, and returns the maximum of
+// `largest` and the scores. add_terms(k, score, sees) may change the score of key k0 + k and clear lanes of `sees`.
+template <typename AddTerms>
+HEED_INLINE Vec hide_keys(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t begin, int64_t k0,
+                          int64_t k1, Vec largest, const AddTerms& add_terms) {
+  const SeenKeys range = find_seen_keys(query_tile, group, k0, k1 - k0);
+  float* scores = task.scores + (k0 - begin) * kQueryTileRows + group;
+  int32_t* seen = task.seen + (k0 - begin) * kQueryTileRows + group;
+  IntVec visible = load(query_tile.visible + group);
+  for (int64_t k = 0; k < k1 - k0; ++k) {
+    const IntVec key = broadcast(static_cast<int32_t>(k));
+    IntVec sees = (key >= range.firsts) & (key < range.ends);
+    Vec score = load(scores + k * kQueryTileRows);
+    add_terms(k, score, sees);
+    score = select(sees, score, broadcast(-kInfinity));
+    visible |= sees;
+    store(scores + k * kQueryTileRows, score);
+    store(seen + k * kQueryTileRows, sees);
+    // A NaN is never greater; it reaches the sums through its exponential.
+    largest = max(score, largest);
+  }
+  store(query_tile.visible + group, visible);
+  return largest;
+}
+
+// Whether something is added to the products of single pairs of query and key.
+static bool adds_to_scores(const AttentionProblem& problem) {
+  return problem.bias.data != nullptr || problem.alibi_slopes.data != nullptr;
+}
+
+// As hide_keys, with ALiBi, bias and mask.
+HEED_NOINLINE Vec add_terms_and_hide_keys(const FlashTask& task, const QueryTile& query_tile, int64_t group,
+                                          int64_t begin, int64_t k0, int64_t k1, Vec largest) {
+  const AttentionProblem& problem = *task.problem;
+  const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
+  const bool has_alibi = problem.alibi_slopes.data != nullptr;
+  const Pairs pairs = has_pairs ? find_pairs(task, query_tile, group) : Pairs{};
+  const Alibi alibi = has_alibi ? load_alibi(task, query_tile, group, k0) : Alibi{};
+  Vec added[kLanes] = {};
+  return hide_keys(task, query_tile, group, begin, k0, k1, largest, [&](int64_t k, Vec& score, IntVec& sees) {
+    if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, k1 - k0 - k), added);
+    if (has_alibi) score -= alibi_penalty(alibi, k);
+    if (has_pairs) {
+      score += added[k % kLanes];
+      sees &= added[k % kLanes] != broadcast(-kInfinity);
+    }
+  });
+}
+
 // Turns products of keys k0 .. k1 - 1 into scores, in the order of rule 3: soft cap, ALiBi, bias, hiding. `begin`: the
 // first key of the block. Hidden scores become -inf. Updates `maximum` and query_tile.visible, and sets task.seen.
 template <int vectors>
 static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
   const AttentionProblem& problem = *task.problem;
-  const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
-  const bool has_alibi = problem.alibi_slopes.data != nullptr;
+  const bool has_terms = problem.mask.data != nullptr || adds_to_scores(problem);
   const int64_t count = k1 - k0;
   float* scores = task.scores + (k0 - begin) * kQueryTileRows;
   // Additive scores are scaled already.
@@ -147,41 +224,9 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
   if (problem.soft_cap != 0) cap_scores<vectors>(problem.soft_cap, count, scores);
   for (int v = 0; v < vectors; ++v) {
     const int64_t group = v * kLanes;
-    int32_t first[kLanes];
-    int32_t end[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      // Lanes without a row have the key range of the last row.
-      const KeyRange range = query_tile.key_ranges[smaller(group + lane, query_tile.num_rows - 1)];
-      first[lane] = static_cast<int32_t>(smaller(larger(range.first - k0, 0), count));
-      end[lane] = static_cast<int32_t>(smaller(larger(range.end - k0, 0), count));
-    }
-    const IntVec firsts = load(first);
-    const IntVec ends = load(end);
-    const Pairs pairs = has_pairs ? find_pairs(task, query_tile, group) : Pairs{};
-    const Alibi alibi = has_alibi ? load_alibi(task, query_tile, group, k0) : Alibi{};
-    Vec largest = maximum[v];
-    IntVec visible = load(query_tile.visible + group);
-    Vec added[kLanes] = {};
-    for (int64_t k = 0; k < count; ++k) {
-      if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, count - k), added);
-      const int64_t index = (k0 - begin + k) * kQueryTileRows + group;
-      const IntVec key = broadcast(static_cast<int32_t>(k));
-      IntVec sees = (key >= firsts) & (key < ends);
-      Vec score = load(task.scores + index);
-      if (has_alibi) score -= alibi_penalty(alibi, k);
-      if (has_pairs) {
-        score += added[k % kLanes];
-        sees &= added[k % kLanes] != broadcast(-kInfinity);
-      }
-      score = select(sees, score, broadcast(-kInfinity));
-      visible |= sees;
-      store(task.scores + index, score);
-      store(task.seen + index, sees);
-      // A NaN is never greater; it reaches the sums through its exponential.
-      largest = max(score, largest);
-    }
-    maximum[v] = largest;
-    store(query_tile.visible + group, visible);
+    maximum[v] = has_terms
+                     ? add_terms_and_hide_keys(task, query_tile, group, begin, k0, k1, maximum[v])
+                     : hide_keys(task, query_tile, group, begin, k0, k1, maximum[v], [](int64_t, Vec&, IntVec&) {});
   }
 }
 
@@ -248,8 +293,7 @@ static void find_plain_keys(const FlashTask& task, const QueryTile& query_tile, 
   const int64_t first = smaller(larger(k0, query_tile.all_first), k1);
   const int64_t end = larger(smaller(k1, query_tile.all_end), first);
   const bool is_scaled = task.arguments->is_additive != 0 || task.arguments->score_scale == 1;
-  const bool are_products = problem.bias.data == nullptr && problem.alibi_slopes.data == nullptr &&
-                            problem.soft_cap == 0 && is_scaled && first < end &&
+  const bool are_products = !adds_to_scores(problem) && problem.soft_cap == 0 && is_scaled && first < end &&
                             (problem.mask.data == nullptr || mask_hides_nothing(task, query_tile, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;

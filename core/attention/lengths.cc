@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "attention/validate.h"
 #include "base/decimal_text.h"
 #include "base/error.h"
 #include "ops/lengths.h"
+#include "ops/tensor_operand.h"
 #include "tensor/tensor.h"
 
 namespace heed {

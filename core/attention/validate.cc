@@ -9,6 +9,7 @@
 #include "attention/lengths.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/tensor_operand.h"
 
 namespace heed {
 namespace {

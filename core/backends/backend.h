@@ -106,7 +106,8 @@ struct Backend {
                  Failure* failure);
   // Like Memory::wait_idle. Null if is_host is 1.
   void (*wait_idle)(BackendDevice* device);
-  // Returns memory that is kept for later calls to the driver, after all queued work. Null if is_host is 1.
+  // After all queued work, returns to the driver the memory that the device keeps for later calls. Null if is_host is
+  // 1.
   Status (*trim)(BackendDevice* device, Failure* failure);
   // Calls run(argument, task, worker) once for each task from 0 to num_tasks - 1, on the device's threads, and returns
   // when all are done, also after a failure. 0 <= worker < num_threads(), and no two calls at the same time have the

@@ -66,7 +66,8 @@ class Context final : public Memory {
   int32_t num_threads() const;
   // Starts the device's threads, so that `run` allocates nothing; cheap if they are running already.
   void start() const;
-  // Returns the unused blocks of the pool to the allocator, and on a device also the blocks that the device keeps.
+  // Returns unused memory: the pool's blocks to the allocator, the kept blocks of the process (kept_blocks.h) to the
+  // system, and on a device with its own memory the blocks that it keeps to the driver.
   void trim() const;
   // Waits until all queued work is done; throws, once, the failure of a call that had returned before it failed.
   void synchronize() const;

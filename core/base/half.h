@@ -2,7 +2,7 @@
 // The two 16-bit float formats as storage: exact widening to f32, and narrowing from f64 with one rounding.
 //
 // All narrowing starts from f64. f32, f16, bf16 and 32-bit integers widen to f64 exactly, so one routine with one
-// rounding serves every source type.
+// rounding serves every source type. 64-bit integers are first rounded to odd (tensor/convert.h).
 #pragma once
 
 #include <bit>

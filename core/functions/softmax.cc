@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "attention/lengths.h"
-#include "attention/validate.h"
 #include "base/error.h"
 #include "functions/check.h"
 #include "ops/softmax.h"
+#include "ops/tensor_operand.h"
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
 

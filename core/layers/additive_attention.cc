@@ -30,8 +30,9 @@ AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
 std::vector<Parameter> make_parameters(int64_t num_hiddens) {
   std::vector<Parameter> parameters;
   parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection,
-                          Source::Queries);
-  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection, Source::Keys);
+                          ProjectedInput::Queries);
+  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection,
+                          ProjectedInput::Keys);
   parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens}, 1);
   return parameters;
 }
@@ -64,8 +65,9 @@ void AdditiveAttention::set_attention(const InputValues& inputs, bool reads_leng
 
 void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const InputValues& inputs = call.inputs;
-  const Projected projected[] = {{Source::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
-                                 {Source::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens, WantedRows::Visible}};
+  const Projected projected[] = {
+      {ProjectedInput::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
+      {ProjectedInput::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens, WantedRows::Visible}};
   const auto [queries, keys, values] = project(schedule, inputs, call.attention->limits, projected);
 
   AttentionProblem& attention = *call.attention;

@@ -53,23 +53,23 @@ bool Layer::is_initialized() const {
 }
 
 template <typename Visit>
-void Layer::visit_sources(const LayerCall& call, size_t first, const Visit& visit) const {
+void Layer::visit_projected_inputs(const LayerCall& call, size_t first, const Visit& visit) const {
   for (size_t i = 0; i < num_own_parameters_; ++i) {
-    if (const auto source = parameters_[i].source()) visit(first + i, source_of(call.inputs, *source));
+    if (const auto input = parameters_[i].projected_input()) visit(first + i, value_of(call.inputs, *input));
   }
   first += num_own_parameters_;
   for (size_t i = 0; i < children_.size(); ++i) {
     const Layer& child = *children_[i].layer;
-    child.visit_sources(call.children[i], first, visit);
+    child.visit_projected_inputs(call.children[i], first, visit);
     first += child.parameters_.size();
   }
 }
 
 void Layer::check_fit(const LayerCall& call) const {
-  visit_sources(call, 0, [this](size_t index, const SourceValue& source) {
+  visit_projected_inputs(call, 0, [this](size_t index, const InputValue& input) {
     const Parameter& parameter = parameters_[index];
     if (!parameter.is_set()) return;
-    const auto& [name, value] = source;
+    const auto& [name, value] = input;
     const Tensor& weight = parameter.value();
     if (value.dim(value.rank() - 1) == weight.dim(1)) return;
     fail(Status::InvalidArgument,
@@ -82,8 +82,8 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   std::vector<Shape> shapes;
   shapes.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) shapes.push_back(parameter.shape());
-  visit_sources(call, 0, [&](size_t index, const SourceValue& source) {
-    shapes[index][1] = source.value.dim(source.value.rank() - 1);
+  visit_projected_inputs(call, 0, [&](size_t index, const InputValue& input) {
+    shapes[index][1] = input.value.dim(input.value.rank() - 1);
   });
   return shapes;
 }

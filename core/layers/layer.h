@@ -109,7 +109,7 @@ class Layer {
   // that sets the dim. `index` counts in the parameters of the called layer; `first` is the index of this layer's first
   // parameter.
   template <typename Visit>
-  void visit_sources(const LayerCall& call, size_t first, const Visit& visit) const;
+  void visit_projected_inputs(const LayerCall& call, size_t first, const Visit& visit) const;
   // Adds the names of all parameters that layers of these kinds can have with any options, prefixed with their
   // children's names.
   void add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const;

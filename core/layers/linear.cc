@@ -23,7 +23,7 @@ std::vector<Parameter> make_parameters(const LinearOptions& options) {
     fail(Status::InvalidArgument, "options->output_size is %" PRId64 ", expected at least 1", options.output_size);
   std::vector<Parameter> parameters;
   parameters.emplace_back(kParameterNames[kWeight], Shape{options.output_size, kOpenDim}, 1, Use::Projection,
-                          Source::Queries);
+                          ProjectedInput::Queries);
   if (!options.no_bias)
     parameters.emplace_back(kParameterNames[kBias], Shape{options.output_size}, 1, Use::Other, std::nullopt,
                             Initializer::Zeros);

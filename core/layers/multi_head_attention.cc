@@ -103,10 +103,10 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   std::vector<Parameter>& parameters = result.parameters;
   const auto add = [&](size_t weight_name, int32_t bias_bit, int64_t num_heads, const Shape& weight,
-                       std::optional<Source> source) {
+                       std::optional<ProjectedInput> projected_input) {
     Projection projection;
     projection.weight = parameters.size();
-    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, source);
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, projected_input);
     if ((options.biases & bias_bit) != 0) {
       projection.bias = parameters.size();
       parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads, Use::Other, std::nullopt,
@@ -115,9 +115,9 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
     return projection;
   };
   ParameterIndices& indices = result.indices;
-  indices.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, Source::Queries);
-  indices.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, Source::Keys);
-  indices.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, Source::Values);
+  indices.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, ProjectedInput::Queries);
+  indices.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, ProjectedInput::Keys);
+  indices.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, ProjectedInput::Values);
   if (!options.no_output_projection)
     indices.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
   if (options.scoring == Scoring::Additive) {
@@ -170,9 +170,9 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   // Weights and log_sum_exp do not depend on values.
   const bool needs_values = outputs.output.is_given();
   const Projected projected[] = {
-      {Source::Queries, parameters_of(indices_.queries), options_.head_size},
-      {Source::Keys, parameters_of(indices_.keys), options_.head_size, WantedRows::Visible},
-      {Source::Values, parameters_of(indices_.values), options_.value_head_size, values_read(*call.attention)}};
+      {ProjectedInput::Queries, parameters_of(indices_.queries), options_.head_size},
+      {ProjectedInput::Keys, parameters_of(indices_.keys), options_.head_size, WantedRows::Visible},
+      {ProjectedInput::Values, parameters_of(indices_.values), options_.value_head_size, values_read(*call.attention)}};
   const auto [queries, keys, values] =
       project(schedule, call.inputs, call.attention->limits, std::span(projected, needs_values ? 3 : 2));
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "attention/validate.h"
 #include "base/error.h"
+#include "ops/tensor_operand.h"
 
 namespace heed {
 namespace {

@@ -29,7 +29,7 @@ enum class Initializer {
 };
 
 // The input of a call that a projection reads: queries, keys or values.
-enum class Source { Queries, Keys, Values };
+enum class ProjectedInput { Queries, Keys, Values };
 
 // What a parameter is for.
 enum class Use {
@@ -46,15 +46,15 @@ struct ParameterValue {
 class Parameter {
  public:
   // A parameter of a kind of layer, without memory for a value. `num_heads`: how many heads share the projected axis:
-  // the output axis, or the input axis of the output projection. With a source, `shape` is (output size, kOpenDim): the
-  // open dim becomes the last dim of that input.
+  // the output axis, or the input axis of the output projection. With a projected input, `shape` is (output size,
+  // kOpenDim): the open dim becomes the last dim of that input.
   Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, Use use = Use::Other,
-            std::optional<Source> source = std::nullopt, Initializer initializer = Initializer::Xavier)
+            std::optional<ProjectedInput> projected_input = std::nullopt, Initializer initializer = Initializer::Xavier)
       : name_(name, HostAllocator()),
         shape_(shape),
         num_heads_(num_heads),
         use_(use),
-        source_(source),
+        projected_input_(projected_input),
         initializer_(initializer) {}
   // A copy of `stated` with memory for a value, from the allocator.
   Parameter(const Parameter& stated, const HostAllocator& allocator)
@@ -68,7 +68,7 @@ class Parameter {
   const char* name() const { return name_.c_str(); }
   const Shape& shape() const { return shape_; }
   int64_t num_heads() const { return num_heads_; }
-  std::optional<Source> source() const { return source_; }
+  std::optional<ProjectedInput> projected_input() const { return projected_input_; }
   Initializer initializer() const { return initializer_; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory. It is replaced as a whole and never written, since snapshots share it.
@@ -99,7 +99,7 @@ class Parameter {
         shape_(other.shape_),
         num_heads_(other.num_heads_),
         use_(other.use_),
-        source_(other.source_),
+        projected_input_(other.projected_input_),
         initializer_(other.initializer_),
         value_(std::move(value)) {}
 
@@ -107,7 +107,7 @@ class Parameter {
   Shape shape_;
   int64_t num_heads_;
   Use use_;
-  std::optional<Source> source_;
+  std::optional<ProjectedInput> projected_input_;
   Initializer initializer_;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
   std::shared_ptr<std::optional<ParameterValue>> value_;

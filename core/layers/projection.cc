@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// The names of projections in explain: bit i of the index is set if source i is one of the projected inputs.
+// The names of projections in explain: bit i of the index is set if input i is one of the projected inputs.
 constexpr const char* kOperations[] = {
     "",
     "project queries",
@@ -27,11 +27,12 @@ constexpr const char* kOperations[] = {
 // Arrays of at most this many elements (32 KiB) keep the heads of a row contiguous. Such an array fits the first-level
 // cache, where attention reads a head equally fast in either layout. And a row whose heads are no multiple of a vector
 // is then written as one piece instead of one piece per head.
-constexpr int64_t kMaxWholeRows = 8192;
+constexpr int64_t kMaxWholeRowElements = 8192;
 // Rows whose distance is a multiple of this many elements (4 KiB) map to the same cache sets.
 constexpr int64_t kCollidingRow = 1024;
 
-// Reserves (batch, heads, rows, head size) with contiguous rows; each batch element stores only the rows `held`.
+// Reserves (batch, heads, rows, head size) in the memory order (batch, row, head): all heads of a row are adjacent.
+// Each batch element stores only the rows `held`.
 Intermediate& reserve_held_rows(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
                                 int64_t head_size) {
   const int64_t row_size = num_heads * head_size;
@@ -51,14 +52,14 @@ Intermediate& reserve_held_rows(Schedule& schedule, int64_t batch, int64_t rows,
   return array;
 }
 
-// Like reserve_held_rows, but with the rows of each head contiguous, which attention reads fastest. Rows stay
-// contiguous if the array is small enough that both layouts are equally fast, or if the device requires it.
+// Like reserve_held_rows, but in the memory order (batch, head, row), which attention reads fastest. The order stays
+// (batch, row, head) if the array is small enough that both layouts are equally fast, or if the device requires it.
 Intermediate& reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, KeyRange held, int64_t num_heads,
                             int64_t head_size) {
   Intermediate& array = reserve_held_rows(schedule, batch, rows, held, num_heads, head_size);
   const int64_t row_size = num_heads * head_size;
   if (schedule.form().whole_rows != 0) return array;
-  if (batch * held.size() * row_size <= kMaxWholeRows && row_size % kCollidingRow != 0) return array;
+  if (batch * held.size() * row_size <= kMaxWholeRowElements && row_size % kCollidingRow != 0) return array;
   array.strides[1] = held.size() * head_size;
   array.strides[2] = head_size;
   array.origin = -held.first * head_size;
@@ -74,11 +75,11 @@ bool may_leave_rows_out(const KeyLimits& limits) {
 
 }  // namespace
 
-SourceValue source_of(const InputValues& inputs, Source source) {
-  switch (source) {
-    case Source::Queries: return {"inputs->queries", inputs.queries};
-    case Source::Keys: return {"inputs->keys", inputs.keys};
-    case Source::Values: break;
+InputValue value_of(const InputValues& inputs, ProjectedInput input) {
+  switch (input) {
+    case ProjectedInput::Queries: return {"inputs->queries", inputs.queries};
+    case ProjectedInput::Keys: return {"inputs->keys", inputs.keys};
+    case ProjectedInput::Values: break;
   }
   return {"inputs->values", inputs.values};
 }
@@ -87,11 +88,12 @@ void check_sequences(const InputValues& inputs) {
   const Value& queries = inputs.queries;
   const Value& keys = inputs.keys;
   const Value& values = inputs.values;
-  for (const Source source : {Source::Queries, Source::Keys, Source::Values}) {
-    const auto& [name, value] = source_of(inputs, source);
+  for (const ProjectedInput input : {ProjectedInput::Queries, ProjectedInput::Keys, ProjectedInput::Values}) {
+    const auto& [name, value] = value_of(inputs, input);
     if (value.rank() != 3) {
       fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", name,
-           to_string(value.shape()).c_str(), value.rank(), source == Source::Queries ? "(B, Q, E)" : "(B, K, E)");
+           to_string(value.shape()).c_str(), value.rank(),
+           input == ProjectedInput::Queries ? "(B, Q, E)" : "(B, K, E)");
     }
     if (value.dim(0) != queries.dim(0)) {
       fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
@@ -122,13 +124,13 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
                                            std::span<const Projected> all) {
   const Schedule::OnePhase one_phase(schedule);
   const bool wants_less = schedule.form().all_rows == 0 && may_leave_rows_out(limits);
-  Value sources[kMaxLinearParts];
+  Value projected[kMaxLinearParts];
   // Reserve all arrays first, so that their order in the workspace does not depend on which inputs are equal.
   std::array<Value, kMaxLinearParts> results;
   for (size_t i = 0; i < all.size(); ++i) {
-    sources[i] = source_of(inputs, all[i].source).value;
-    const int64_t batch = sources[i].dim(0);
-    const int64_t rows = sources[i].dim(1);
+    projected[i] = value_of(inputs, all[i].input).value;
+    const int64_t batch = projected[i].dim(0);
+    const int64_t rows = projected[i].dim(1);
     const KeyRange held = wants_less && all[i].wanted_rows != WantedRows::All
                               ? wanted_rows_of_batch(limits, all[i].wanted_rows, batch)
                               : KeyRange{0, rows};
@@ -137,14 +139,14 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
     schedule.use(array);
     results[i] = array;
   }
-  const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].source); };
+  const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].input); };
   size_t done = 0;
   for (size_t first = 0; first < all.size(); ++first) {
     if ((done & bit_of(first)) != 0) continue;
-    const Value& input = sources[first];
+    const Value& input = projected[first];
     size_t same = 0;
     for (size_t i = first; i < all.size(); ++i) {
-      if (same_source(input, sources[i])) same |= bit_of(i);
+      if (same_source(input, projected[i])) same |= bit_of(i);
     }
     done |= same;
     LinearProblem& linear = schedule.add_linear(kOperations[same]);

@@ -17,12 +17,12 @@
 namespace heed {
 
 // An input of a call and its name in messages.
-struct SourceValue {
+struct InputValue {
   const char* name;
   Value value;
 };
 
-SourceValue source_of(const InputValues& inputs, Source source);
+InputValue value_of(const InputValues& inputs, ProjectedInput input);
 
 // Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E.
 void check_sequences(const InputValues& inputs);
@@ -41,7 +41,7 @@ Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_
 
 // A projection of one input of a call, (B, S, E), into heads of head_size, and the rows that are needed of it.
 struct Projected {
-  Source source;
+  ProjectedInput input;
   ProjectionParameters parameters;
   int64_t head_size;
   WantedRows wanted_rows = WantedRows::All;

@@ -38,7 +38,8 @@ struct Step {
   Cost cost() const;
 };
 
-// Everything it records is in the arena: a schedule can have any number of steps, and forward allocates nothing.
+// Everything it records is in the arena, except host copies of lengths that are on a device. So a schedule can have any
+// number of steps, and on the CPU forward allocates nothing.
 //
 // After adding an operation, set its operands before adding the next one. From this order the schedule learns the first
 // and last use of each intermediate, counted in phases. Each operation is a phase of its own, except those added within

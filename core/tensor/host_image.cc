@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tensor/byte_span.h"
 #include "tensor/copy.h"
 #include "tensor/host_memory.h"
 #include "tensor/walk.h"
@@ -34,23 +35,6 @@ void for_each_stretch(const Tensor& tensor, const Tensor& image, Visit visit) {
 // separately, without the memory between the runs.
 constexpr int64_t kMaxSpread = 8;
 
-// The memory from the lowest element of a tensor to the highest.
-struct Span {
-  int64_t before = 0;  // bytes before the element at index (0, 0, ...)
-  int64_t num_bytes = 0;
-};
-
-Span span_of(const Tensor& tensor) {
-  const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
-  Span span{0, size};
-  for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
-    const int64_t reach = (tensor.dim(axis) - 1) * tensor.stride(axis) * size;
-    if (reach < 0) span.before -= reach;
-    span.num_bytes += reach < 0 ? -reach : reach;
-  }
-  return span;
-}
-
 }  // namespace
 
 Tensor host_copy(const Tensor& tensor) {
@@ -58,7 +42,7 @@ Tensor host_copy(const Tensor& tensor) {
   Tensor copy = host_zeros(tensor);
   if (tensor.num_elements() == 0 || !tensor.has_data()) return copy;
   const Memory& memory = *tensor.memory();
-  const Span span = span_of(tensor);
+  const ByteSpan span = byte_span_of(tensor);
   if (tensor.is_row_major() || span.num_bytes / kMaxSpread > static_cast<int64_t>(tensor.num_bytes())) {
     for_each_stretch(tensor, copy, [&](const std::byte* from, std::byte* to, size_t num_bytes) {
       memory.copy(to, from, num_bytes, Direction::ToHost);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tensor/byte_span.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -76,39 +77,29 @@ class BoundedSum {
   int steps_ = 0;
 };
 
-// The address of the lowest element; the highest element is `reach` bytes above it.
-struct Range {
-  uintptr_t lowest;
-  int64_t reach;
-};
-
-Range range_of(const Tensor& tensor) {
-  const auto element = static_cast<int64_t>(size_of(tensor.dtype()));
-  Range range{reinterpret_cast<uintptr_t>(tensor.data()), 0};
-  for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
-    const int64_t span = (tensor.dim(axis) - 1) * tensor.stride(axis) * element;
-    if (span < 0) range.lowest -= static_cast<uintptr_t>(-span);
-    range.reach += span < 0 ? -span : span;
-  }
-  return range;
-}
-
 int64_t element_size(const Tensor& tensor) { return static_cast<int64_t>(size_of(tensor.dtype())); }
 
 // Elements of `size` bytes along the axes of a tensor, or a single one if `axes` is null.
 struct Elements {
   const Tensor* axes;
-  Range range;
+  uintptr_t begin;    // address of the first byte of the lowest element
+  int64_t num_bytes;  // from there to the end of the highest element
   int64_t size;
 };
 
+Elements elements_of(const Tensor& tensor) {
+  const ByteSpan span = byte_span_of(tensor);
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(tensor.data()) - static_cast<uintptr_t>(span.before);
+  return {&tensor, begin, span.num_bytes, element_size(tensor)};
+}
+
 bool share_a_byte(const Elements& a, const Elements& b) {
-  const auto distance = static_cast<int64_t>(b.range.lowest - a.range.lowest);
-  if (distance >= a.range.reach + a.size || -distance >= b.range.reach + b.size) return false;
+  const auto distance = static_cast<int64_t>(b.begin - a.begin);
+  if (distance >= a.num_bytes || -distance >= b.num_bytes) return false;
 
   // byte of a == byte of b, with b's indices counted from their ends so that every coefficient is positive:
-  // sum |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance + reach_b +
-  // size_b - 1.
+  // sum |stride_a| * x + sum |stride_b| * (dim - 1 - y) + byte in a + (last byte - byte in b) == distance +
+  // num_bytes_b - 1.
   BoundedSum sum;
   for (const Elements* elements : {&a, &b}) {
     if (elements->axes == nullptr) continue;
@@ -118,21 +109,21 @@ bool share_a_byte(const Elements& a, const Elements& b) {
     }
   }
   sum.add(1, a.size + b.size - 2);
-  return sum.may_reach(distance + b.range.reach + b.size - 1);
+  return sum.may_reach(distance + b.num_bytes - 1);
 }
 
 }  // namespace
 
 bool overlaps(const Tensor& a, const Tensor& b) {
   if (a.num_elements() == 0 || b.num_elements() == 0 || a.data() == nullptr || b.data() == nullptr) return false;
-  return share_a_byte({&a, range_of(a), element_size(a)}, {&b, range_of(b), element_size(b)});
+  return share_a_byte(elements_of(a), elements_of(b));
 }
 
 bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes) {
   if (tensor.num_elements() == 0 || tensor.data() == nullptr || num_bytes == 0) return false;
   // The block is treated as one element of its size.
-  return share_a_byte({&tensor, range_of(tensor), element_size(tensor)},
-                      {nullptr, {reinterpret_cast<uintptr_t>(begin), 0}, static_cast<int64_t>(num_bytes)});
+  const auto size = static_cast<int64_t>(num_bytes);
+  return share_a_byte(elements_of(tensor), {nullptr, reinterpret_cast<uintptr_t>(begin), size, size});
 }
 
 bool overlaps_itself(const Tensor& tensor) {

@@ -34,7 +34,7 @@ class SafetensorsPart;
 
 // The description of a tensor in a file, whether or not heed supports its dtype and rank.
 struct StoredTensor : SafetensorsEntry {
-  // The name in the file; `dtype` is only valid if has_known_dtype.
+  // The name of the dtype in the file; `dtype` is only valid if has_known_dtype.
   std::string_view dtype_name;
   bool has_known_dtype = false;
   // The whole rank: `shape` holds the first kMaxRank dimensions only.

@@ -326,32 +326,32 @@ bool has_header(const ByteSource& source, uint64_t header_length) {
 
 // The header's text.
 std::string read_header(const ByteSource& source) {
-  const std::string text = shown(source.name());
+  const std::string path = shown(source.name());
   const uint64_t num_bytes = source.num_bytes();
   if (num_bytes < kLengthBytes) {
     fail(Status::CorruptFile, "\"%s\": the file has %llu bytes, expected at least %llu for the header's length",
-         text.c_str(), wide(num_bytes), wide(kLengthBytes));
+         path.c_str(), wide(num_bytes), wide(kLengthBytes));
   }
   uint64_t header_length = 0;
   source.read(0, &header_length, sizeof header_length);
   if (!has_header(source, header_length)) refuse_other_kind(source, FileFormat::Safetensors);
   if (header_length > num_bytes - kLengthBytes) {
-    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, but only %llu bytes follow", text.c_str(),
+    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, but only %llu bytes follow", path.c_str(),
          wide(header_length), wide(num_bytes - kLengthBytes));
   }
   if (header_length > kMaxSafetensorsHeader) {
-    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, expected at most %llu", text.c_str(),
+    fail(Status::CorruptFile, "\"%s\": the header's length is %llu, expected at most %llu", path.c_str(),
          wide(header_length), wide(kMaxSafetensorsHeader));
   }
   std::string header(header_length, '\0');
   source.read(kLengthBytes, header.data(), header.size());
   if (header.empty() || header.front() != '{') {
-    fail(Status::CorruptFile, "\"%s\": the header of %llu bytes does not begin with '{'", text.c_str(),
+    fail(Status::CorruptFile, "\"%s\": the header of %llu bytes does not begin with '{'", path.c_str(),
          wide(header_length));
   }
   // The JSON parser would take a zero byte as the end of the header and ignore the text after it.
   if (const size_t zero = header.find('\0'); zero != std::string::npos) {
-    fail(Status::CorruptFile, "\"%s\": the header has a zero byte at its byte %zu", text.c_str(), zero);
+    fail(Status::CorruptFile, "\"%s\": the header has a zero byte at its byte %zu", path.c_str(), zero);
   }
   return header;
 }

@@ -17,7 +17,7 @@ namespace {
 // at index (0, 0, ...).
 struct Extent {
   int64_t first = 0;
-  int64_t last = 0;
+  int64_t end = 0;
 };
 
 bool has_elements(const Shape& shape) {
@@ -45,17 +45,17 @@ Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
   Extent extent;
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
     int64_t reach = 0;
-    int64_t& end = strides[static_cast<size_t>(axis)] < 0 ? extent.first : extent.last;
+    int64_t& bound = strides[static_cast<size_t>(axis)] < 0 ? extent.first : extent.end;
     if (!checked_multiply(shape[axis] - 1, strides[static_cast<size_t>(axis)], reach) ||
-        !checked_add(end, reach, end)) {
+        !checked_add(bound, reach, bound)) {
       fail(Status::InvalidArgument,
            "strides[%d] is %" PRId64 ", which over a dim of %" PRId64 " overflows, expected steps that fit in 64 bits",
            axis, strides[static_cast<size_t>(axis)], shape[axis]);
     }
   }
   const auto element = static_cast<int64_t>(size_of(dtype));
-  if (!checked_add(extent.last, 1, extent.last) || !checked_multiply(extent.first, element, extent.first) ||
-      !checked_multiply(extent.last, element, extent.last)) {
+  if (!checked_add(extent.end, 1, extent.end) || !checked_multiply(extent.first, element, extent.first) ||
+      !checked_multiply(extent.end, element, extent.end)) {
     fail(Status::InvalidArgument,
          "strides over dims %s reach beyond what memory can address, expected at most 2^63 - 1 bytes",
          to_string(shape).c_str());
@@ -195,7 +195,7 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
     fail(Status::InvalidArgument, "data is %p, expected an address aligned to the %zu bytes of an element of %s", data,
          size_of(dtype), name_of(dtype));
   }
-  if (data != nullptr && (address + static_cast<uintptr_t>(extent.last) < address ||
+  if (data != nullptr && (address + static_cast<uintptr_t>(extent.end) < address ||
                           address + static_cast<uintptr_t>(extent.first) > address)) {
     fail(Status::InvalidArgument,
          "strides over dims %s reach from data beyond what memory can address, expected every element inside it",
@@ -203,7 +203,7 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   }
   tensor.data_ = static_cast<std::byte*>(data);
   std::byte* begin = data == nullptr ? nullptr : tensor.data_ + extent.first;
-  const size_t num_bytes = data == nullptr ? 0 : static_cast<size_t>(extent.last) - static_cast<size_t>(extent.first);
+  const size_t num_bytes = data == nullptr ? 0 : static_cast<size_t>(extent.end) - static_cast<size_t>(extent.first);
   tensor.storage_ = Storage::wrap(std::move(memory), begin, num_bytes);
   return tensor;
 }
@@ -256,7 +256,7 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   int64_t first = 0;
   int64_t last = 0;
   if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) ||
-      !checked_add(origin, extent.first, first) || !checked_add(origin, extent.last, last)) {
+      !checked_add(origin, extent.first, first) || !checked_add(origin, extent.end, last)) {
     fail(Status::InvalidArgument,
          "offset is %" PRId64 ", with which a view of dims %s overflows, expected it inside the %" PRId64
          " bytes of the storage",

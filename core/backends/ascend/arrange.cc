@@ -29,8 +29,8 @@ int64_t count(const StridedArray& array) {
   return std::accumulate(array.sizes, array.sizes + array.rank, int64_t{1}, std::multiplies<>());
 }
 
-// The same elements in the same order, with as few axes as possible: axes of size 1 are dropped, and neighbours that
-// have one stride are joined.
+// The same elements in the same order, with as few axes as possible: axes of size 1 are dropped, and two
+// neighbouring axes are joined if one stride steps through both.
 StridedArray merged(const StridedArray& array) {
   StridedArray result = array;
   result.rank = 0;

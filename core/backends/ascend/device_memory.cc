@@ -10,7 +10,7 @@
 namespace heed::ascend {
 namespace {
 
-// aclrtMalloc adds the same: it rounds the size up to 32 bytes and adds 32 bytes, which kernels may read.
+// block_size rounds the size up to kUnit and adds kSpare bytes, which kernels may read, as aclrtMalloc does.
 constexpr size_t kUnit = 32;
 constexpr size_t kSpare = 32;
 constexpr size_t kSmallestBlock = 512;

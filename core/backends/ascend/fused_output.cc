@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output of an attention by ATB's SelfAttention operation. It takes packed sequences: one after the other, without
-// padding, each with at least one key, heads of one size, and a mask only if the rows of a sequence see different keys.
+// padding, each with at least one key, heads of one size, and a mask only if there is a bias or the rows of a sequence
+// see different keys.
 // The rules of docs/semantics.md are kept like this:
 //
 // - Keys that no row of a batch element sees are left out of its sequence, so their contents cannot matter (rule 8).

@@ -13,8 +13,7 @@ namespace heed::ascend {
 // releases.
 inline constexpr int64_t kMaxHeadSize = 256;
 
-// Upper bound for the bytes of the operation's mask on the device. Depends on sizes, on strides and on which operands
-// are given.
+// Upper bound for the bytes of the operation's mask on the device. Depends on what masked_pairs depends on.
 double fused_mask_bytes(const AttentionProblem& problem);
 
 // The problem has an output, and queries, keys and values of at least one element each.

@@ -192,7 +192,7 @@ void Npu::start() {
   chip_ = supported_chip();
   atb_version_ = atb::Utils::GetAtbVersion();
   check(aclrtSetDevice(index_), "aclrtSetDevice");
-  is_set_ = true;
+  is_device_set_ = true;
   check(aclrtGetCurrentContext(&context_), "aclrtGetCurrentContext");
   create_stream();
   if (const atb::Status code = atb::CreateContext(&atb_context_); code != atb::NO_ERROR)
@@ -236,7 +236,7 @@ void Npu::stop() noexcept {
   staging_.free();
   if (atb_context_ != nullptr) static_cast<void>(atb::DestroyContext(atb_context_));
   if (stream_ != nullptr) static_cast<void>(aclrtDestroyStream(stream_));
-  if (is_set_) static_cast<void>(aclrtResetDevice(index_));
+  if (is_device_set_) static_cast<void>(aclrtResetDevice(index_));
 }
 
 Npu::Use::Use(Npu& npu, Of which) : lock_(npu.mutex_, std::defer_lock) {

@@ -37,7 +37,7 @@ struct DeviceArray {
 
 // AscendCL's name of an element type.
 aclDataType acl_dtype(DType dtype);
-// Bytes of one element; 0 for a type that no element type of heed has the name of.
+// Bytes of one element; 0 if no dtype of heed has this type.
 size_t size_of_element(aclDataType dtype);
 
 atb::Dims dims_of(std::initializer_list<int64_t> sizes);
@@ -81,7 +81,8 @@ class Npu {
   void* allocate(size_t num_bytes);
   void release(void* memory, size_t num_bytes) noexcept;
   // Copies. Each comes after all earlier work on the stream. The host's memory may be used again when they return.
-  // `download` waits until the copy is done, and so does `copy` if an address is not a multiple of kMemoryAlignment.
+  // `download` waits for the device. So do `upload`, if the data does not fit into the rest of the staging buffer, and
+  // `copy`, if an address is not a multiple of kMemoryAlignment.
   void upload(void* device, const void* host, size_t num_bytes);
   void download(void* host, const void* device, size_t num_bytes);
   void copy(void* destination, const void* source, size_t num_bytes);
@@ -141,7 +142,7 @@ class Npu {
   aclrtContext context_ = nullptr;
   aclrtStream stream_ = nullptr;
   atb::Context* atb_context_ = nullptr;
-  bool is_set_ = false;
+  bool is_device_set_ = false;
   // Whether the device is lost, and the text of the failure.
   bool is_lost_ = false;
   char loss_[256] = "";

@@ -14,7 +14,8 @@
 namespace heed::ascend {
 
 // x (m, k) or (b, m, k) times weight (n, k) or (b, n, k); without transpose_weight the weight is (k, n) or (b, k, n).
-// Sums are accumulated in f32 and rounded to the dtype; with a bias (n), its sum is rounded once more.
+// Sums are accumulated in f32 and rounded to the dtype; a bias (n) is added to the rounded result, and that sum is
+// rounded again.
 void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool transpose_weight, const DeviceArray* bias,
             const DeviceArray& output);
 
@@ -66,7 +67,7 @@ struct FusedAttention {
 // Attention of packed sequences, which follow one another without gaps: queries (tokens, heads, d), keys and values
 // (tokens, kv heads, d), all of one 16-bit dtype. `lengths` are 2 * n numbers in the host's memory: the number of
 // queries of each of the n sequences and then the number of keys of each, all at least 1. With a mask, at least one
-// sequence has as many keys as the longest has queries.
+// sequence has as many keys as the largest number of queries of a sequence.
 void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,
                      const DeviceArray& values, const DeviceArray& mask, std::vector<int32_t>& lengths,
                      const DeviceArray& output);

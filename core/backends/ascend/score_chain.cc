@@ -34,9 +34,9 @@ float power_of_two_in(float scale) {
   return std::fabs(scale) > 1.0f ? 1.0f : std::ldexp(1.0f, std::ilogb(scale));
 }
 
-// What masks and changes the scores (batch elements, h, q, k) of some batch elements, on the device. Axes are 1 where all
-// batch elements, heads or queries are alike.
-struct Limits {
+// What masks and changes the scores (batch elements, h, q, k) of some batch elements, on the device. Axes are 1 where
+// all batch elements, heads or queries are alike.
+struct ScoreMasks {
   // Bytes (b, h, q, k): not 0 where a key is hidden.
   std::optional<Temporary> hidden;
   // F32 (b, h, q, k): the bias, and kHidden where a key is hidden.
@@ -47,7 +47,7 @@ struct Limits {
 
 // Computes weights from scores; both are f32 (batch elements, h, q, k). If `masked` is given, it receives the scores
 // after masking and bias, whose softmax the weights are.
-void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, const DeviceArray& weights,
+void softmax_within(Npu& npu, const DeviceArray& scores, const ScoreMasks& masks, const DeviceArray& weights,
                     Temporary* masked) {
   Temporary cleared;
   DeviceArray current = scores;
@@ -56,18 +56,18 @@ void softmax_within(Npu& npu, const DeviceArray& scores, const Limits& limits, c
     current = renewed(npu, ACL_FLOAT, scores.shape, cleared,
                       [&](const DeviceArray& next) { clear_where(npu, current, where->array(), next); });
   };
-  clear(limits.hidden);
-  clear(limits.zeroed);
-  if (limits.added) {
+  clear(masks.hidden);
+  clear(masks.zeroed);
+  if (masks.added) {
     current = renewed(npu, ACL_FLOAT, scores.shape, cleared,
-                      [&](const DeviceArray& next) { add(npu, current, limits.added->array(), next); });
+                      [&](const DeviceArray& next) { add(npu, current, masks.added->array(), next); });
   }
-  if (!limits.hidden) {
+  if (!masks.hidden) {
     softmax(npu, current, weights);
   } else {
     const Temporary all(npu, ACL_FLOAT, scores.shape);
     softmax(npu, current, all.array());
-    clear_where(npu, all.array(), limits.hidden->array(), weights);
+    clear_where(npu, all.array(), masks.hidden->array(), weights);
   }
   if (masked == nullptr) return;
   if (cleared.data() == nullptr) {
@@ -96,17 +96,17 @@ class ScoreChain {
     const int64_t h = problem_.num_heads;
     const int64_t q = problem_.limits.num_queries;
     const int64_t k = problem_.limits.num_keys;
-    const Limits limits = make_limits(first, count);
-    const Temporary scores = make_scores(first, count, limits.hidden.has_value());
+    const ScoreMasks masks = make_masks(first, count);
+    const Temporary scores = make_scores(first, count, masks.hidden.has_value());
     Temporary masked;
     Temporary* wanted = problem_.log_sum_exp.given != 0 ? &masked : nullptr;
     if (problem_.weights.given != 0) {
       const Target target(npu_, strided_from(problem_.weights, first, {count, h, q, k}), ACL_FLOAT);
-      softmax_within(npu_, scores.array(), limits, reshaped(target.array(), {count, h, q, k}), wanted);
+      softmax_within(npu_, scores.array(), masks, reshaped(target.array(), {count, h, q, k}), wanted);
       target.store();
     } else {
       const Temporary unused(npu_, ACL_FLOAT, scores.array().shape);
-      softmax_within(npu_, scores.array(), limits, unused.array(), wanted);
+      softmax_within(npu_, scores.array(), masks, unused.array(), wanted);
     }
     if (wanted != nullptr) sum(masked, first, count);
   }
@@ -146,8 +146,8 @@ class ScoreChain {
     return multiplied;
   }
 
-  Limits make_limits(int64_t first, int64_t count) {
-    Limits limits;
+  ScoreMasks make_masks(int64_t first, int64_t count) {
+    ScoreMasks masks;
     const int64_t batch_planes = seen_.batch_size() == 1 ? 1 : count;
     const int64_t head_planes = seen_.num_heads();
     const int64_t q = seen_.is_lengths_only() ? 1 : problem_.limits.num_queries;
@@ -184,10 +184,10 @@ class ScoreChain {
       }
     }
     const atb::Dims pairs = dims_of({batch_planes, head_planes, q, k});
-    if (has_hidden) limits.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
-    if (has_hidden || seen_.has_bias()) limits.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
-    if (has_zeroed) limits.zeroed = uploaded(npu_, ACL_INT8, dims_of({batch_planes, head_planes, q, 1}), zeroed.data());
-    return limits;
+    if (has_hidden) masks.hidden = uploaded(npu_, ACL_INT8, pairs, hidden.data());
+    if (has_hidden || seen_.has_bias()) masks.added = uploaded(npu_, ACL_FLOAT, pairs, added.data());
+    if (has_zeroed) masks.zeroed = uploaded(npu_, ACL_INT8, dims_of({batch_planes, head_planes, q, 1}), zeroed.data());
+    return masks;
   }
 
   // Writes log_sum_exp of the scores that the softmax was given.
@@ -250,7 +250,7 @@ void run_softmax(Npu& npu, const SoftmaxProblem& problem) {
   Temporary kept;
   const DeviceArray scores = load(npu, strided(problem.scores, {b, h, q, k}), ACL_FLOAT, kept);
   const Target target(npu, strided(problem.weights, {b, h, q, k}), ACL_FLOAT);
-  Limits limits;
+  ScoreMasks masks;
   if (problem.valid_lens.given != 0) {
     const int64_t rows = problem.valid_lens.strides[2] == 0 ? 1 : q;
     std::vector<uint8_t> hidden(static_cast<size_t>(b * rows * k));
@@ -265,10 +265,10 @@ void run_softmax(Npu& npu, const SoftmaxProblem& problem) {
         }
       }
     }
-    limits.hidden = uploaded(npu, ACL_INT8, dims_of({b, 1, rows, k}), hidden.data());
-    limits.added = uploaded(npu, ACL_FLOAT, dims_of({b, 1, rows, k}), added.data());
+    masks.hidden = uploaded(npu, ACL_INT8, dims_of({b, 1, rows, k}), hidden.data());
+    masks.added = uploaded(npu, ACL_FLOAT, dims_of({b, 1, rows, k}), added.data());
   }
-  softmax_within(npu, reshaped(scores, {b, h, q, k}), limits, reshaped(target.array(), {b, h, q, k}), nullptr);
+  softmax_within(npu, reshaped(scores, {b, h, q, k}), masks, reshaped(target.array(), {b, h, q, k}), nullptr);
   target.store();
 }
 

@@ -15,12 +15,12 @@ namespace {
 // Whether the elements are contiguous from row to row but not within a row. They are loaded and stored as vectors, and
 // transposed if needed.
 bool is_transposed(const Operand& operand, int64_t size) {
-  return is_strided(operand, size) && std::abs(operand.strides[2]) == 1;
+  return is_noncontiguous(operand, size) && std::abs(operand.strides[2]) == 1;
 }
 
 // Whether the elements are contiguous neither within a row nor from row to row.
 bool is_scattered(const Operand& operand, int64_t size) {
-  return is_strided(operand, size) && !is_transposed(operand, size);
+  return is_noncontiguous(operand, size) && !is_transposed(operand, size);
 }
 
 // With at most this many rows, computing on a block of keys and values takes less than 3 times as long as transposing

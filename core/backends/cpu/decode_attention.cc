@@ -81,7 +81,8 @@ size_t choose_decode_attention(const KernelTable& kernels, const AttentionProble
   const int64_t num_rows = most_rows(problem);
   choice.decode_rows = std::clamp<int64_t>(num_rows, 1, std::min<int64_t>(kMaxRows, kernels.lanes));
   const TaskGrid tasks(problem, num_rows, choice.decode_rows);
-  // With more keys than one chunk, a worker may take a single chunk.
+  // With more keys than one chunk, a worker may take a single chunk. num_with_scratch asks only whether there are at
+  // least two tasks.
   const double num_pieces = num_keys > kMinChunkKeys ? 2 : tasks.count;
   choice.decode_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
   choice.decode_worker_bytes = round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows) +

@@ -35,7 +35,7 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
     const platform::FloatingPointEnvironment environment;
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {
-    // Its threads may still run, so the function must not return before they have left the loop.
+    // The executor's threads may still run, so run() must not return before they have left the loop.
     note(Fault::Thrown, 0);
   }
   const bool is_early = shared_.close() > 0;

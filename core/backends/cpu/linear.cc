@@ -221,7 +221,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
   LinearArguments arguments = {};
   arguments.rows = problem.rows;
   arguments.input_size = problem.input_size;
-  set_operand(arguments.input, problem.input);
+  copy_operand(arguments.input, problem.input);
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
     LinearPartArguments& to = arguments.parts[i];
@@ -229,9 +229,9 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     // Adjacent heads are treated as one head.
     to.head_size =
         part.output.strides[0] == part.head_size * part.output.strides[3] ? part.output_size : part.head_size;
-    set_operand(to.weight, part.weight);
-    set_operand(to.bias, part.bias);
-    set_operand(to.output, part.output);
+    copy_operand(to.weight, part.weight);
+    copy_operand(to.bias, part.bias);
+    copy_operand(to.output, part.output);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
   }
   return arguments;
@@ -323,7 +323,7 @@ size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, i
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
                  void* packed) {
   PackArguments arguments = {};
-  set_operand(arguments.block, part.weight);
+  copy_operand(arguments.block, part.weight);
   arguments.output_size = part.output_size;
   arguments.input_size = input_size;
   arguments.first_row = block.first_row;

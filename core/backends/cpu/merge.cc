@@ -117,7 +117,7 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
                   [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kElementAxis]); });
   if (is_part_gathered)
     plan.add_reason("the elements of a part's row do not lie side by side (stride 1), so they are gathered");
-  if (is_strided(problem.output, problem.sizes[kElementAxis]))
+  if (is_noncontiguous(problem.output, problem.sizes[kElementAxis]))
     plan.add_reason("the elements of a row of output do not lie side by side (stride 1), so they are scattered");
   return plan;
 }

@@ -49,15 +49,17 @@ class Workers {
   // The first failure of the team goes to `failure`, and makes the status.
   Workers(Team& team, Failure* failure) : team_(team), failure_(failure) {}
 
-  // The largest number of workers of a loop, its caller included. Scratch memory is made once for each.
+  // The largest number of workers of a loop, its caller included. num_with_scratch says how many of them need scratch
+  // memory.
   int32_t num_workers() const { return team_.num_workers(); }
 
   // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, a number
-  // that num_wanted() returned. Worker w of n runs the tasks w, w + n, w + 2n and so on, then tasks that other workers
-  // have not begun; so the largest tasks should come first. 0 <= worker < num_workers(); no two calls at a time have
-  // the same worker; the calling thread is worker 0. Returns when all tasks are done, and what they wrote is then
-  // visible to the caller. `flops` estimates the work of all tasks: sleeping threads are woken only for a loop that
-  // takes longer than waking them. The function must not call for_each, and must not throw.
+  // that num_wanted() returned. Worker w of n (of at most SharedLoop::kMaxShares) begins with the tasks w, w + n, w +
+  // 2n and so on, then runs tasks that other workers have not begun; so the largest tasks should come first. 0 <=
+  // worker < num_workers(); no two calls at a time have the same worker; the calling thread is worker 0. Returns when
+  // all tasks are done, and what they wrote is then visible to the caller. `flops` estimates the work of all tasks:
+  // sleeping threads are woken only for a loop that takes longer than waking them. The function must not call for_each,
+  // and must not throw.
   template <typename Function>
   void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
     const auto wanted = static_cast<int32_t>(std::min<int64_t>({num_tasks, num_threads, num_workers()}));

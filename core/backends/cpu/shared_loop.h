@@ -32,7 +32,7 @@ class SharedLoop {
 
   // For all other threads: joins the loop of that round. False where it is closed or has enough threads.
   bool enter(uint32_t round);
-  // Ends what enter began. When it returns, this object may be gone.
+  // Leaves the loop that enter joined. The owner may destroy this object before leave() returns.
   void leave();
 
   // Whether a loop is open or a thread still inside.

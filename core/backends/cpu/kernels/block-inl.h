@@ -17,7 +17,14 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Keys or values of a block as f32 rows: the stored rows if they are f32 already, otherwise a copy.
+// How a pass over the blocks of a query tile treats hidden values.
+enum class Pass {
+  Online,   // multiplied by 0, which is fastest; if a hidden value is not finite, the sums become NaN
+  Careful,  // left out, with otherwise the same arithmetic
+};
+
+// Keys or values of a block as f32 rows: the stored rows if in_place() allows it and they are one run, otherwise a
+// copy.
 struct F32Rows {
   const float* data;
   int64_t stride;
@@ -32,7 +39,7 @@ HEED_INLINE bool in_place(const Operand& operand) {
 }
 
 // Keys or values k0 .. k1 - 1, in place or widened into `block`.
-static F32Rows rows_of(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+static F32Rows rows_of(const TileTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                        float* block) {
   const Operand& rows = source.rows;
   RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
@@ -49,33 +56,33 @@ static F32Rows rows_of(const FlashTask& task, const KvSource& source, int64_t k0
 
 // Transposes scores of `count` keys from task.row_scores, beginning with the key at index k0 of the block, to a query
 // tile's `scores`. Lanes without a row become 0.
-static void rows_to_query_tile(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t count,
+static void rows_to_query_tile(const TileTask& task, const QueryTile& query_tile, int64_t k0, int64_t count,
                                float* scores) {
-  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
+  for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
       Vec tile[kLanes];
 #pragma GCC unroll 16
       for (int lane = 0; lane < kLanes; ++lane) {
-        const int64_t row = group + lane;
+        const int64_t row = first_lane + lane;
         tile[lane] = row < query_tile.num_rows ? load(task.row_scores + row * kRowScoresStride + k0 + k) : Vec{};
       }
       transpose(tile);
       for (int64_t i = 0; i < smaller(kLanes, count - k); ++i)
-        store(scores + (k + i) * kQueryTileRows + group, tile[i]);
+        store(scores + (k + i) * kQueryTileRows + first_lane, tile[i]);
     }
   }
 }
 
 // The inverse of rows_to_query_tile.
-static void query_tile_to_rows(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t count) {
-  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
+static void query_tile_to_rows(const TileTask& task, const QueryTile& query_tile, int64_t k0, int64_t count) {
+  for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     for (int64_t k = 0; k < count; k += kLanes) {
       Vec tile[kLanes];
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) tile[i] = load(task.scores + (k + i) * kQueryTileRows + group);
+      for (int i = 0; i < kLanes; ++i) tile[i] = load(task.scores + (k + i) * kQueryTileRows + first_lane);
       transpose(tile);
-      for (int64_t lane = 0; lane < kLanes && group + lane < query_tile.num_rows; ++lane)
-        store_first(task.row_scores + (group + lane) * kRowScoresStride + k0 + k, tile[lane],
+      for (int64_t lane = 0; lane < kLanes && first_lane + lane < query_tile.num_rows; ++lane)
+        store_first(task.row_scores + (first_lane + lane) * kRowScoresStride + k0 + k, tile[lane],
                     smaller(kLanes, count - k));
     }
   }
@@ -164,7 +171,7 @@ static void add_score_block(const QueryTile& query_tile, F32Rows keys, int64_t c
 
 // Recomputes scores with the decode kernel's function, row by row, so that weights match the output bitwise.
 template <int vectors>
-static void score_query_tile_rows(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
+static void score_query_tile_rows(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
                                   float* scores, Vec (&maximum)[vectors]) {
   const int64_t head_size = task.problem->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
@@ -179,8 +186,8 @@ static void score_query_tile_rows(const FlashTask& task, const QueryTile& query_
 }
 
 template <int vectors>
-static void multiply_keys(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count,
-                          float* scores, Vec (&maximum)[vectors]) {
+static void multiply_keys(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t count, float* scores,
+                          Vec (&maximum)[vectors]) {
   if (task.arguments->is_additive != 0)
     add_score_block<vectors>(query_tile, keys, count, task.problem->head_size, task.arguments->score_scale, scores,
                              maximum);
@@ -190,10 +197,10 @@ static void multiply_keys(const FlashTask& task, const QueryTile& query_tile, F3
     score_block<vectors>(query_tile, keys, count, task.problem->head_size, scores, maximum);
 }
 
-// Computes scores of keys k0 .. k1 - 1, some of which may be hidden. `begin`: the first key of the block.
+// Computes scores of keys k0 .. k1 - 1, whose products are not their final scores. `begin`: the first key of the block.
 template <int vectors>
-static void find_hidden_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t begin,
-                               int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
+static void find_mixed_scores(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t begin,
+                              int64_t k0, int64_t k1, Vec (&maximum)[vectors]) {
   if (k0 >= k1) return;
   Vec of_products[vectors] = {};
   multiply_keys<vectors>(task, query_tile, from_row(keys, k0 - begin), k1 - k0,
@@ -203,7 +210,7 @@ static void find_hidden_scores(const FlashTask& task, const QueryTile& query_til
 
 // Computes scores of keys k0 .. k1 - 1 and their maximum. With wants_seen it also sets task.seen.
 template <int vectors>
-static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1,
+static void find_scores(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1,
                         bool wants_seen, Vec (&maximum)[vectors]) {
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) maximum[v] = broadcast(-kInfinity);
@@ -215,7 +222,7 @@ static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32R
     multiply_keys<vectors>(task, query_tile, from_row(keys, plain_first - k0), plain_end - plain_first, scores,
                            maximum);
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) store(query_tile.visible + v * kLanes, broadcast(int32_t{-1}));
+    for (int v = 0; v < vectors; ++v) store(query_tile.sees_any + v * kLanes, broadcast(int32_t{-1}));
     if (wants_seen) {
       int32_t* seen = task.seen + (plain_first - k0) * kQueryTileRows;
       for (int64_t i = 0; i < (plain_end - plain_first) * kQueryTileRows; i += kLanes)
@@ -223,8 +230,8 @@ static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32R
     }
   }
   const int64_t shared_end = end_of_shared_keys<vectors>(query_tile, k0, k1);
-  find_hidden_scores<vectors>(task, query_tile, keys, k0, k0, plain_first, maximum);
-  find_hidden_scores<vectors>(task, query_tile, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
+  find_mixed_scores<vectors>(task, query_tile, keys, k0, k0, plain_first, maximum);
+  find_mixed_scores<vectors>(task, query_tile, keys, k0, plain_end, larger(plain_end, shared_end), maximum);
   if (shared_end < k1) {
     const int64_t first = larger(plain_end, shared_end);
     for (int64_t k = first - k0; k < k1 - k0; ++k) {
@@ -232,7 +239,7 @@ static void find_scores(const FlashTask& task, const QueryTile& query_tile, F32R
       store(task.seen + k * kQueryTileRows, IntVec{});
     }
     Vec of_second[1] = {maximum[vectors - 1]};
-    find_hidden_scores<1>(second_vector_of(task), second_vector_of(query_tile), keys, k0, first, k1, of_second);
+    find_mixed_scores<1>(second_vector_of(task), second_vector_of(query_tile), keys, k0, first, k1, of_second);
     maximum[vectors - 1] = of_second[0];
   }
 }
@@ -246,13 +253,14 @@ HEED_INLINE IntVec is_large(Vec maximum) {
   return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
 }
 
-// The shift, which is first subtracted from the scores of such a row. Subtracting the maximum in every row would cost
-// one more instruction per score, 1 % of the time at head size 64.
+// The shift: the maximum of a row where is_large(maximum), otherwise 0. It is subtracted from the row's scores.
+// Subtracting the maximum in every row would cost one more instruction per score, 1 % of the time at head size 64.
 HEED_INLINE Vec shift_of(Vec maximum) { return select(is_large(maximum), maximum, Vec{}); }
 
-// The pivot: the maximum times log2(e). Probabilities are 2^(score * log2(e) - pivot), with the score after the shift.
-// While the maximum is -inf the pivot is 0, because -inf - -inf would be NaN where 2^-inf = 0 is needed. The rounding
-// error of the pivot cancels, as all scores of a row have the same pivot.
+// The pivot: the maximum after the shift, times log2(e); so it is 0 in a row with a shift. Probabilities are 2^(score *
+// log2(e) - pivot), with the score after the shift. While the maximum is -inf the pivot is 0, because -inf - -inf would
+// be NaN where 2^-inf = 0 is needed. The rounding error of the pivot cancels, as all scores of a row have the same
+// pivot.
 HEED_INLINE Vec pivot_of(Vec maximum) {
   return select(is_large(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
 }
@@ -301,7 +309,7 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 
 // Turns scores into probabilities relative to the running maximum, and rescales total and sums to it.
 template <int vectors>
-HEED_NOINLINE void exponentiate(const FlashTask& task, const QueryTile& query_tile, int64_t count,
+HEED_NOINLINE void exponentiate(const TileTask& task, const QueryTile& query_tile, int64_t count,
                                 const Vec (&block_maximum)[vectors]) {
   Vec maximum[vectors];
   Vec before[vectors];
@@ -345,12 +353,12 @@ HEED_NOINLINE void exponentiate(const FlashTask& task, const QueryTile& query_ti
 
 // Sets dropped probabilities to 0. The total already contains them.
 template <int vectors>
-static void drop(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
+static void drop(const TileTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
   const AttentionProblem& problem = *task.problem;
-  for (int64_t group = 0; group < vectors * kLanes; group += kLanes) {
+  for (int64_t first_lane = 0; first_lane < vectors * kLanes; first_lane += kLanes) {
     int32_t query_numbers[kLanes] = {};
     int32_t head_numbers[kLanes] = {};
-    visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
+    visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
       query_numbers[lane] = static_cast<int32_t>(query);
       head_numbers[lane] = static_cast<int32_t>(head);
     });
@@ -363,7 +371,7 @@ static void drop(const FlashTask& task, const QueryTile& query_tile, int64_t k0,
       for (int64_t i = 0; i < 4; ++i) {
         const int64_t k = quad * 4 + i;
         if (k < k0 || k >= k1) continue;
-        float* address = task.scores + (k - k0) * kQueryTileRows + group;
+        float* address = task.scores + (k - k0) * kQueryTileRows + first_lane;
         store(address, select(is_kept(words[i], task.arguments->dropout_threshold), load(address), Vec{}));
       }
     }
@@ -416,7 +424,7 @@ HEED_NOINLINE void add_values(const QueryTile& query_tile, F32Rows values, int64
 // Like add_values, but one key at a time and only for pairs in task.seen: 0 times a hidden value that is not finite
 // would be NaN. If all values are finite, the result equals that of add_values bitwise.
 template <int vectors>
-static void add_seen_values(const FlashTask& task, const QueryTile& query_tile, F32Rows values, int64_t count) {
+static void add_seen_values(const TileTask& task, const QueryTile& query_tile, F32Rows values, int64_t count) {
   for (int64_t d = 0; d < task.problem->value_head_size; ++d) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {

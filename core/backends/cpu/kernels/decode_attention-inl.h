@@ -12,13 +12,14 @@
 // at multiples of kRowBlockKeys: wherever visible keys begin and end, hidden ones add exactly 0.
 //
 // Work on single pairs of query and key (hiding, biases, dropout, weights) is done on query tiles: a block of scores is
-// transposed to a query tile and back. Blocks that all rows see need none of it.
+// transposed to a query tile and back. Keys that all rows see are not transposed,
+// unless there is dropout or something that finish_scores adds.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/block-inl.h"
-#include "backends/cpu/kernels/flash_attention-inl.h"
 #include "backends/cpu/kernels/query_tile-inl.h"
+#include "backends/cpu/kernels/query_tile_results-inl.h"
 #include "backends/cpu/kernels/row_scores-inl.h"
 #include "backends/cpu/kernels/simd.h"
 
@@ -30,15 +31,15 @@ constexpr int64_t kDecodeMaxSize = 4096;
 
 // The partial result of one chunk of a task.
 struct Partial {
-  float* sums;       // [num_rows][row_stride(value_head_size)], weighted values
-  float* maximum;    // [num_rows]
-  float* total;      // [num_rows]
-  int32_t* visible;  // [num_rows]
+  float* sums;        // [num_rows][row_stride(value_head_size)], weighted values
+  float* maximum;     // [num_rows]
+  float* total;       // [num_rows]
+  int32_t* sees_any;  // [num_rows]
 };
 
 // A task of this kernel, in scratch.
 struct DecodeTask {
-  FlashTask task;
+  TileTask task;
   QueryTile query_tile;
   Partial partial;  // of the current chunk
   float* totals;    // [num_rows][kLanes], of the current chunk
@@ -53,7 +54,7 @@ HEED_INLINE Partial partial_at(const AttentionProblem& problem, int64_t num_rows
   partial.sums = memory;
   partial.maximum = partial.sums + num_rows * row_stride(problem.value_head_size);
   partial.total = partial.maximum + num_rows;
-  partial.visible = reinterpret_cast<int32_t*>(partial.total + num_rows);
+  partial.sees_any = reinterpret_cast<int32_t*>(partial.total + num_rows);
   return partial;
 }
 
@@ -114,7 +115,8 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
 // quarters are 32 KiB, which stay in a first-level cache of 48 KiB until all rows have used them. With fewer keys the
 // sums are loaded and stored more often.
 constexpr int64_t kPartKeys = 16;
-// Rows whose sums are in registers at the same time: 8 vectors for each of 32 registers, or 4 of 16.
+// Rows whose sums are in registers at the same time: for each row 8 vectors of sums with
+// 32 registers, 4 with 16.
 constexpr int kValueRows = 2;
 
 // Within a block, values are added in a fixed order: key i of each of its four quarters, then key i + 1 (for the reason
@@ -269,7 +271,7 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
 
 // Keys or values k0 .. k1 - 1 as stored, or widened into `block` if the elements of a row are not contiguous.
 // stored_type returns the resulting dtype.
-static StoredRows stored_rows(const FlashTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+static StoredRows stored_rows(const TileTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
                               float* block) {
   const Operand& rows = source.rows;
   const RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
@@ -284,7 +286,7 @@ HEED_INLINE DType stored_type(const Operand& operand, int64_t width) {
 }
 
 static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
-  const FlashTask& task = decode.task;
+  const TileTask& task = decode.task;
   const AttentionProblem& problem = *task.problem;
   const int64_t head_size = problem.head_size;
   const StoredRows keys = stored_rows(task, problem.keys, k0, k1, head_size, task.key_block);
@@ -322,7 +324,7 @@ static void add_stored_values_of(const DecodeTask& decode, StoredRows values, Bl
 }
 
 static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
-  const FlashTask& task = decode.task;
+  const TileTask& task = decode.task;
   const KvSource& source = task.problem->values;
   const int64_t width = task.problem->value_head_size;
   // The key block is no longer needed.
@@ -348,7 +350,7 @@ template <typename Visit>
 HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1,
                                          const Visit& visit) {
   for (int64_t k = k0; k < k1; k += kBlockKeys) {
-    FlashTask task = decode.task;
+    TileTask task = decode.task;
     task.seen += (k - block) * kQueryTileRows;
     visit(task, k, smaller(k + kBlockKeys, k1));
   }
@@ -357,7 +359,7 @@ HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block
 // Finishes scores of keys that some row does not see, or that need more than the product, and sets task.seen.
 static void finish_row_scores(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
   const QueryTile& query_tile = decode.query_tile;
-  visit_query_tile_blocks(decode, block, k0, k1, [&](const FlashTask& task, int64_t begin, int64_t end) {
+  visit_query_tile_blocks(decode, block, k0, k1, [&](const TileTask& task, int64_t begin, int64_t end) {
     Vec maximum[1] = {broadcast(-kInfinity)};
     rows_to_query_tile(task, query_tile, begin - block, end - begin, task.scores);
     finish_scores<1>(task, query_tile, begin, begin, end, maximum);
@@ -367,7 +369,7 @@ static void finish_row_scores(const DecodeTask& decode, int64_t block, int64_t k
 
 static void drop_from_rows(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1) {
   const QueryTile& query_tile = decode.query_tile;
-  visit_query_tile_blocks(decode, block, k0, k1, [&](const FlashTask& task, int64_t begin, int64_t end) {
+  visit_query_tile_blocks(decode, block, k0, k1, [&](const TileTask& task, int64_t begin, int64_t end) {
     rows_to_query_tile(task, query_tile, begin - block, end - begin, task.scores);
     drop<1>(task, query_tile, begin, end);
     query_tile_to_rows(task, query_tile, begin - block, end - begin);
@@ -385,7 +387,7 @@ static void decode_block(const DecodeTask& decode, int64_t block, int64_t k0, in
   finish_row_scores(decode, block, k0, plain_first);
   finish_row_scores(decode, block, plain_end, k1);
   if (plain_first < plain_end) {
-    for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.visible + i, broadcast(int32_t{-1}));
+    for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.sees_any + i, broadcast(int32_t{-1}));
     int32_t* seen = decode.task.seen + (plain_first - block) * kQueryTileRows;
     for (int64_t i = 0; pass == Pass::Careful && i < (plain_end - plain_first) * kQueryTileRows; i += kLanes)
       store(seen + i, broadcast(int32_t{-1}));
@@ -398,11 +400,11 @@ static void decode_block(const DecodeTask& decode, int64_t block, int64_t k0, in
 
 // Writes decode.partial.
 static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end_key, Pass pass) {
-  const FlashTask& task = decode.task;
+  const TileTask& task = decode.task;
   const QueryTile& query_tile = decode.query_tile;
   const int64_t num_rows = query_tile.num_rows;
   const int64_t width = row_stride(task.problem->value_head_size);
-  for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.visible + i, IntVec{});
+  for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.sees_any + i, IntVec{});
   for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
   for (int64_t r = 0; r < num_rows; ++r) {
     decode.partial.maximum[r] = -kInfinity;
@@ -418,14 +420,14 @@ static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end
   }
   for (int64_t r = 0; r < num_rows; ++r) {
     decode.partial.total[r] = sum_of_lanes(load(decode.totals + r * kLanes));
-    decode.partial.visible[r] = query_tile.visible[r];
+    decode.partial.sees_any[r] = query_tile.sees_any[r];
   }
 }
 
 // ---- a task --------------------------------------------------------------------------------------------------------
 
 // Loads a task's queries times the scale. Elements that do not fill a vector are placed as in load_tail.
-static void load_row_queries(const FlashTask& task, const QueryTile& query_tile) {
+static void load_row_queries(const TileTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
   const Vec factor = broadcast(task.arguments->query_scale);
@@ -470,7 +472,7 @@ static size_t decode_partial_bytes(const AttentionProblem* problem, int64_t num_
 static DecodeTask make_decode_task(const AttentionArguments& of_call, const AttentionTask& request, float* scratch) {
   const AttentionProblem& problem = *of_call.problem;
   DecodeTask decode;
-  FlashTask& task = decode.task;
+  TileTask& task = decode.task;
   const int64_t num_rows = request.end_row - request.first_row;
   task.arguments = &of_call;
   task.problem = &problem;
@@ -513,15 +515,15 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
   for (int64_t i = 0; i < kQueryTileRows; i += kLanes) {
     store(query_tile.maximum + i, broadcast(-kInfinity));
     store(query_tile.total + i, Vec{});
-    store(query_tile.visible + i, IntVec{});
+    store(query_tile.sees_any + i, IntVec{});
   }
   for (int64_t r = 0; r < num_rows; ++r) {
     float maximum = -kInfinity;
-    int32_t visible = 0;
+    int32_t sees_any = 0;
     for (int64_t c = 0; c < num_chunks; ++c) {
       const Partial partial = partial_at(problem, num_rows, partials + c * size);
       maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
-      visible |= partial.visible[r];
+      sees_any |= partial.sees_any[r];
     }
     const Partial result = partial_at(problem, num_rows, partials);
     float* sums = result.sums + r * width;
@@ -535,7 +537,7 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
     }
     query_tile.maximum[r] = maximum;
     query_tile.total[r] = total[0];
-    query_tile.visible[r] = visible;
+    query_tile.sees_any[r] = sees_any;
     for (int64_t d = 0; d < whole; ++d) query_tile.sums[d * kQueryTileRows + r] = sums[d];
     const float* tail = sums + whole + tail_lane(problem.value_head_size);
     for (int64_t d = whole; d < problem.value_head_size; ++d) query_tile.sums[d * kQueryTileRows + r] = tail[d - whole];
@@ -546,7 +548,7 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
 static void decode_finish(const AttentionArguments* arguments, const AttentionTask* request, int64_t chunk_keys,
                           int64_t num_chunks, void* partials, void* scratch) {
   DecodeTask decode = make_decode_task(*arguments, *request, static_cast<float*>(scratch));
-  const FlashTask& task = decode.task;
+  const TileTask& task = decode.task;
   QueryTile& query_tile = decode.query_tile;
   auto* memory = static_cast<float*>(partials);
   const int64_t size = partial_floats(*arguments->problem, query_tile.num_rows);

@@ -6,7 +6,7 @@
 // exponent. The polynomial is minimax of degree 6 with 2^0 = 1 exactly. Its error is 0.23 units of f32's round-off,
 // 2^-24. Rounding of Horner's sums adds at most 0.92: half a unit each, times the powers of f that follow. Rounding of
 // the products, without FMA, adds 0.42, and rounding of f, for x > -1, 0.35. So the result is within 1.5 units with FMA
-// and 1.9 without. Degree 5 would have one more.
+// and 1.9 without. With degree 5 the error would be about one unit larger.
 #pragma once
 
 #include "backends/cpu/kernels/simd.h"

@@ -40,7 +40,7 @@ struct QueryTile {
   float* sums;                 // [value_head_size][kQueryTileRows], weighted values
   float* maximum;              // [kQueryTileRows], of the scores so far
   float* total;                // [kQueryTileRows], sums of e^(score - maximum)
-  int32_t* visible;            // [kQueryTileRows], -1 if the row has seen a key, else 0
+  int32_t* sees_any;           // [kQueryTileRows], -1 if the row has seen a key, else 0
   const KeyRange* key_ranges;  // [num_rows], the keys that the row may see by valid lengths, causal mask and window
   int64_t first_row;
   int64_t num_rows;
@@ -54,36 +54,62 @@ struct QueryTile {
 };
 
 // One task of a call and its part of the scratch memory.
-struct FlashTask {
+struct TileTask {
   const AttentionArguments* arguments;
   const AttentionProblem* problem;
   const Sequence* sequence;
   int64_t batch_index;
   int64_t kv_head;
   float* scores;  // [kBlockKeys][kQueryTileRows], then probabilities
-  int32_t*
-      seen;  // [keys of a block][kQueryTileRows], -1 where the row sees the key; used where that has to be told apart
-  float* key_block;    // [kBlockKeys][head_size], if keys are not read in place; rows are whole vectors
-  float* value_block;  // [kBlockKeys][value_head_size]
+  // [keys of a block][kQueryTileRows], -1 where the row sees the key; written by finish_scores, and for all keys of a
+  // block in a Careful pass.
+  int32_t* seen;
+  // If keys and values are not read in place, [keys of a block][row_stride(head_size)] and
+  // [keys of a block][row_stride(value_head_size)].
+  float* key_block;
+  float* value_block;
   // For the decode kernel, which scores few rows one by one (decode_attention-inl.h); otherwise null.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
   float* row_scores;   // [num_rows][kRowScoresStride] and kLanes more
 };
 
+// Floats of one query tile.
+static int64_t query_tile_floats(const AttentionProblem& problem) {
+  const int64_t score_weights = problem.scoring == Scoring::Additive ? problem.head_size : 0;
+  return (problem.head_size + score_weights + problem.value_head_size + 3) * kQueryTileRows;
+}
+
+// Built in place: copying a struct that was just written stalls on store forwarding.
+static void make_query_tile(const AttentionProblem& problem, const AttentionTask& request, int64_t first_row,
+                            float* memory, QueryTile& query_tile) {
+  query_tile.queries = memory;
+  query_tile.score_weights = query_tile.queries + problem.head_size * kQueryTileRows;
+  query_tile.sums =
+      query_tile.score_weights + (problem.scoring == Scoring::Additive ? problem.head_size * kQueryTileRows : 0);
+  query_tile.maximum = query_tile.sums + problem.value_head_size * kQueryTileRows;
+  query_tile.total = query_tile.maximum + kQueryTileRows;
+  query_tile.sees_any = reinterpret_cast<int32_t*>(query_tile.total + kQueryTileRows);
+  query_tile.key_ranges = request.key_ranges + (first_row - request.first_row);
+  query_tile.first_row = first_row;
+  query_tile.num_rows = smaller(request.end_row - first_row, kQueryTileRows);
+  query_tile.started = false;
+  for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.sees_any + i, IntVec{});
+}
+
 // ---- which rows -----------------------------------------------------------------------------------------------------
 
-HEED_INLINE int64_t head_of(const FlashTask& task, int64_t row) {
+HEED_INLINE int64_t head_of(const TileTask& task, int64_t row) {
   const AttentionProblem& problem = *task.problem;
   return task.kv_head * (problem.num_heads / problem.num_kv_heads) + row / task.sequence->query_count;
 }
-HEED_INLINE int64_t query_of(const FlashTask& task, int64_t row) { return row % task.sequence->query_count; }
+HEED_INLINE int64_t query_of(const TileTask& task, int64_t row) { return row % task.sequence->query_count; }
 
 // Calls visit(lane, head, query) for each row of one vector of a query tile.
 template <typename Visit>
-HEED_INLINE void visit_rows(const FlashTask& task, const QueryTile& query_tile, int64_t group, const Visit& visit) {
-  const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
-  int64_t head = head_of(task, query_tile.first_row + group);
-  int64_t query = query_of(task, query_tile.first_row + group);
+HEED_INLINE void visit_rows(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, const Visit& visit) {
+  const int64_t num_rows = smaller(query_tile.num_rows - first_lane, kLanes);
+  int64_t head = head_of(task, query_tile.first_row + first_lane);
+  int64_t query = query_of(task, query_tile.first_row + first_lane);
   for (int64_t lane = 0; lane < num_rows; ++lane) {
     visit(lane, head, query);
     if (++query == task.sequence->query_count) {
@@ -96,10 +122,10 @@ HEED_INLINE void visit_rows(const FlashTask& task, const QueryTile& query_tile, 
 // The addresses of the rows of one vector in an operand with axes (b, h, q, .); null for lanes without a row.
 // `query_begin`: the index of query 0 in the operand: that of the sequence for queries and outputs, 0 for operands with
 // an element for each pair of query and key.
-static void find_rows(const FlashTask& task, const QueryTile& query_tile, int64_t group, const Operand& operand,
+static void find_rows(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, const Operand& operand,
                       int64_t query_begin, int64_t element_size, char* (&rows)[kLanes]) {
   for (char*& row : rows) row = nullptr;
-  visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
+  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
     const int64_t index =
         task.batch_index * operand.strides[0] + head * operand.strides[1] + (query_begin + query) * operand.strides[2];
     rows[lane] = static_cast<char*>(operand.data) + index * element_size;
@@ -109,7 +135,7 @@ static void find_rows(const FlashTask& task, const QueryTile& query_tile, int64_
 // ---- what they can see ----------------------------------------------------------------------------------------------
 
 // Sets the key ranges of the whole query tile from those of its rows.
-static void summarize_key_ranges(const FlashTask& task, QueryTile& query_tile) {
+static void summarize_key_ranges(const TileTask& task, QueryTile& query_tile) {
   const int64_t key_count = task.sequence->key_count;
   query_tile.any_first = key_count;
   query_tile.any_end = 0;
@@ -144,14 +170,14 @@ static QueryTile second_vector_of(const QueryTile& query_tile) {
   second.sums += kLanes;
   second.maximum += kLanes;
   second.total += kLanes;
-  second.visible += kLanes;
+  second.sees_any += kLanes;
   second.key_ranges += kLanes;
   second.first_row += kLanes;
   second.num_rows -= kLanes;
   return second;
 }
-static FlashTask second_vector_of(const FlashTask& task) {
-  FlashTask second = task;
+static TileTask second_vector_of(const TileTask& task) {
+  TileTask second = task;
   second.scores += kLanes;
   second.seen += kLanes;
   if (task.row_queries != nullptr) second.row_queries += kLanes * row_stride(task.problem->head_size);
@@ -176,38 +202,38 @@ static Vec load_query(const Operand& queries, const char* row, int64_t d, int64_
 
 // Whether the rows of one vector of a query tile are contiguous in an operand with axes (b, h, q, .), but the elements
 // of a row are not. Then a vector of rows is loaded or stored without a transpose.
-static bool are_rows_contiguous(const FlashTask& task, const QueryTile& query_tile, int64_t group,
+static bool are_rows_contiguous(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
                                 const Operand& operand) {
-  const int64_t num_rows = smaller(query_tile.num_rows - group, kLanes);
+  const int64_t num_rows = smaller(query_tile.num_rows - first_lane, kLanes);
   return operand.strides[3] != 1 && operand.strides[2] == 1 &&
-         query_of(task, query_tile.first_row + group) + num_rows <= task.sequence->query_count;
+         query_of(task, query_tile.first_row + first_lane) + num_rows <= task.sequence->query_count;
 }
 
 // Loads the query tile's queries, transposed and scaled. In a vector with rows, lanes without a row are 0 or repeat a
 // row; a second vector without rows is not written.
-static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
+static void load_queries(const TileTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& queries = problem.queries;
   const Vec factor = broadcast(task.arguments->query_scale);
   const DType type = queries.dtype;
-  const bool is_plain = queries.strides[3] == 1;
-  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
+  const bool is_contiguous = queries.strides[3] == 1;
+  for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     char* rows[kLanes];
-    find_rows(task, query_tile, group, queries, task.sequence->query_begin, size_of_element(type), rows);
-    const int64_t num_rows = query_tile.num_rows - group;
-    if (are_rows_contiguous(task, query_tile, group, queries)) {
+    find_rows(task, query_tile, first_lane, queries, task.sequence->query_begin, size_of_element(type), rows);
+    const int64_t num_rows = query_tile.num_rows - first_lane;
+    if (are_rows_contiguous(task, query_tile, first_lane, queries)) {
       for (int64_t d = 0; d < problem.head_size; ++d) {
         const char* from = rows[0] + d * queries.strides[3] * size_of_element(type);
-        store(query_tile.queries + d * kQueryTileRows + group, load_first_elements(from, type, num_rows) * factor);
+        store(query_tile.queries + d * kQueryTileRows + first_lane, load_first_elements(from, type, num_rows) * factor);
       }
       continue;
     }
     for (int64_t element = 0; element < problem.head_size; element += kLanes) {
-      const int64_t d = is_plain ? begin_of_vector(element, problem.head_size) : element;
+      const int64_t d = is_contiguous ? begin_of_vector(element, problem.head_size) : element;
       const int64_t count = smaller(problem.head_size - d, kLanes);
-      float* to = query_tile.queries + d * kQueryTileRows + group;
+      float* to = query_tile.queries + d * kQueryTileRows + first_lane;
       Vec tile[kLanes];
-      if (is_plain && num_rows <= kFewRows && count == kLanes) {
+      if (is_contiguous && num_rows <= kFewRows && count == kLanes) {
         Vec few[kFewRows];
 #pragma GCC unroll 4
         for (int lane = 0; lane < kFewRows; ++lane)
@@ -215,7 +241,7 @@ static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
         transpose_to_columns(few, tile);
 #pragma GCC unroll 16
         for (int i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i]);
-      } else if (is_plain && num_rows >= kLanes && count == kLanes) {
+      } else if (is_contiguous && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane)
           tile[lane] = load_elements(rows[lane] + d * size_of_element(type), type);
@@ -232,16 +258,16 @@ static void load_queries(const FlashTask& task, const QueryTile& query_tile) {
 }
 
 // With additive scoring: loads for each row the score weights of its head.
-static void load_score_weights(const FlashTask& task, const QueryTile& query_tile) {
+static void load_score_weights(const TileTask& task, const QueryTile& query_tile) {
   const AttentionProblem& problem = *task.problem;
   const Operand& weights = problem.score_weights;
   const int64_t size = size_of_element(weights.dtype);
   for (int64_t i = 0; i < problem.head_size * kQueryTileRows; ++i) query_tile.score_weights[i] = 0.0f;
-  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
-    visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t) {
+  for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
+    visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t) {
       const char* row = static_cast<const char*>(weights.data) + head * weights.strides[1] * size;
       for (int64_t d = 0; d < problem.head_size; ++d) {
-        query_tile.score_weights[d * kQueryTileRows + group + lane] =
+        query_tile.score_weights[d * kQueryTileRows + first_lane + lane] =
             load_element(row + d * weights.strides[3] * size, weights.dtype);
       }
     });

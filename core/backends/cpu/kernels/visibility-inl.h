@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the products of a block into scores: soft cap, ALiBi, biases, and hiding of keys. All other code that depends
-// on a pair of query and key belongs here.
+// Turns the products of a block into scores: soft cap, ALiBi, biases, and hiding of keys. Other code that depends on a
+// single pair of query and key: drop in block-inl.h, which drops weights, and add_seen_values_to_rows in the decode
+// kernel.
 //
-// Only blocks that need it are processed here. If all rows see all keys of a block, and there is no mask, bias, ALiBi
-// or soft cap, the products are the scores. A block that no row sees is not computed.
+// Keys whose products are their final scores are not processed here (find_plain_keys): all rows see them, the mask
+// hides none of them, there is no bias, ALiBi or soft cap, and queries are loaded with the scale. Keys that no row sees
+// are not computed.
 #pragma once
 
 #include "backends/cpu/kernels/query_tile-inl.h"
@@ -24,12 +26,12 @@ static bool repeats_rows(const Operand& operand, bool one_head) {
   return operand.data == nullptr || (operand.strides[2] == 0 && (one_head || operand.strides[1] == 0));
 }
 
-static Pairs find_pairs(const FlashTask& task, const QueryTile& query_tile, int64_t group) {
+static Pairs find_pairs(const TileTask& task, const QueryTile& query_tile, int64_t first_lane) {
   const AttentionProblem& problem = *task.problem;
   Pairs pairs = {};
-  if (problem.mask.data != nullptr) find_rows(task, query_tile, group, problem.mask, 0, 1, pairs.mask_rows);
+  if (problem.mask.data != nullptr) find_rows(task, query_tile, first_lane, problem.mask, 0, 1, pairs.mask_rows);
   if (problem.bias.data != nullptr) {
-    find_rows(task, query_tile, group, problem.bias, 0, size_of_element(problem.bias.dtype), pairs.bias_rows);
+    find_rows(task, query_tile, first_lane, problem.bias, 0, size_of_element(problem.bias.dtype), pairs.bias_rows);
   }
   const bool one_head = problem.num_heads == problem.num_kv_heads;
   pairs.is_uniform = repeats_rows(problem.mask, one_head) && repeats_rows(problem.bias, one_head);
@@ -86,12 +88,12 @@ struct Alibi {
 
 // Distances are relative to key k0. A distance beyond 2^24 is rounded, and rounded again when a key's index in the
 // block is subtracted.
-static Alibi load_alibi(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t k0) {
+static Alibi load_alibi(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, int64_t k0) {
   const Operand& operand = task.problem->alibi_slopes;
   const int64_t first = task.sequence->query_position - (task.sequence->key_position + k0);
   float slopes[kLanes] = {};
   float distances[kLanes] = {};
-  visit_rows(task, query_tile, group, [&](int64_t lane, int64_t head, int64_t query) {
+  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
     slopes[lane] = static_cast<const float*>(operand.data)[head * operand.strides[1]];
     distances[lane] = static_cast<float>(first + query);
   });
@@ -138,15 +140,15 @@ struct SeenKeys {
 };
 
 // Indices count from key k0 and are limited to 0 .. count.
-static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t group, int64_t k0, int64_t count) {
+static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t first_lane, int64_t k0, int64_t count) {
   static_assert(sizeof(KeyRange) == 2 * sizeof(int64_t));
   int64_t bounds[2 * kLanes];  // first and end of each lane
-  if (group + kLanes <= query_tile.num_rows) {
-    __builtin_memcpy(bounds, query_tile.key_ranges + group, sizeof bounds);
+  if (first_lane + kLanes <= query_tile.num_rows) {
+    __builtin_memcpy(bounds, query_tile.key_ranges + first_lane, sizeof bounds);
   } else {
     for (int lane = 0; lane < kLanes; ++lane) {
       // Lanes without a row have the key range of the last row.
-      const KeyRange range = query_tile.key_ranges[smaller(group + lane, query_tile.num_rows - 1)];
+      const KeyRange range = query_tile.key_ranges[smaller(first_lane + lane, query_tile.num_rows - 1)];
       bounds[2 * lane] = range.first;
       bounds[2 * lane + 1] = range.end;
     }
@@ -163,25 +165,25 @@ static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t group, int64
 // Hides keys k0 .. k1 - 1 from the rows of a vector whose key range does not contain them, and returns the maximum of
 // `largest` and the scores. add_terms(k, score, sees) may change the score of key k0 + k and clear lanes of `sees`.
 template <typename AddTerms>
-HEED_INLINE Vec hide_keys(const FlashTask& task, const QueryTile& query_tile, int64_t group, int64_t begin, int64_t k0,
-                          int64_t k1, Vec largest, const AddTerms& add_terms) {
-  const SeenKeys range = find_seen_keys(query_tile, group, k0, k1 - k0);
-  float* scores = task.scores + (k0 - begin) * kQueryTileRows + group;
-  int32_t* seen = task.seen + (k0 - begin) * kQueryTileRows + group;
-  IntVec visible = load(query_tile.visible + group);
+HEED_INLINE Vec hide_keys(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, int64_t begin,
+                          int64_t k0, int64_t k1, Vec largest, const AddTerms& add_terms) {
+  const SeenKeys range = find_seen_keys(query_tile, first_lane, k0, k1 - k0);
+  float* scores = task.scores + (k0 - begin) * kQueryTileRows + first_lane;
+  int32_t* seen = task.seen + (k0 - begin) * kQueryTileRows + first_lane;
+  IntVec sees_any = load(query_tile.sees_any + first_lane);
   for (int64_t k = 0; k < k1 - k0; ++k) {
     const IntVec key = broadcast(static_cast<int32_t>(k));
     IntVec sees = (key >= range.firsts) & (key < range.ends);
     Vec score = load(scores + k * kQueryTileRows);
     add_terms(k, score, sees);
     score = select(sees, score, broadcast(-kInfinity));
-    visible |= sees;
+    sees_any |= sees;
     store(scores + k * kQueryTileRows, score);
     store(seen + k * kQueryTileRows, sees);
     // A NaN is never greater; it reaches the sums through its exponential.
     largest = max(score, largest);
   }
-  store(query_tile.visible + group, visible);
+  store(query_tile.sees_any + first_lane, sees_any);
   return largest;
 }
 
@@ -191,15 +193,15 @@ static bool adds_to_scores(const AttentionProblem& problem) {
 }
 
 // As hide_keys, with ALiBi, bias and mask.
-HEED_NOINLINE Vec add_terms_and_hide_keys(const FlashTask& task, const QueryTile& query_tile, int64_t group,
+HEED_NOINLINE Vec add_terms_and_hide_keys(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
                                           int64_t begin, int64_t k0, int64_t k1, Vec largest) {
   const AttentionProblem& problem = *task.problem;
   const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
   const bool has_alibi = problem.alibi_slopes.data != nullptr;
-  const Pairs pairs = has_pairs ? find_pairs(task, query_tile, group) : Pairs{};
-  const Alibi alibi = has_alibi ? load_alibi(task, query_tile, group, k0) : Alibi{};
+  const Pairs pairs = has_pairs ? find_pairs(task, query_tile, first_lane) : Pairs{};
+  const Alibi alibi = has_alibi ? load_alibi(task, query_tile, first_lane, k0) : Alibi{};
   Vec added[kLanes] = {};
-  return hide_keys(task, query_tile, group, begin, k0, k1, largest, [&](int64_t k, Vec& score, IntVec& sees) {
+  return hide_keys(task, query_tile, first_lane, begin, k0, k1, largest, [&](int64_t k, Vec& score, IntVec& sees) {
     if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, k1 - k0 - k), added);
     if (has_alibi) score -= alibi_penalty(alibi, k);
     if (has_pairs) {
@@ -210,9 +212,9 @@ HEED_NOINLINE Vec add_terms_and_hide_keys(const FlashTask& task, const QueryTile
 }
 
 // Turns products of keys k0 .. k1 - 1 into scores, in the order of rule 3: soft cap, ALiBi, bias, hiding. `begin`: the
-// first key of the block. Hidden scores become -inf. Updates `maximum` and query_tile.visible, and sets task.seen.
+// first key of the block. Hidden scores become -inf. Updates `maximum` and query_tile.sees_any, and sets task.seen.
 template <int vectors>
-static void finish_scores(const FlashTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
+static void finish_scores(const TileTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
   const AttentionProblem& problem = *task.problem;
   const bool has_terms = problem.mask.data != nullptr || adds_to_scores(problem);
@@ -223,10 +225,10 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
     scale_scores<vectors>(task.arguments->score_scale, count, scores);
   if (problem.soft_cap != 0) cap_scores<vectors>(problem.soft_cap, count, scores);
   for (int v = 0; v < vectors; ++v) {
-    const int64_t group = v * kLanes;
-    maximum[v] = has_terms
-                     ? add_terms_and_hide_keys(task, query_tile, group, begin, k0, k1, maximum[v])
-                     : hide_keys(task, query_tile, group, begin, k0, k1, maximum[v], [](int64_t, Vec&, IntVec&) {});
+    const int64_t first_lane = v * kLanes;
+    maximum[v] =
+        has_terms ? add_terms_and_hide_keys(task, query_tile, first_lane, begin, k0, k1, maximum[v])
+                  : hide_keys(task, query_tile, first_lane, begin, k0, k1, maximum[v], [](int64_t, Vec&, IntVec&) {});
   }
 }
 
@@ -234,11 +236,11 @@ static void finish_scores(const FlashTask& task, const QueryTile& query_tile, in
 
 // Calls visit(row) with the mask's bytes of each row of a query tile, once for consecutive rows that share them.
 template <typename Visit>
-HEED_INLINE void visit_mask_rows(const FlashTask& task, const QueryTile& query_tile, const Visit& visit) {
+HEED_INLINE void visit_mask_rows(const TileTask& task, const QueryTile& query_tile, const Visit& visit) {
   const char* before = nullptr;
-  for (int64_t group = 0; group < query_tile.num_rows; group += kLanes) {
+  for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     char* rows[kLanes];
-    find_rows(task, query_tile, group, task.problem->mask, 0, 1, rows);
+    find_rows(task, query_tile, first_lane, task.problem->mask, 0, 1, rows);
     for (const char* row : rows) {
       if (row != nullptr && row != before) visit(row);
       if (row != nullptr) before = row;
@@ -247,7 +249,7 @@ HEED_INLINE void visit_mask_rows(const FlashTask& task, const QueryTile& query_t
 }
 
 // Removes keys at both ends of k0 .. k1 - 1 that the mask hides from all rows. The range becomes empty if it hides all.
-static void trim_by_mask(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
+static void trim_by_mask(const TileTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
   const int64_t stride = task.problem->mask.strides[3];
   int64_t first = k1;
   int64_t end = k0;
@@ -265,7 +267,7 @@ static void trim_by_mask(const FlashTask& task, const QueryTile& query_tile, int
 
 // Whether all rows may attend to all keys k0 .. k1 - 1. False for masks whose stride along the keys is neither 1 nor 0,
 // which are not examined.
-static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
+static bool mask_hides_nothing(const TileTask& task, const QueryTile& query_tile, int64_t k0, int64_t k1) {
   const int64_t stride = task.problem->mask.strides[3];
   if (stride != 1 && stride != 0) return false;
   constexpr uint64_t kOnes = 0x0101010101010101u;
@@ -288,7 +290,7 @@ static bool mask_hides_nothing(const FlashTask& task, const QueryTile& query_til
 }
 
 // Reduces k0 .. k1 - 1 to the keys whose products (or additive scores) are final scores. If there are none, k0 >= k1.
-static void find_plain_keys(const FlashTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
+static void find_plain_keys(const TileTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
   const AttentionProblem& problem = *task.problem;
   const int64_t first = smaller(larger(k0, query_tile.all_first), k1);
   const int64_t end = larger(smaller(k1, query_tile.all_end), first);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp use it:
+ * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp (the façades) use
+ * it:
  *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
  *   structs    NativeLayerInputs, NativeLayerOutputs and the options, with a setter and a getter for each member
  *

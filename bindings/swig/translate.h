@@ -27,9 +27,10 @@ typedef struct WordEntry {
 /* The table, in words.c. In the last entry `c` is NULL. */
 extern const WordEntry kWords[];
 
-/* Writes the sentence, cut to fit, with its zero; capacity is at least 1. What stands in quotes is somebody's own name,
- * and stays. Elsewhere the longest entry that fits whole words is taken; a member of a struct that no entry names, as
- * options->num_heads, becomes numHeads in Java and NumHeads in C#. Allocates nothing. */
+/* Writes the translated sentence, cut to capacity - 1 bytes, and a terminating zero; capacity is at least 1. Text in
+ * quotes is a name of the caller's, and is not translated. Elsewhere the longest entry that fits whole words is taken; a
+ * member of a struct that no entry names, as options->num_heads, becomes numHeads in Java and NumHeads in C#. Allocates
+ * nothing. */
 void translate(const WordEntry* words, Language language, const char* sentence, char* translated, size_t capacity);
 
 #endif

@@ -5,5 +5,6 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
-# Notes on what version 10 of the compiler passed differently, which nothing here was built with.
+# Turns off GCC's notes that the passing of some parameters changed in GCC 10: nothing here is linked with objects of an
+# older GCC.
 set(CMAKE_CXX_FLAGS_INIT -Wno-psabi)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only some folders may depend on the operating system. check_platform.py ROOT reports, outside the folders of SEAMS:
+"""Only some folders may depend on the operating system. check_platform.py ROOT reports, outside the folders of SYSTEM_FILES:
 - conditions of the preprocessor on a system, and in core/ and capi/ also on a processor,
 - includes of a system's headers,
 - in tests/, calls of functions that only POSIX has, even if standard headers declare them,
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # Files that belong to a system.
-SEAMS = (
+SYSTEM_FILES = (
     "core/platform/",
     "tests/support/platform/",
     # The simulator stands for a Linux driver, and shares no code with the other tests.
@@ -54,7 +54,7 @@ def check(root: Path) -> tuple[list[str], int]:
     for top in ("core", "capi", "tests"):
         for path in sorted((root / top).rglob("*")):
             file = path.relative_to(root).as_posix()
-            if path.suffix not in SOURCES or not path.is_file() or file.startswith(SEAMS):
+            if path.suffix not in SOURCES or not path.is_file() or file.startswith(SYSTEM_FILES):
                 continue
             num_files += 1
             text = path.read_text(encoding="utf-8")

@@ -49,8 +49,8 @@ public sealed class AdditiveAttention : NativeBlock
     /// so does setting <see cref="KeepAttentionWeights"/> to false: copy them to keep them longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The output is the same.
-    /// Setting it to false disposes those of the last Forward.</summary>
+    /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights. This does not
+    /// change the output. Setting it to false disposes those of the last Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;

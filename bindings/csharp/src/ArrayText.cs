@@ -28,7 +28,7 @@ internal static class ArrayText
         }
         catch (ObjectDisposedException)
         {
-            // // Another thread may have disposed the array meanwhile.
+            // Another thread may have disposed the array meanwhile.
         }
         return "NDArray " + array.Description;
     }

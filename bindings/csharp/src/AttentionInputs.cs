@@ -6,7 +6,8 @@ namespace Heed;
 /// <summary>The inputs of a block for the Forward that allocates nothing. One object may be changed and used for many
 /// calls, by one thread at a time.</summary>
 /// <remarks>Letters in shapes: B batch, H heads, Q queries, K keys. Only dot-product attention reads rank 4,
-/// (B, H, Q, D) and (B, H, K, D). Queries, keys and values have the same type: Float32, Float16 or BFloat16.</remarks>
+/// (B, H, Q, D), (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type:
+/// Float32, Float16 or BFloat16.</remarks>
 public sealed class AttentionInputs
 {
     /// <summary>The members of C's struct, in the order of a list of inputs.</summary>
@@ -21,7 +22,7 @@ public sealed class AttentionInputs
         new(nameof(AlibiSlopes), (inputs, tensor) => inputs.AlibiSlopes = tensor),
     };
 
-    /// <summary>The setters of C's struct, by <see cref="Input"/>.</summary>
+    /// <summary>The arrays that the program has set, by <see cref="Input"/>; null: not set.</summary>
     private readonly NDArray?[] arrays = new NDArray?[Members.Length];
 
     /// <summary>Makes inputs.</summary>
@@ -50,21 +51,21 @@ public sealed class AttentionInputs
         AlibiSlopes,
     }
 
-    /// <summary>The queries, (B, Q, E); for Linear and Dropout the input, of any shape. Required.</summary>
+    /// <summary>The queries, (B, Q, Eq); for Linear and Dropout the input, of any shape. Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
         set => this[Input.Queries] = value;
     }
 
-    /// <summary>The keys, (B, K, E). Null: the queries are the keys.</summary>
+    /// <summary>The keys, (B, K, Ek). Null: the queries are the keys.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
         set => this[Input.Keys] = value;
     }
 
-    /// <summary>The values, one for each key, (B, K, E). Null: the keys are the values.</summary>
+    /// <summary>The values, one for each key, (B, K, Ev). Null: the keys are the values.</summary>
     public NDArray? Values
     {
         get => this[Input.Values];

@@ -38,7 +38,7 @@ internal sealed class BlockState : IDisposable
             }
             catch (Exception)
             {
-                // // The block was disposed meanwhile and has no state, or its device is lost.
+                // The block was disposed meanwhile and has no state, or its device is lost.
             }
         }
     }

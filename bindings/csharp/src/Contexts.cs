@@ -9,7 +9,8 @@ namespace Heed;
 /// seeds.</summary>
 internal sealed class Contexts
 {
-    /// <summary>How many objects of this class were made: each has different seeds.</summary>
+    /// <summary>The number of the object that was made last, from 0; -1: none. An object's first seed follows from
+    /// its number.</summary>
     private static long made = -1;
 
     /// <summary>The registry of the base manager, which disposes the contexts. If null, the garbage collector

@@ -6,7 +6,7 @@ namespace Heed;
 
 /// <summary>Scaled dot-product attention, softmax(scale * Q K^T) V (Vaswani et al., "Attention Is All You Need", 2017),
 /// with d2l-java's constructor and calls. Forward takes queries (B, Q, D), keys (B, K, D) and values (B, K, Dv), or
-/// (B, H, Q, D), (B, H, K, D) and (B, H, K, Dv), where the number of key heads divides that of the queries. All are
+/// (B, H, Q, D), (B, Hkv, K, D) and (B, Hkv, K, Dv), where the number of key heads Hkv divides H. All are
 /// Float32, Float16 or BFloat16. The valid lengths (B) or (B, Q) of Float32, Int32 or Int64 may be missing or null:
 /// with length n, a query attends to the first n keys. It gives one array (B, Q, Dv) or (B, H, Q, Dv).</summary>
 /// <remarks>It has no parameters and need not be initialized.</remarks>
@@ -50,8 +50,8 @@ public sealed class DotProductAttention : NativeBlock
     /// them longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights. The output is the same.
-    /// Setting it to false disposes those of the last Forward.</summary>
+    /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights. This does not
+    /// change the output. Setting it to false disposes those of the last Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;
@@ -63,9 +63,9 @@ public sealed class DotProductAttention : NativeBlock
     /// <summary>Computes attention in one call, without a block and with the default options: scores are divided by the
     /// square root of the size of a query, and every query attends to every key.</summary>
     /// <param name="queries">(B, Q, D) or (B, H, Q, D) of Float32, Float16 or BFloat16.</param>
-    /// <param name="keys">(B, K, D) or (B, H, K, D) of the queries' type. The number of key heads may be a divisor of
-    /// the queries' H: then several heads of queries share a key head.</param>
-    /// <param name="values">(B, K, Dv) or (B, H, K, Dv), with as many heads as the keys.</param>
+    /// <param name="keys">(B, K, D) or (B, Hkv, K, D) of the queries' type. Hkv divides H; if it is less, several query
+    /// heads share a key head.</param>
+    /// <param name="values">(B, K, Dv) or (B, Hkv, K, Dv), with as many heads as the keys.</param>
     /// <returns>A new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries'
     /// manager.</returns>
     /// <exception cref="ArgumentException">Sizes or types do not fit.</exception>

@@ -29,7 +29,7 @@ internal static class ElfFile
         {
             return 0;
         }
-        // // Linkers write the section table last.
+        // Linkers write the section table last.
         long end = BitConverter.ToInt64(header, 40) + ((long)BitConverter.ToUInt16(header, 60) * SectionBytes);
         long segments = BitConverter.ToInt64(header, 32);
         int numSegments = BitConverter.ToUInt16(header, 56);

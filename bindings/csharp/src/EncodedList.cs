@@ -26,7 +26,7 @@ internal static class EncodedList
 
     internal static void Write(NDList list, Stream stream)
     {
-        // // Checked first, so that nothing is written if an array is missing.
+        // Checked first, so that nothing is written if an array is missing.
         NDArray[] arrays = Enumerable.Range(0, list.Count).Select(list.OpenArray).ToArray();
         var writer = new BigEndianWriter(stream);
         writer.WriteInt(arrays.Length);
@@ -127,14 +127,14 @@ internal static class EncodedList
         }
         catch (ArgumentException error)
         {
-            // // Sizes that no array can have, although another size is 0.
+            // Sizes that no array can have, although another size is 0.
             throw new InvalidDataException($"{array} has the shape {shape}: {error.Message}", error);
         }
     }
 
     private static DataType TypeOf(string name, string array)
     {
-        // // Enum.TryParse also accepts numbers.
+        // Enum.TryParse also accepts numbers.
         bool isKnown = Enum.TryParse(name, ignoreCase: true, out DataType type) && ParameterFile.NameOf(type) == name
             && (type.IsFloating() || type.IsInteger() || type.IsBoolean());
         return isKnown ? type : throw new NotSupportedException(

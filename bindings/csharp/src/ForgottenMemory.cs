@@ -30,12 +30,12 @@ internal static class ForgottenMemory
         }
         catch (OutOfMemoryException)
         {
-            // // There is no memory for a thread either.
+            // There is no memory for a thread either.
             Thread.Sleep(MaxWaitMilliseconds);
         }
         catch (ThreadInterruptedException)
         {
-            // // The interruption is restored for the program's next wait.
+            // The interruption is restored for the program's next wait.
             Thread.CurrentThread.Interrupt();
         }
         return true;

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>The inputs and outputs of calls of one layer, as C's structs. Each thread keeps its structs from call to
+/// <summary>The inputs and outputs of one call of any layer, as C's structs. Each thread keeps its structs from call to
 /// call, so that a call allocates nothing. Used by one thread at a time.</summary>
 internal sealed unsafe class LayerCall : IDisposable
 {
@@ -71,7 +71,7 @@ internal sealed unsafe class LayerCall : IDisposable
             {
                 fixed (long* dims = shape.Dims)
                 {
-                    // // It is disposed at once, but destroyed only when this call has ended its use of it.
+                    // It is disposed at once, but destroyed only when this call has ended its use of it.
                     using NativeTensor tensor =
                         NativeTensor.Wrap(context, (int)typeOf(index), shape.Dimension, dims, null);
                     inputs.Set(index, tensor);

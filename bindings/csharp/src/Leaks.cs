@@ -36,7 +36,7 @@ internal static class Leaks
             }
             catch (Exception)
             {
-                // // An exception of a listener is ignored.
+                // An exception of a listener is ignored.
             }
         }
     }

@@ -62,8 +62,9 @@ public sealed class MultiHeadAttention : NativeBlock
     /// same options, without projections. It is disposed with this block.</summary>
     public DotProductAttention Attention { get; }
 
-    /// <summary>Whether each Forward of a list computes and keeps the attention weights, which have B * H * Q * K
-    /// elements. The output is the same. Setting it to false disposes those of the last Forward.</summary>
+    /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights, which have
+    /// B * H * Q * K elements. This does not change the output. Setting it to false disposes those of the last
+    /// Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;

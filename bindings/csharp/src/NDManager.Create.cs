@@ -230,9 +230,10 @@ public sealed partial class NDManager
     /// <param name="low">The lower bound.</param>
     /// <param name="high">The upper bound, which is left out.</param>
     /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
+    /// <param name="dataType">The type of its elements; for integers, the numbers are truncated towards 0.</param>
     /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">low or high is not finite, or low is above high.</exception>
+    /// <exception cref="ArgumentException">low or high is not finite, low is above high, or the type has no number
+    /// between them.</exception>
     public NDArray RandomUniform(float low, float high, Shape shape, DataType dataType = DataType.Float32) =>
         NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.All.NextSeed()));
 

@@ -37,12 +37,12 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, also if the file states more than the
-    /// block computes, as far as the program accepts it. All files of a model in several files must exist.</summary>
+    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, from a model with features that the
+    /// block does not compute: the program accepts them by name and computes them itself. All files of a model in
+    /// several files must exist.</summary>
     /// <param name="path">The file.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
-    /// <param name="accept">The names, from docs/weights.md, of what the file states and the block does not
-    /// compute.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     public void Load(string path, string? prefix, params string[] accept)
     {
         using Weights weights = Weights.Open(path);
@@ -53,8 +53,7 @@ public abstract unsafe partial class NativeBlock
     /// open.</summary>
     /// <param name="weights">The files, which stay open.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
-    /// <param name="accept">The names, from docs/weights.md, of what the files state and the block does not
-    /// compute.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
     public void Load(Weights weights, string? prefix = null, params string[] accept)
     {
@@ -65,7 +64,8 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Reads all parameters from a stream, from its position to its end: the bytes of a .safetensors file.
     /// Otherwise like <see cref="Load(string, string?)"/>.</summary>
     /// <param name="stream">The stream to read from; it stays open. If it throws, nothing is changed.</param>
-    /// <param name="prefix">The text before the names, without the separator; empty or null: none.</param>
+    /// <param name="prefix">The text before the names, with or without the separator after it; empty or null:
+    /// none.</param>
     /// <exception cref="ArgumentException">See <see cref="Load(string, string?)"/>.</exception>
     /// <exception cref="NotSupportedException">See <see cref="Load(string, string?)"/>.</exception>
     /// <exception cref="HeedException">See <see cref="Load(string, string?)"/>.</exception>
@@ -83,12 +83,11 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/> does, also if the bytes state more than the
-    /// block computes, as far as the program accepts it.</summary>
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/> does, from a model with features that the
+    /// block does not compute: the program accepts them by name and computes them itself.</summary>
     /// <param name="stream">The stream to read from; it stays open.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
-    /// <param name="accept">The names, from docs/weights.md, of what the bytes state and the block does not
-    /// compute.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     public void Load(Stream stream, string? prefix, params string[] accept)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
@@ -147,7 +146,7 @@ public abstract unsafe partial class NativeBlock
                     converted.Copy(before);
                     made.SetParameter(parameter, converted);
                 }
-                Weigh(made);
+                AddMemoryPressure(made);
                 owner?.Own(made.SafeHandle);
             }
             catch
@@ -230,7 +229,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             CheckNotDisposed();
-            return (owner ?? Own()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+            return (owner ?? SnapshotOwner()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
         }
         finally
         {
@@ -261,19 +260,19 @@ public abstract unsafe partial class NativeBlock
 
     /// <summary>Adds the size of a layer's parameters to the garbage collector's memory pressure, once for each
     /// layer.</summary>
-    private static void Weigh(NativeLayer layer)
+    private static void AddMemoryPressure(NativeLayer layer)
     {
         NativeHandle handle = layer.SafeHandle;
         if (handle.HasKept || layer.IsInitialized() != 1)
         {
             return;
         }
-        // // Each parameter is stored twice: as it was set, and packed.
+        // Each parameter is stored twice: as it was set, and packed.
         long numBytes = 2 * layer.SaveMemory(null, 0);
         bool isHeld = false;
         try
         {
-            // // Held, so that it is not destroyed before the memory pressure is added, which would then never be
+            // Held, so that it is not destroyed before the memory pressure is added, which would then never be
             // removed.
             handle.DangerousAddRef(ref isHeld);
             handle.Keep(SharedMemory.OfHeed(numBytes));
@@ -394,7 +393,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    private NDManager Own()
+    private NDManager SnapshotOwner()
     {
         lock (own)
         {
@@ -450,7 +449,7 @@ public abstract unsafe partial class NativeBlock
             try
             {
                 made.LoadMemory(bytes.Data, (ulong)bytes.Length, null);
-                Weigh(made);
+                AddMemoryPressure(made);
                 if (block.parameters.Length > 0)
                 {
                     manager.Own(made.SafeHandle);

@@ -8,7 +8,8 @@ namespace Heed;
 /// <summary>A block that is one layer of the native library: the base of heed's own blocks.</summary>
 public abstract unsafe partial class NativeBlock : Block
 {
-    /// <summary>How many blocks were made: each has different seeds.</summary>
+    /// <summary>The number of the block that was made last, from 0; -1: none. A block's first seed follows from its
+    /// number.</summary>
     private static long blocks = -1;
 
     /// <summary>Makes a layer without values for its parameters, and checks the options.</summary>
@@ -110,7 +111,7 @@ public abstract unsafe partial class NativeBlock : Block
         call.Read(wanted.Context, inputShapes, index => InputType(dataType, index));
         lock (changing)
         {
-            FollowIfBare(manager);
+            MoveIfWithoutParameters(manager);
             if (IsInitialized)
             {
                 CheckFits(call, dataType);
@@ -122,7 +123,7 @@ public abstract unsafe partial class NativeBlock : Block
                 {
                     call.Initialize(made, NextSeed());
                     RunInitializers(made, manager);
-                    Weigh(made);
+                    AddMemoryPressure(made);
                     manager.Own(made.SafeHandle);
                 }
                 catch
@@ -226,7 +227,7 @@ public abstract unsafe partial class NativeBlock : Block
                 if (!layer.SafeHandle.IsDisposed)
                 {
                     change(layer);
-                    Weigh(layer);
+                    AddMemoryPressure(layer);
                     return;
                 }
             }
@@ -239,7 +240,7 @@ public abstract unsafe partial class NativeBlock : Block
             try
             {
                 change(made);
-                Weigh(made);
+                AddMemoryPressure(made);
             }
             catch
             {
@@ -261,7 +262,7 @@ public abstract unsafe partial class NativeBlock : Block
             try
             {
                 values.ForEach(each => made.SetParameter(each.Parameter, each.Value));
-                Weigh(made);
+                AddMemoryPressure(made);
             }
             catch
             {
@@ -273,7 +274,7 @@ public abstract unsafe partial class NativeBlock : Block
     }
 
     /// <summary>Moves the layer of a block without parameters to the context of the inputs.</summary>
-    private void FollowIfBare(NDManager manager)
+    private void MoveIfWithoutParameters(NDManager manager)
     {
         if (parameters.Length != 0)
         {
@@ -297,7 +298,7 @@ public abstract unsafe partial class NativeBlock : Block
     private void BindTo(NDArray array)
     {
         NDManager manager = array.Manager;
-        FollowIfBare(manager);
+        MoveIfWithoutParameters(manager);
         if (bound || parameters.Length == 0)
         {
             return;
@@ -315,7 +316,7 @@ public abstract unsafe partial class NativeBlock : Block
                 try
                 {
                     CopyParameters(made);
-                    Weigh(made);
+                    AddMemoryPressure(made);
                 }
                 catch
                 {

@@ -58,7 +58,7 @@ internal abstract class NativeHandle : SafeHandle
         bool isHeld = false;
         try
         {
-            // // Held, so that it is not destroyed before it is added to the registry, which it would then never leave.
+            // Held, so that it is not destroyed before it is added to the registry, which it would then never leave.
             DangerousAddRef(ref isHeld);
             lock (this)
             {

@@ -95,7 +95,7 @@ internal static class NativeLoader
         {
             try
             {
-                // // Loaded first, since LD_LIBRARY_PATH could lead the wrapper to another libheed.
+                // Loaded first, since LD_LIBRARY_PATH could lead the wrapper to another libheed.
                 string library = Path.Combine(Path.GetDirectoryName(file)!, LibraryFile);
                 if (File.Exists(library))
                 {
@@ -128,7 +128,7 @@ internal static class NativeLoader
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            // // The system's loader reports the error.
+            // The system's loader reports the error.
         }
         if (missing > 0)
         {
@@ -155,7 +155,7 @@ internal static class NativeLoader
         }
     }
 
-    // // Not inlined: Mono loads the library when it compiles the method that calls it.
+    // Not inlined: Mono loads the library when it compiles the method that calls it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static int LoadedVersion() => HeedNative.HeedVersion();
 
@@ -189,7 +189,7 @@ internal static class NativeLoader
     {
         fixed (byte* name = NativeText.ToNative(file, nameof(file)))
         {
-            // // The first call of an import loads libraries itself. Without this call it would discard the reason
+            // The first call of an import loads libraries itself. Without this call it would discard the reason
             // below.
             LibraryError();
             IntPtr opened = OpenLibrary(name, RtldNow);
@@ -204,7 +204,7 @@ internal static class NativeLoader
 
     private static void UseForImports(IntPtr opened)
     {
-        // // Nothing to do: once a library is open, glibc uses it for all requests for its name, also those of .NET.
+        // Nothing to do: once a library is open, glibc uses it for all requests for its name, also those of .NET.
     }
 
     [DllImport("libdl.so.2", EntryPoint = "dlopen")]

@@ -46,7 +46,7 @@ internal abstract class NativeStruct : IDisposable
 
     private void Free()
     {
-        // // Zero if the constructor has failed.
+        // Zero if the constructor has failed.
         if (Pointer != IntPtr.Zero)
         {
             Destroy(Pointer);

@@ -38,7 +38,7 @@ public class Parameter
     /// blocks, heed's default.</summary>
     public Initializer? Initializer { get; private set; }
 
-    /// <summary>False once the parameter is frozen. heed does not train yet, so this mark has no other
+    /// <summary>False once the parameter is frozen. heed does not train, so this mark has no other
     /// effect.</summary>
     public bool RequiresGradient { get; private set; } = true;
 

@@ -27,7 +27,7 @@ internal static class ParameterFile
 
     internal static void Save(Block block, Stream stream)
     {
-        // // All parameters are checked first, since nothing is written if one is missing.
+        // All parameters are checked first, since nothing is written if one is missing.
         using var taken = new Taken();
         Take(block, taken);
         var writer = new BigEndianWriter(stream);

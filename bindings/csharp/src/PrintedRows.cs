@@ -69,7 +69,7 @@ internal sealed class PrintedRows
 
     private void AppendRow(int axis)
     {
-        // // Leaves columns for the closing bracket of each axis.
+        // Leaves columns for the closing bracket of each axis.
         int width = Width - axis - 1;
         int indent = axis + 1;
         int column = indent;
@@ -86,7 +86,7 @@ internal sealed class PrintedRows
     /// <summary>Appends a word to the line, or to a new line if it does not fit. Returns the column after it.</summary>
     private int AppendWord(string word, int column, int indent, int width)
     {
-        // // A space precedes all words but the first.
+        // A space precedes all words but the first.
         int start = column == indent ? column : column + 1;
         if (start + word.Length > width && column > indent)
         {

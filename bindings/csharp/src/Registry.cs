@@ -52,7 +52,7 @@ internal sealed class Registry
             }
             if (children.Count >= manyChildren)
             {
-                ForgetTheForgotten();
+                RemoveFreedChildren();
             }
             children.Add(child.self);
             return child;
@@ -70,7 +70,7 @@ internal sealed class Registry
 
     internal void Remove(NativeHandle handle)
     {
-        // // The entry must be removed on an interrupted thread, too.
+        // The entry must be removed on an interrupted thread, too.
         UseLock.EnterAnyway(gate);
         try
         {
@@ -144,7 +144,7 @@ internal sealed class Registry
 
     /// <summary>Removes the entries of children that the collector has freed. This runs when their number has doubled,
     /// so that its cost for each child is constant.</summary>
-    private void ForgetTheForgotten()
+    private void RemoveFreedChildren()
     {
         children.RemoveWhere(child => !child.TryGetTarget(out _));
         manyChildren = Math.Max(FewChildren, 2 * children.Count);

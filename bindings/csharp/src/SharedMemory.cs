@@ -73,7 +73,7 @@ internal sealed class SharedMemory
         }
         catch (Exception)
         {
-            // // An exception of the program's MemoryManager is ignored. On the finalizer thread it could not be
+            // An exception of the program's MemoryManager is ignored. On the finalizer thread it could not be
             // caught.
         }
     }

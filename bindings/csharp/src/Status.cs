@@ -45,7 +45,8 @@ public enum Status
     /// <summary>The device failed.</summary>
     DeviceLost = 12,
 
-    /// <summary>The call would not take the fastest path, which a strict context requires.</summary>
+    /// <summary>The call would not take the fastest path, and the manager's <see cref="ContextOptions"/> are
+    /// strict.</summary>
     NotFastest = 13,
 
     /// <summary>A defect of heed.</summary>

@@ -3,9 +3,9 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>A lock that many users or one writer hold. A waiting writer gets it before new users. Unlike .NET's
-/// ReaderWriterLockSlim, it is always released, even if the thread is interrupted while it releases it. Not
-/// reentrant.</summary>
+/// <summary>A lock that many users or one writer hold. A waiting writer gets it before new users. Unlike with .NET's
+/// ReaderWriterLockSlim, ExitReadLock and ExitWriteLock always release it, even if the thread is interrupted meanwhile.
+/// Not reentrant.</summary>
 internal sealed class UseLock
 {
     private const int Written = -1;
@@ -57,7 +57,7 @@ internal sealed class UseLock
                 waitingWriters--;
                 if (users != Written)
                 {
-                    // // Interrupted: the users that wait for this writer may continue.
+                    // Interrupted: the users that wait for this writer may continue.
                     Monitor.PulseAll(gate);
                 }
             }

@@ -71,8 +71,9 @@
  * as much of the text as fits is written, always terminated (capacity 0 is then an error).
  *
  * SIZES in elements are int64_t, in bytes size_t. Strides are in elements. Negative axes count from the end. The rank
- * of a tensor is at most 8. Letters in shapes: B batch, H heads, Q queries (rows that attend), K keys (what is
- * attended to), D head size, E input size.
+ * of a tensor is at most 8. Letters in shapes: B batch, H query heads, Hkv key heads, Q queries (rows that
+ * attend), K keys (what is attended to), D head size, Dv head size of values, E input size (Eq, Ek and Ev: of queries,
+ * keys and values).
  *
  * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Strings, like all
  * memory of the caller, are needed only until the call returns, unless the description of a function says otherwise.
@@ -81,7 +82,7 @@
  * write it while another thread uses it. A layer may run forward from many threads at once, each with its own workspace
  * (or NULL); the caller must not change its parameters meanwhile. A workspace serves one call at a time; a second call
  * at the same time fails with HEED_ERROR_BUSY. These rules hold for every function whose description does not say
- * otherwise. num_threads of heed_context_options says which threads a context computes on besides the calling thread.
+ * otherwise. heed_context_create says which threads a context computes on besides the calling thread.
  *
  * STACK. On the CPU a call takes at most 64 KB of stack on the calling thread, including the part of the C library, and
  * as much on each thread of an executor. Callbacks of the host come on top. The stack does not grow with the sizes of
@@ -233,8 +234,8 @@ typedef struct heed_allocator {
 /* The host's own thread pool, which computes instead of heed's own threads.
  *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
  *                 returns when all these calls have returned. It should use as many threads at a time as there are
- *                 items, including the thread that it is called on
- *   num_threads   how many threads it has, from 1 to 1024; num_items is at least 2 and at most num_threads
+ *                 items, including the thread that it is called on. 2 <= num_items <= num_threads
+ *   num_threads   how many threads it has, from 1 to 1024
  * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters: once for each
  * operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
  * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on
@@ -627,7 +628,8 @@ typedef struct heed_weights heed_weights;
 /* Opens a file, or all files of a model by their index or by one of them, as heed_tensor_load_safetensors takes them,
  * and reads and checks their headers. The files stay open, with one file descriptor each, and must not be changed until
  * *weights is destroyed. The caller destroys *weights.
- * Errors: those of heed_tensor_load_safetensors for a file; UNSUPPORTED (a name with a zero byte). */
+ * Errors: IO and CORRUPT_FILE as heed_tensor_load_safetensors; UNSUPPORTED (a name with a zero byte). A dtype that heed
+ * lacks and a rank above 8 are not errors here; heed_weights_dtype and heed_weights_rank report them. */
 HEED_API heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) HEED_NOEXCEPT;
 
 /* heed_weights_open for the num_bytes at data, which are the contents of one file. They are not copied: they must stay
@@ -642,8 +644,8 @@ HEED_API void heed_weights_destroy(heed_weights* weights) HEED_NOEXCEPT;
 /* How many tensors there are; -1 for NULL. */
 HEED_API int64_t heed_weights_count(const heed_weights* weights) HEED_NOEXCEPT;
 
-/* The name of a tensor, in UTF-8; index is from 0 to the count, in bytewise order of the names. Valid until weights is
- * destroyed. NULL for a bad handle or index. */
+/* The name of a tensor, in UTF-8; index is from 0 to heed_weights_count - 1, in bytewise order of the names. Valid until
+ * weights is destroyed. NULL for a bad handle or index. */
 HEED_API const char* heed_weights_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
 /* The element type of a tensor. HEED_DTYPE_INVALID for a type that heed lacks; that is not a failure and does not
@@ -805,7 +807,7 @@ typedef struct heed_dropout_options {
  * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
  *
  * Linear layers and dropout read only queries, of rank 1 to 8: (..., input size) for linear layers, any dims for
- * dropout. keys, values, valid_lens, mask and bias must then be NULL.
+ * dropout. keys, values, valid_lens, mask, bias and alibi_slopes must then be NULL.
  *
  * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0, and for linear
  * layers and dropout any dim [rule 14]. */
@@ -816,9 +818,9 @@ typedef struct heed_layer_inputs {
   const heed_tensor* values;      /* NULL: the keys */
   const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
                                      j < length; whole numbers, 0 <= length <= K [rule 4] */
-  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), ones where it is repeated: any non-zero
-                                     byte = may attend. One row of keys for each batch element is (B, 1, 1, K); rank 2
-                                     is (Q, K), also where B = Q [rule 5] */
+  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), where an axis of size 1 is repeated: any
+                                     non-zero byte = may attend. One row of keys for each batch element is
+                                     (B, 1, 1, K); rank 2 is (Q, K), also where B = Q [rule 5] */
   const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
                                      scores; -inf hides [rule 5] */
   uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
@@ -931,9 +933,9 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
                                               const heed_tensor* value) HEED_NOEXCEPT;
 
 /* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
- * heed_tensor_load_safetensors takes it: only files are opened that contain a parameter, or a "bias" beside the
- * parameters, which may be a mask as in GPT-2. Parameters are recognized by their names after the prefix (with or
- * without the separator at its end; NULL or "": no prefix), which may be
+ * heed_tensor_load_safetensors takes it: it opens only the files that contain a parameter or a tensor "bias" in the
+ * parameters' module; in GPT-2 that tensor is a causal mask. Parameters are recognized by their names after the prefix
+ * (with or without the separator at its end; NULL or "": no prefix), which may be
  *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes them, the same as in d2l-pytorch
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
  *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2

@@ -28,8 +28,9 @@ abstract class AttentionBlock extends NativeBlock {
     }
 
     /**
-     * Sets whether each forward of a list computes and keeps the attention weights, which have one element for each
-     * pair of query and key. This does not change the output. Turning it off closes the weights of the last forward.
+     * Sets whether each forward that takes an NDList computes and keeps the attention weights, which have one element
+     * for each pair of query and key. This does not change the output. Turning it off closes the weights of the last
+     * forward.
      *
      * @param keep true to keep them in {@link #attentionWeights}, which is the default of a block that was made by a
      *     constructor
@@ -42,7 +43,7 @@ abstract class AttentionBlock extends NativeBlock {
     }
 
     /**
-     * Tells whether each forward of a list keeps the attention weights.
+     * Tells whether each forward that takes an NDList keeps the attention weights.
      *
      * @return what was set last
      */

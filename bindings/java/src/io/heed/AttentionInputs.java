@@ -53,7 +53,8 @@ public final class AttentionInputs {
     /**
      * Sets the queries, which are required.
      *
-     * @param queries (B, Q, E) of FLOAT32, FLOAT16 or BFLOAT16
+     * @param queries (B, Q, Eq), for {@link DotProductAttention} also (B, H, Q, D), for {@link Linear} and {@link
+     *     Dropout} any shape, of FLOAT32, FLOAT16 or BFLOAT16
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {
@@ -63,7 +64,7 @@ public final class AttentionInputs {
     /**
      * Sets the keys.
      *
-     * @param keys (B, K, E) of the queries' type; null: the queries
+     * @param keys (B, K, Ek), or (B, Hkv, K, D), of the queries' type; null: the queries
      * @return this
      */
     public AttentionInputs setKeys(NDArray keys) {
@@ -73,7 +74,7 @@ public final class AttentionInputs {
     /**
      * Sets the values.
      *
-     * @param values (B, K, E) of the queries' type; null: the keys
+     * @param values (B, K, Ev), or (B, Hkv, K, Dv), of the queries' type; null: the keys
      * @return this
      */
     public AttentionInputs setValues(NDArray values) {

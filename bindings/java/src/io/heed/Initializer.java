@@ -16,10 +16,11 @@ public interface Initializer {
     /**
      * Makes the values of one parameter.
      *
-     * @param manager the manager to make arrays with; it is closed when the values have been copied into the block
+     * @param manager the manager to make arrays with. For a parameter of one of heed's own blocks, heed copies the
+     *     values and then closes it; any other parameter keeps the returned array, and this manager owns it
      * @param shape the parameter's shape
      * @param dataType the parameter's type
-     * @return an array of this shape; elements of another type are converted
+     * @return an array of this shape and type; heed's own blocks also convert another type
      */
     NDArray initialize(NDManager manager, Shape shape, DataType dataType);
 }

@@ -62,8 +62,8 @@ public final class MultiHeadAttention extends NativeBlock {
     }
 
     /**
-     * Sets whether each forward of a list computes and keeps the attention weights, which have B * H * Q * K elements.
-     * This does not change the output. Turning it off closes the weights of the last forward.
+     * Sets whether each forward that takes an NDList computes and keeps the attention weights, which have B * H * Q * K
+     * elements. This does not change the output. Turning it off closes the weights of the last forward.
      *
      * @param keep true to keep them in {@link #attention}, which is the default of a block that was made by the
      *     constructor
@@ -73,7 +73,7 @@ public final class MultiHeadAttention extends NativeBlock {
     }
 
     /**
-     * Tells whether each forward of a list keeps the attention weights.
+     * Tells whether each forward that takes an NDList keeps the attention weights.
      *
      * @return what was set last
      */

@@ -22,7 +22,7 @@ import java.util.Objects;
  * getName}, {@code setName} and {@code toString} throws IllegalStateException once the array or its manager is closed.
  */
 public final class NDArray implements AutoCloseable {
-    /** Holds the elements of an array that cannot be written in place: of a block's parameter. */
+    /** Sets a block's parameter when the program writes to a snapshot of it, which is read-only. */
     interface Writer {
         /** Replaces all elements by those of a tensor of the array's shape. */
         void write(NativeTensor value);

@@ -565,8 +565,8 @@ public final class NDManager implements AutoCloseable {
     /**
      * Makes an array of 0, 1, 2 and so on.
      *
-     * @param stop the first number after the array's last
-     * @return an INT32 array of one axis, empty if stop is negative
+     * @param stop the bound that all numbers are below
+     * @return an INT32 array of one axis, empty if stop is not above 0
      */
     public NDArray arange(int stop) {
         return maker.sequence(0, stop, 1, DataType.INT32);
@@ -587,7 +587,7 @@ public final class NDManager implements AutoCloseable {
      * Makes an array of start, start + 1, start + 2 and so on.
      *
      * @param start the first number
-     * @param stop the first number after the array's last
+     * @param stop the bound that all numbers are below
      * @return an INT32 array of one axis, empty if stop is not above start
      */
     public NDArray arange(int start, int stop) {
@@ -771,8 +771,8 @@ public final class NDManager implements AutoCloseable {
     }
 
     /**
-     * Frees the scratch memory that heed keeps for later calls and that no call uses. Without a {@link Workspace}, a
-     * context keeps as much memory as its largest call took, once for each call that ran at the same time. May be
+     * Frees the scratch memory that heed keeps for later calls and that no call uses. Without a {@link Workspace},
+     * heed keeps as much memory as its largest call took, once for each call that ran at the same time. May be
      * called at any time, from any thread; later calls allocate memory again. All managers below the same base manager
      * share this memory.
      *

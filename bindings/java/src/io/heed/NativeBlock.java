@@ -203,8 +203,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Tells how heed would compute a forward, without computing it: its operations and their kernels, the reasons for
-     * these, and the cost.
+     * Tells how heed would compute a forward, without computing it: its operations, their kernels and costs,
+     * and the reasons if it is not the fastest path.
      *
      * @param inputs the inputs, of which shapes, types and lengths are read
      * @param outputs the outputs, of which shapes and types are read
@@ -328,7 +328,8 @@ abstract class NativeBlock implements Block {
      * Otherwise the same as {@link #load(Path, String)}.
      *
      * @param stream the stream to read from
-     * @param prefix the part of the names before the parameter's name, without the separator; empty or null: nothing
+     * @param prefix the part of the names before the parameter's name, with or without the separator at its
+     *     end; empty or null: nothing
      * @throws IOException if the stream throws it, in which case nothing has changed; or if it has more than 2147483647
      *     bytes, which only a file may have
      */

@@ -91,7 +91,7 @@ final class NativeMemory {
     /**
      * For a call that could not allocate native memory: requests a collection, after which the call can be tried again.
      *
-     * @param attempt how often the call was tried before, from 0
+     * @param attempt how often the call was repeated before, from 0
      * @throws OutOfMemoryError the given one, if nothing was freed or the call was tried often enough
      */
     static void freeForgotten(OutOfMemoryError failure, int attempt) {

@@ -32,7 +32,7 @@ public enum Status {
     DEVICE_UNAVAILABLE,
     /** The device failed. */
     DEVICE_LOST,
-    /** The call would not take the fastest path, which a strict context requires. */
+    /** The call would not take the fastest path, and the manager's {@link ContextOptions} are strict. */
     NOT_FASTEST,
     /** A defect of heed. */
     INTERNAL,

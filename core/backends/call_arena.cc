@@ -23,7 +23,7 @@ void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noex
 void* CallArena::allocate_in_block(size_t num_bytes) {
   const HostAllocator& allocator = context_.host_allocator();
   if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
-  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kObjectAlignment, kMinBlockBytes);
+  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kAlignment, kMinBlockBytes);
   ArenaBlock* block = nullptr;
   for (auto& slot : context_.arena_pool_) {
     block = slot.exchange(nullptr, std::memory_order_acquire);

@@ -50,7 +50,7 @@ TEST(CallArena, GivesAlignedMemoryThatDoesNotOverlap) {
   std::vector<std::pair<std::byte*, size_t>> blocks;
   for (size_t num_bytes = 0; num_bytes < 400; num_bytes += 7) {
     auto* memory = static_cast<std::byte*>(arena.allocate(num_bytes));
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % kObjectAlignment, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % CallArena::kAlignment, 0u);
     std::memset(memory, static_cast<int>(blocks.size()), num_bytes);
     blocks.emplace_back(memory, num_bytes);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer of layers allocates nothing in a forward that has a workspace.
+// Calls of layers that allocate nothing: of a layer of layers with a workspace, and of multi-head attention, whose schedule
+// fits on the stack.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -40,6 +41,32 @@ TEST(LayerTree, AllocatesNothingInForward) {
   const int64_t before = num_allocations();
   tree.forward(inputs, workspace.get(), outputs);
   tree.forward(inputs, workspace.get(), outputs);
+  EXPECT_EQ(num_allocations() - before, 0);
+}
+
+// If the first part of the arena were too small, this call would be the first of its context to take a block.
+TEST(MultiHeadAttention, HasItsScheduleOnTheStack) {
+  ContextOptions single_thread;
+  single_thread.num_threads = 1;
+  const auto context = Context::open(single_thread);
+  MultiHeadAttentionOptions options;
+  options.num_hiddens = 64;
+  options.num_heads = 2;
+  MultiHeadAttention layer(context, options);
+  const auto input = [&](int64_t rows) { return Tensor::zeros(context, DType::F32, {2, rows, 64}); };
+  const Tensor queries = input(5);
+  const Tensor keys = input(6);
+  const Tensor values = input(6);
+  const Tensor output = input(5);
+  LayerInputs inputs;
+  inputs.queries = &queries;
+  inputs.keys = &keys;
+  inputs.values = &values;
+  LayerOutputs outputs;
+  outputs.output = &output;
+  layer.initialize(inputs, 1);
+  const int64_t before = num_allocations();
+  layer.workspace_size(inputs, outputs);
   EXPECT_EQ(num_allocations() - before, 0);
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "tensor/dtype.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -16,15 +15,6 @@ struct ByteSpan {
 };
 
 // Of a tensor with at least one element.
-inline ByteSpan byte_span_of(const Tensor& tensor) {
-  const auto size = static_cast<int64_t>(size_of(tensor.dtype()));
-  ByteSpan span{0, size};
-  for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
-    const int64_t reach = (tensor.dim(axis) - 1) * tensor.stride(axis) * size;
-    if (reach < 0) span.before -= reach;
-    span.num_bytes += reach < 0 ? -reach : reach;
-  }
-  return span;
-}
+ByteSpan byte_span_of(const Tensor& tensor);
 
 }  // namespace heed

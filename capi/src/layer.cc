@@ -45,7 +45,7 @@ constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 constexpr size_t kFirstLoadOptionsSize = 16;
 
-// The members that the options of all three kinds of attention have.
+// Reads the options that all three kinds of attention have.
 template <typename Options>
 AttentionOptions read_attention_options(const Options& options) {
   AttentionOptions result;

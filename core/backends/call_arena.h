@@ -38,7 +38,8 @@ class CallArena {
     if (blocks_ != nullptr) give_back();
   }
 
-  // Memory that is valid as long as the arena, aligned to kAlignment; its contents are undefined. Throws OutOfMemory.
+  // Returns memory that is aligned to kAlignment, with undefined contents. It is valid until the arena is destroyed.
+  // Throws OutOfMemory.
   void* allocate(size_t num_bytes) {
     // A multiple of the alignment, so that the next allocation is aligned too.
     const size_t rounded = (num_bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -49,11 +50,17 @@ class CallArena {
     return result;
   }
 
+  // Memory for `count` objects, which the caller creates. Their destructors are never called.
+  template <typename T>
+  T* allocate_for(size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlignment);
+    return static_cast<T*>(allocate(count * sizeof(T)));
+  }
+
   // Creates an object whose destructor is never called.
   template <typename T, typename... Arguments>
   T& make(Arguments&&... arguments) {
-    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlignment);
-    return *new (allocate(sizeof(T))) T{std::forward<Arguments>(arguments)...};
+    return *new (allocate_for<T>(1)) T{std::forward<Arguments>(arguments)...};
   }
 
  private:

@@ -91,7 +91,7 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
 const OutputShapes& Layer::check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
                                        LayerCall& call) const {
   if (call.children == nullptr) {
-    call.children = static_cast<LayerCall*>(schedule.arena().allocate(children_.size() * sizeof(LayerCall)));
+    call.children = schedule.arena().allocate_for<LayerCall>(children_.size());
     std::uninitialized_value_construct_n(call.children, children_.size());
   }
   LayerCall& part = call.children[index];

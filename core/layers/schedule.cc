@@ -127,7 +127,7 @@ Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_h
   int64_t num_bytes = 0;
   if (!checked_multiply(num_elements, size, num_bytes) || num_bytes > kMaxIntermediateBytes) fail_workspace_overflow();
   // Not zeroed: the caller sets the axes it uses.
-  auto& array = *new (arena_.allocate(sizeof(Intermediate))) Intermediate;
+  auto& array = *new (arena_.allocate_for<Intermediate>(1)) Intermediate;
   array.dtype = dtype;
   array.origin = 0;
   array.num_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_bytes)));

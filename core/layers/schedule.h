@@ -13,6 +13,7 @@
 #include "layers/common_axes.h"
 #include "layers/value.h"
 #include "ops/registry.h"
+#include "ops/tensor_operand.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -114,17 +115,13 @@ class Schedule {
     array.last_use = phase_;
   }
 
-  // Makes `value` an operand of the operation added last. axes[i] is the value's axis for axis i of the operand; -1:
-  // repeated, with stride 0. Axes of size 1 of a tensor get stride 0 too, since their own stride has no meaning.
+  // Makes `value` an operand of the operation added last: a tensor as in ops/tensor_operand.h, and an intermediate with
+  // the same meaning of `axes`.
   template <int rank>
   void set_operand(StridedOperand<rank>& operand, const Value& value, const int32_t (&axes)[rank]) {
+    if (value.tensor() != nullptr) return heed::set_operand(operand, *value.tensor(), axes);
     set_array(operand, value);
-    if (const Tensor* tensor = value.tensor(); tensor != nullptr) {
-      for (int i = 0; i < rank; ++i)
-        operand.strides[i] = axes[i] < 0 || tensor->dim(axes[i]) == 1 ? 0 : tensor->stride(axes[i]);
-    } else {
-      for (int i = 0; i < rank; ++i) operand.strides[i] = axes[i] < 0 ? 0 : value.intermediate()->strides[axes[i]];
-    }
+    for (int i = 0; i < rank; ++i) operand.strides[i] = axes[i] < 0 ? 0 : value.intermediate()->strides[axes[i]];
   }
   // Like set_operand, but the caller sets the strides.
   template <int rank>

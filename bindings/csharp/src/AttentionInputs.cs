@@ -5,9 +5,10 @@ namespace Heed;
 
 /// <summary>The inputs of a block for the Forward that allocates nothing. One object may be changed and used for many
 /// calls, by one thread at a time.</summary>
-/// <remarks>Letters in shapes: B batch, H heads, Q queries, K keys. Only dot-product attention reads rank 4,
-/// (B, H, Q, D), (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type:
-/// Float32, Float16 or BFloat16.</remarks>
+/// <remarks>Letters in shapes: B batch, H query heads, Hkv key heads, Q queries, K keys, D head size, Dv head size of
+/// values; Eq, Ek and Ev input sizes of queries, keys and values. Only dot-product attention reads rank 4, (B, H, Q, D),
+/// (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type: Float32, Float16
+/// or BFloat16.</remarks>
 public sealed class AttentionInputs
 {
     /// <summary>The members of C's struct, in the order of a list of inputs.</summary>

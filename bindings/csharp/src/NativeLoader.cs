@@ -204,7 +204,8 @@ internal static class NativeLoader
 
     private static void UseForImports(IntPtr opened)
     {
-        // Nothing to do: once a library is open, glibc uses it for all requests for its name, also those of .NET.
+        // glibc gives a library that is open to all later requests for its name, also those of .NET. So nothing has to be
+        // done here.
     }
 
     [DllImport("libdl.so.2", EntryPoint = "dlopen")]

@@ -27,7 +27,8 @@ internal static class ParameterFile
 
     internal static void Save(Block block, Stream stream)
     {
-        // All parameters are checked first, since nothing is written if one is missing.
+        // Takes all parameters before the first byte is written: a missing one is an error, after which the stream is
+        // unchanged.
         using var taken = new Taken();
         Take(block, taken);
         var writer = new BigEndianWriter(stream);

@@ -71,9 +71,9 @@
  * as much of the text as fits is written, always terminated (capacity 0 is then an error).
  *
  * SIZES in elements are int64_t, in bytes size_t. Strides are in elements. Negative axes count from the end. The rank
- * of a tensor is at most 8. Letters in shapes: B batch, H query heads, Hkv key heads, Q queries (rows that
- * attend), K keys (what is attended to), D head size, Dv head size of values, E input size (Eq, Ek and Ev: of queries,
- * keys and values).
+ * of a tensor is at most 8. Letters in shapes: B batch, H query heads, Hkv key heads, Q queries (rows that attend), K
+ * keys (what is attended to), D head size, Dv head size of values, E input size (Eq, Ek and Ev: of queries, keys and
+ * values).
  *
  * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Strings, like all
  * memory of the caller, are needed only until the call returns, unless the description of a function says otherwise.
@@ -235,7 +235,7 @@ typedef struct heed_allocator {
  *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
  *                 returns when all these calls have returned. It should use as many threads at a time as there are
  *                 items, including the thread that it is called on. 2 <= num_items <= num_threads
- *   num_threads   how many threads it has, from 1 to 1024
+ *   num_threads   the number of threads of the pool, from 1 to 1024
  * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters: once for each
  * operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
  * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on

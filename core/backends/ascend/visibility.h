@@ -79,9 +79,9 @@ class Visibility {
   HostBytes bias_;
 };
 
-// The number of pairs that are examined one by one, on the host and in a mask. 0 if all rows of a
-// batch element see the same keys, or if the triangle is the mask. Depends on sizes, strides, the given operands, the
-// band and, for a causal mask with as many keys as queries, the valid lengths.
+// The number of pairs of query and key for which the host computes an element of the NPU's mask. 0 if all rows of a batch
+// element see the same keys, or if a triangle serves as the mask. Depends on sizes, strides, the given operands, the band
+// and, for a causal mask with as many keys as queries, the valid lengths.
 double masked_pairs(const AttentionProblem& problem);
 
 // Whether lengths, mask or bias differ along an axis of (b, h, q, k).

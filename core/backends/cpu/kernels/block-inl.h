@@ -17,10 +17,10 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// How a pass over the blocks of a query tile treats hidden values.
+// What happens to the values of hidden keys while the key blocks of a query tile are processed.
 enum class Pass {
-  Online,   // multiplied by 0, which is fastest; if a hidden value is not finite, the sums become NaN
-  Careful,  // left out, with otherwise the same arithmetic
+  Online,   // They are multiplied by 0, which is fastest; if one is not finite, the sums become NaN.
+  Careful,  // They are left out, with otherwise the same arithmetic.
 };
 
 // Keys or values of a block as f32 rows: the stored rows if in_place() allows it and they are one run, otherwise a

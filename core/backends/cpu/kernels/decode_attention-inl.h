@@ -12,8 +12,8 @@
 // at multiples of kRowBlockKeys: wherever visible keys begin and end, hidden ones add exactly 0.
 //
 // Work on single pairs of query and key (hiding, biases, dropout, weights) is done on query tiles: a block of scores is
-// transposed to a query tile and back. Keys that all rows see are not transposed,
-// unless there is dropout or something that finish_scores adds.
+// transposed to a query tile and back. Scores of keys that all rows see are not transposed, unless there is dropout or
+// something that finish_scores adds.
 #pragma once
 
 #include "backends/cpu/kernels/attention.h"
@@ -115,8 +115,7 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
 // quarters are 32 KiB, which stay in a first-level cache of 48 KiB until all rows have used them. With fewer keys the
 // sums are loaded and stored more often.
 constexpr int64_t kPartKeys = 16;
-// Rows whose sums are in registers at the same time: for each row 8 vectors of sums with
-// 32 registers, 4 with 16.
+// Rows whose sums are in registers at the same time: for each row 8 vectors of sums with 32 registers, 4 with 16.
 constexpr int kValueRows = 2;
 
 // Within a block, values are added in a fixed order: key i of each of its four quarters, then key i + 1 (for the reason

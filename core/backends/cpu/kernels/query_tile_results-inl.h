@@ -155,8 +155,8 @@ static void store_output(const TileTask& task, const QueryTile& query_tile, cons
   const Operand& output = problem.output;
   const DType type = output.dtype;
   const bool is_contiguous = output.strides[3] == 1;
-  // Adding +0 turns -0 into +0. Otherwise the sign of a sum that underflowed to 0 would depend on
-  // whether hidden keys added +0 to it.
+  // Adding +0 turns -0 into +0. Otherwise the sign of a sum that underflowed to 0 would depend on whether hidden keys
+  // added +0 to it.
   const Vec zero{};
   for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     // The sums of rows that see no key are 0 or the mean already.

@@ -14,8 +14,8 @@ namespace {
 
 // The number of keys whose sums over lanes are computed together.
 constexpr int kFoldedKeys = 4;
-// The number of queries that use a key while it is in registers. With four keys, 4 queries take 16
-// registers for sums and 4 for query elements, of 32; 2 queries take 8 and 2, of 16.
+// The number of queries that use a key while it is in registers. With four keys, 4 queries take 16 registers
+// for sums and 4 for elements of queries, of 32 registers; 2 queries take 8 and 2, of 16.
 constexpr int kSharingRows = kRegisters >= 32 ? 4 : 2;
 
 // Rows of keys or values as stored, `stride` bytes apart; the elements of a row are contiguous.
@@ -71,22 +71,22 @@ using Quad = float __attribute__((vector_size(16)));
 
 // Within each four lanes: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
 template <int... lane>
-HEED_INLINE Vec add_and_interleave(Vec a, Vec b) {
+HEED_INLINE Vec add_and_interleave(Vec a, Vec b, Lanes<lane...>) {
   return __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 4 / 2 + lane % 2 * kLanes)...) +
          __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 4 / 2 + lane % 2 * kLanes + 2)...);
 }
 
 // Within each four lanes: a0 + a2, a1 + a3, b0 + b2, b1 + b3.
 template <int... lane>
-HEED_INLINE Vec add_and_join(Vec a, Vec b) {
+HEED_INLINE Vec add_and_join(Vec a, Vec b, Lanes<lane...>) {
   return __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 2 + lane % 4 / 2 * kLanes)...) +
          __builtin_shufflevector(a, b, (lane / 4 * 4 + lane % 2 + lane % 4 / 2 * kLanes + 2)...);
 }
 
-// Within each group of four lanes, the sums of that group in a, b, c and d.
-template <int... lane>
+// Within each four lanes: the sums of these lanes of a, b, c and d.
 HEED_INLINE Vec fold_fours(Vec a, Vec b, Vec c, Vec d) {
-  return add_and_join<lane...>(add_and_interleave<lane...>(a, b), add_and_interleave<lane...>(c, d));
+  const AllLanes lanes{};
+  return add_and_join(add_and_interleave(a, b, lanes), add_and_interleave(c, d, lanes), lanes);
 }
 
 template <int first>
@@ -97,14 +97,13 @@ HEED_INLINE Quad quad_of(Vec value) {
 // The sums over the lanes of four vectors, each in the same order.
 template <int lanes = kLanes>
 HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
+  const Vec sums = fold_fours(a, b, c, d);
   if constexpr (lanes == 16) {
-    const Vec sums = fold_fours<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b, c, d);
     return (quad_of<0>(sums) + quad_of<lanes / 2>(sums)) + (quad_of<lanes / 4>(sums) + quad_of<3 * lanes / 4>(sums));
   } else if constexpr (lanes == 8) {
-    const Vec sums = fold_fours<0, 1, 2, 3, 4, 5, 6, 7>(a, b, c, d);
     return quad_of<0>(sums) + quad_of<lanes / 2>(sums);
   } else {
-    return quad_of<0>(fold_fours<0, 1, 2, 3>(a, b, c, d));
+    return quad_of<0>(sums);
   }
 }
 

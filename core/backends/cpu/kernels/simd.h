@@ -121,6 +121,23 @@ HEED_INLINE float maximum_of_lanes(Vec value) {
   return lanes[0];
 }
 
+// The numbers of lanes as a parameter pack, for __builtin_shufflevector, whose indices must be constants.
+template <int... lane>
+struct Lanes {};
+
+template <int lanes>
+HEED_INLINE auto numbers_of_lanes() {
+  if constexpr (lanes == 16) {
+    return Lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>{};
+  } else if constexpr (lanes == 8) {
+    return Lanes<0, 1, 2, 3, 4, 5, 6, 7>{};
+  } else {
+    static_assert(lanes == 4);
+    return Lanes<0, 1, 2, 3>{};
+  }
+}
+using AllLanes = decltype(numbers_of_lanes<kLanes>());
+
 // The lanes of two vectors alternating: a0, b0, a1, b1, ...
 struct Interleaved {
   IntVec low;
@@ -128,42 +145,24 @@ struct Interleaved {
 };
 
 template <int... lane>
-HEED_INLINE Interleaved interleave_lanes(IntVec a, IntVec b) {
+HEED_INLINE Interleaved interleave(IntVec a, IntVec b, Lanes<lane...>) {
   return {__builtin_shufflevector(a, b, (lane % 2 * kLanes + lane / 2)...),
           __builtin_shufflevector(a, b, (lane % 2 * kLanes + (kLanes + lane) / 2)...)};
 }
-
-HEED_INLINE Interleaved interleave(IntVec a, IntVec b) {
-  if constexpr (kLanes == 16) {
-    return interleave_lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
-  } else if constexpr (kLanes == 8) {
-    return interleave_lanes<0, 1, 2, 3, 4, 5, 6, 7>(a, b);
-  } else {
-    return interleave_lanes<0, 1, 2, 3>(a, b);
-  }
-}
+HEED_INLINE Interleaved interleave(IntVec a, IntVec b) { return interleave(a, b, AllLanes{}); }
 
 template <int... lane>
-HEED_INLINE void separate_lanes(IntVec& a, IntVec& b) {
+HEED_INLINE void separate(IntVec& a, IntVec& b, Lanes<lane...>) {
   const IntVec even = __builtin_shufflevector(a, b, (2 * lane)...);
   b = __builtin_shufflevector(a, b, (2 * lane + 1)...);
   a = even;
 }
-
 // The inverse of interleave: the even lanes of a and b go to a, the odd ones to b.
-HEED_INLINE void separate(IntVec& a, IntVec& b) {
-  if constexpr (kLanes == 16) {
-    separate_lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
-  } else if constexpr (kLanes == 8) {
-    separate_lanes<0, 1, 2, 3, 4, 5, 6, 7>(a, b);
-  } else {
-    separate_lanes<0, 1, 2, 3>(a, b);
-  }
-}
+HEED_INLINE void separate(IntVec& a, IntVec& b) { separate(a, b, AllLanes{}); }
 
 // One step of a transpose: exchanges each lane of a that has bit `step` in its number with lane `lane ^ step` of b.
 template <int step, int... lane>
-HEED_INLINE void exchange(Vec& a, Vec& b) {
+HEED_INLINE void exchange(Vec& a, Vec& b, Lanes<lane...>) {
   const Vec first = __builtin_shufflevector(a, b, ((lane & step) != 0 ? kLanes + lane - step : lane)...);
   b = __builtin_shufflevector(a, b, ((lane & step) != 0 ? kLanes + lane : lane + step)...);
   a = first;
@@ -173,14 +172,7 @@ template <int step, int count>
 HEED_INLINE void exchange_all(Vec (&rows)[count]) {
 #pragma GCC unroll 16
   for (int i = 0; i < count; ++i) {
-    if ((i & step) != 0) continue;
-    if constexpr (kLanes == 16) {
-      exchange<step, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(rows[i], rows[i + step]);
-    } else if constexpr (kLanes == 8) {
-      exchange<step, 0, 1, 2, 3, 4, 5, 6, 7>(rows[i], rows[i + step]);
-    } else {
-      exchange<step, 0, 1, 2, 3>(rows[i], rows[i + step]);
-    }
+    if ((i & step) == 0) exchange<step>(rows[i], rows[i + step], AllLanes{});
   }
 }
 
@@ -196,35 +188,23 @@ HEED_INLINE void transpose(Vec (&rows)[kLanes]) {
 constexpr int kFewRows = 4;
 
 template <int first, int... lane>
-HEED_INLINE Vec repeat_four(Vec value) {
+HEED_INLINE Vec repeat_four_lanes(Vec value, Lanes<lane...>) {
   return __builtin_shufflevector(value, value, (first + lane % 4)...);
 }
-
 // Lanes first .. first + 3, repeated.
 template <int first>
 HEED_INLINE Vec repeat_four_lanes(Vec value) {
-  if constexpr (kLanes == 16) {
-    return repeat_four<first, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(value);
-  } else if constexpr (kLanes == 8) {
-    return repeat_four<first, 0, 1, 2, 3, 4, 5, 6, 7>(value);
-  } else {
-    return value;
-  }
+  return repeat_four_lanes<first>(value, AllLanes{});
 }
 
 template <int count, int... lane>
-HEED_INLINE Vec join(Vec a, Vec b) {
+HEED_INLINE Vec join_lanes(Vec a, Vec b, Lanes<lane...>) {
   return __builtin_shufflevector(a, b, (lane < count ? lane : kLanes + lane % count)...);
 }
-
 // The first `count` lanes of a, then the first `count` lanes of b, repeated.
 template <int count>
 HEED_INLINE Vec join_lanes(Vec a, Vec b) {
-  if constexpr (kLanes == 16) {
-    return join<count, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(a, b);
-  } else {
-    return join<count, 0, 1, 2, 3, 4, 5, 6, 7>(a, b);
-  }
+  return join_lanes<count>(a, b, AllLanes{});
 }
 
 // columns[i][j] = rows[j % 4][i].

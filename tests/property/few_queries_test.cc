@@ -15,8 +15,8 @@ namespace heed::property {
 namespace {
 
 // Next to multiples of a vector, of a key block (256 keys) and of a chunk (1024 keys).
-const std::vector<int64_t> kNumKeys = {1,   2,   4,   5,   9,    16,   100,  255,  256,
-                                       257, 259, 511, 513, 1023, 1024, 1025, 1300, 2049};
+const std::vector<int64_t> kKeyCounts = {1,   2,   4,   5,   9,    16,   100,  255,  256,
+                                         257, 259, 511, 513, 1023, 1024, 1025, 1300, 2049};
 
 TEST(FewQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   Random random(2101);
@@ -25,7 +25,7 @@ TEST(FewQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   const std::vector<int64_t> groups = {1, 2, 3, 4, 7, 8};
   int number = 0;
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
-    for (int64_t num_keys : kNumKeys) {
+    for (int64_t num_keys : kKeyCounts) {
       // One third of the flags; the next number of keys and the next dtype take a different third.
       for (int flag = (number + dtype) % 3; flag < kNumFlags; flag += 3, ++number) {
         const int64_t group = groups[static_cast<size_t>(number % 6)];

@@ -17,7 +17,7 @@ namespace {
 // of a task (256 rows).
 const std::vector<int64_t> kNumRows = {17, 31, 32, 33, 65, 257, 300};
 // Next to multiples of a key block (256).
-const std::vector<int64_t> kNumKeys = {255, 256, 257, 511, 512, 513, 700};
+const std::vector<int64_t> kKeyCounts = {255, 256, 257, 511, 512, 513, 700};
 
 // The rows belong to one query head, or to `group` heads that share keys and values.
 Call call_of(int64_t batch, int64_t num_rows, int64_t group, int64_t num_keys, int64_t head_size,
@@ -37,7 +37,7 @@ TEST(ManyQueries, AgreeWithTheReferenceAtTheEndsOfBlocks) {
   for (heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
     for (int64_t num_rows : kNumRows) {
       // 15 flags and 7 numbers of keys: every flag occurs with every number of rows and every dtype.
-      for (int64_t num_keys : kNumKeys) {
+      for (int64_t num_keys : kKeyCounts) {
         const int flag = number % kNumFlags;
         const auto step = static_cast<size_t>(number);
         Call call = call_of(num_rows > 100 ? 1 : 2, num_rows, groups[step / 7 % 7], num_keys, head_sizes[step % 7],

@@ -6,10 +6,8 @@ command in BUILD/compile_commands.json, and requires that the compiler refuses t
 includes them. Prints the files.
 """
 
-import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +15,8 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from compile_database import compilations
 
 FOLDERS = ("core", "capi")
 # Built only on request.
@@ -57,12 +57,9 @@ def sources() -> dict[str, str]:
 def commands() -> dict[str, list[str]]:
     """How each source is compiled, without what it is written to."""
     found = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = (Path(entry["directory"]) / entry["file"]).resolve()
+    for path, words in compilations(build):
         if path.is_relative_to(root):
-            words = shlex.split(re.sub(r"^\S*ccache\s+", "", entry["command"]))
-            kept = [word for before, word in zip([""] + words, words) if word not in ("-c", "-o") and before not in ("-c", "-o")]
-            found.setdefault(relative(path), [*kept, str(path)])
+            found.setdefault(relative(path), [*words, str(path)])
     return found
 
 

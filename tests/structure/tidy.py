@@ -9,31 +9,34 @@ usage: tidy.py <folder with compile_commands.json> <folder to write> <regular ex
 """
 
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 
+import compile_database
+
 # With larger units some processors would be idle at the end.
-MAX_SOURCES = 16
+MAX_SOURCES = 32
 
 # The limit of the analyzer's work for one function: a quarter of the default, since it spends most of its time in a few
 # functions.
 ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
 
 
-def options(command):
-    """The options of a compilation, without those that differ between targets and do not affect clang-tidy."""
-    words = shlex.split(re.sub(r"^\S*ccache\s+", "", command))
-    kept = []
-    for before, word in zip(words, words[1:]):
-        if before not in ("-o", "-c") and not re.fullmatch(r"-o|-c|-D\w+_EXPORTS|-O\d|-fPIC|-fPIE", word):
-            kept.append(word)
-    return tuple(kept)
+# Sources that a build does not have: those of other systems and processors, of tools that a machine may lack, and programs that tests
+# compile themselves.
+NOT_BUILT = re.compile(r"_(arm|other)\.cc$|/kernels/neon\.cc$|/backends/ascend/|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|"
+                       r"install/|java/)")
+
+
+def options(words):
+    """The options of a compilation in alphabetical order, without those that do not affect clang-tidy."""
+    joined = re.sub(r"(?<=\0-isystem)\0", "", "\0".join(words)).split("\0")
+    unneeded = r"-D\w+_EXPORTS|-O\w|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections)"
+    return tuple(sorted(word for word in joined if not re.fullmatch(unneeded, word)))
 
 
 def configuration(source):
@@ -56,9 +59,8 @@ def names(source):
 
 
 def may_differ(option):
-    """Whether sources with and without an option may be in one unit: so for folders of headers, and for macros that are
-    a path or another text."""
-    return re.match(r'-I|-D\w+="', option)
+    """Whether sources with and without an option may be in one unit: so for folders of headers, and for macros with a value."""
+    return re.match(r"-I|-isystem|-D\w+=", option)
 
 
 def pack(sources):
@@ -100,13 +102,22 @@ def check(path, unit, words, tidy_options):
     return "".join(check(path.with_stem(f"{path.stem}_{i}"), part, words, tidy_options) for i, part in enumerate(parts))
 
 
+def missing(root, known):
+    """The sources of the tree that are neither known nor in NOT_BUILT."""
+    found = [path for folder in ("capi", "core", "examples", "tests") for path in sorted((root / folder).rglob("*.c*")) if path.suffix in (".c", ".cc")]
+    return [path for path in found if path not in known and not NOT_BUILT.search(path.relative_to(root).as_posix())]
+
+
 def main():
     database, folder, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute(), re.compile(sys.argv[3])
     root = pathlib.Path.cwd()
     first = {}
-    for entry in json.loads((database / "compile_commands.json").read_text()):
-        if wanted.search(entry["file"]):
-            first.setdefault(pathlib.Path(entry["file"]), options(entry["command"]))
+    for source, (_, *words) in compile_database.compilations(database):
+        if wanted.search(str(source)):
+            first.setdefault(source, options(words))
+    unknown = [source for source in missing(root, first) if wanted.search(str(source))]
+    if unknown:
+        sys.exit("clang-tidy does not check these, since no target of the build has them:\n" + "\n".join(map(str, unknown)))
     groups = {}
     for source, words in sorted(first.items()):
         same = tuple(word for word in words if not may_differ(word))

@@ -42,8 +42,8 @@ class RandomGraph {
     std::stable_sort(lifetimes.begin(), lifetimes.end(),
                      [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
     for (int i = 0; i < count; ++i) {
-      whole.push_back(64 * number(0, 50));
-      held.push_back(64 * number(0, static_cast<int>(whole.back() / 64)));
+      whole.push_back(int64_t{64} * number(0, 50));
+      held.push_back(int64_t{64} * number(0, static_cast<int>(whole.back() / 64)));
     }
   }
   int number(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
@@ -85,9 +85,9 @@ TEST(Placement, TakesNoLessForLargerArrays) {
     std::vector<Intermediate> arrays = arrays_of(graph.lifetimes, graph.whole, graph.held);
     const WorkspaceBytes before = place_intermediates(arrays.data());
     for (size_t i = 0; i < arrays.size(); ++i) {
-      const int64_t more = 64 * graph.number(0, 20);
+      const int64_t more = int64_t{64} * graph.number(0, 20);
       graph.whole[i] += more;
-      graph.held[i] += 64 * graph.number(0, static_cast<int>(more / 64));
+      graph.held[i] += int64_t{64} * graph.number(0, static_cast<int>(more / 64));
     }
     arrays = arrays_of(graph.lifetimes, graph.whole, graph.held);
     const WorkspaceBytes after = place_intermediates(arrays.data());

@@ -17,7 +17,7 @@ const Input& values_of(const Call& call) { return call.values ? *call.values : k
 
 int64_t value_or(int64_t value, int64_t fallback) { return value != 0 ? value : fallback; }
 
-Context make_context(const Call& call, Fallback fallback) {
+Context context_of(const Call& call, Fallback fallback) {
   heed_context_options options = device_options(fallback);
   options.num_threads = call.num_threads;
   options.executor = call.executor;
@@ -254,7 +254,7 @@ ResultDims result_dims(const Call& call) {
 
 Runner::Opened Runner::open(const Call& call, Fallback fallback) {
   Opened opened;
-  opened.context = make_context(call, fallback);
+  opened.context = context_of(call, fallback);
   opened.layer = make_layer(opened.context.get(), call);
   for (const auto& [name, value] : call.parameters) {
     const HostTensor tensor(opened.context.get(), value);

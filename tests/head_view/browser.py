@@ -116,7 +116,7 @@ class Browser:
 
     def picture(self, whole=False):
         """A PNG of the window, or of the whole page, in base64."""
-        return self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        return self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, optimizeForSpeed=True)["data"]
 
     def screenshot(self, path, whole=False):
         Path(path).write_bytes(base64.b64decode(self.picture(whole)))

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.function.UnaryOperator;
+import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
@@ -22,6 +23,8 @@ final class Jars {
         boolean found = false;
         try (ZipFile from = new ZipFile(LoaderJvm.heedJar().toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
+            // Half of the time of a test would be compression.
+            to.setLevel(Deflater.NO_COMPRESSION);
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] bytes = from.getInputStream(entry).readAllBytes();
                 if (entry.getName().equals(changed)) {

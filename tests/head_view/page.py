@@ -19,7 +19,8 @@ CELL_WITH_TICK, LABEL_TICK = 3, 5
 # The colour for a weight of 0, which is the background's.
 PAPER = {"light": (255, 255, 255), "dark": (20, 22, 26)}
 
-# The pixels and weights of all heads are one text in base64, which the browser itself encodes: that is much faster than JavaScript.
+# `numbers` is one text in base64 with the pixels and weights of each head in turn. The browser encodes it, which is much faster than
+# JavaScript.
 READ = """(async () => {
   const box = element => { const b = element.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
   const numbers = [];
@@ -83,7 +84,7 @@ TEXTS = """(() => [...document.querySelectorAll("h1, .description, .facts, .note
 
 class Head:
     """A head as the page shows it: the weights that the page displays at the pointer, the pixels of the canvas, and the
-    boxes of rows and columns. `numbers`: a file with the pixels and the weights."""
+    boxes of rows and columns. Reads its pixels and then its weights from the stream `numbers`."""
 
     def __init__(self, seen, numbers):
         self.num_queries, self.num_keys = seen["weights"]["num_queries"], seen["weights"]["num_keys"]

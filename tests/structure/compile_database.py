@@ -9,12 +9,13 @@ from pathlib import Path
 
 
 def compilations(build: Path) -> Iterator[tuple[Path, list[str]]]:
-    """A source, and the compiler with its options, without what it reads and writes. A source occurs once for each target that has it."""
+    """Pairs of a source and its command: the compiler and its options, without the names of the source and of the object. A source occurs
+    once for each target that compiles it."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = Path(entry["directory"], entry["file"]).resolve()
         words = shlex.split(re.sub(r"^\S*ccache\s+", "", entry["command"]))
         options = [word for before, word in zip(["", *words], words) if word not in ("-c", "-o") and before not in ("-c", "-o")]
-        # CMake writes such a file for a unity build; it includes the sources.
+        # For several sources of a unity build there is one entry: a file that CMake writes, which includes them.
         unity = re.fullmatch(r"unity_\d+_c\w*\.c\w*", path.name) and path.parent.name == "Unity"
         sources = re.findall(r'^#include "(.*)"$', path.read_text(encoding="utf-8"), re.MULTILINE) if unity else [path]
         for source in sources:

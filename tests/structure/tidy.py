@@ -25,16 +25,15 @@ MAX_SOURCES = 32
 # functions.
 ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
 
-
-# Sources that a build does not have: those of other systems and processors, of tools that a machine may lack, and programs that tests
-# compile themselves.
-NOT_BUILT = re.compile(r"_(arm|other)\.cc$|/kernels/neon\.cc$|/backends/ascend/|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|"
-                       r"install/|java/)")
+# Sources that the compile database may lack: those for other processors, those that need tools which a machine may lack, and programs that
+# tests compile.
+NOT_BUILT = re.compile(
+    r"_(arm|other)\.cc$|/kernels/neon\.cc$|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|install/|java/)")
 
 
 def options(words):
     """The options of a compilation in alphabetical order, without those that do not affect clang-tidy."""
-    joined = re.sub(r"(?<=\0-isystem)\0", "", "\0".join(words)).split("\0")
+    joined = [f"-isystem{word}" if before == "-isystem" else word for before, word in zip(["", *words], words) if word != "-isystem"]
     unneeded = r"-D\w+_EXPORTS|-O\w|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections)"
     return tuple(sorted(word for word in joined if not re.fullmatch(unneeded, word)))
 
@@ -102,10 +101,11 @@ def check(path, unit, words, tidy_options):
     return "".join(check(path.with_stem(f"{path.stem}_{i}"), part, words, tidy_options) for i, part in enumerate(parts))
 
 
-def missing(root, known):
-    """The sources of the tree that are neither known nor in NOT_BUILT."""
-    found = [path for folder in ("capi", "core", "examples", "tests") for path in sorted((root / folder).rglob("*.c*")) if path.suffix in (".c", ".cc")]
-    return [path for path in found if path not in known and not NOT_BUILT.search(path.relative_to(root).as_posix())]
+def missing(root, wanted, known):
+    """The wanted sources of the tree that are neither known nor in NOT_BUILT."""
+    paths = [path for folder in ("capi", "core", "examples", "tests") for path in sorted((root / folder).rglob("*.c*"))]
+    sources = [path for path in paths if path.suffix in (".c", ".cc") and wanted.search(str(path))]
+    return [path for path in sources if path not in known and not NOT_BUILT.search(path.relative_to(root).as_posix())]
 
 
 def main():
@@ -115,8 +115,7 @@ def main():
     for source, (_, *words) in compile_database.compilations(database):
         if wanted.search(str(source)):
             first.setdefault(source, options(words))
-    unknown = [source for source in missing(root, first) if wanted.search(str(source))]
-    if unknown:
+    if unknown := missing(root, wanted, first):
         sys.exit("clang-tidy does not check these, since no target of the build has them:\n" + "\n".join(map(str, unknown)))
     groups = {}
     for source, words in sorted(first.items()):

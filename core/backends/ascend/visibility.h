@@ -80,8 +80,9 @@ class Visibility {
 };
 
 // The number of pairs of query and key for which the host computes an element of the NPU's mask. 0 if all rows of a batch
-// element see the same keys, or if a triangle serves as the mask. Depends on sizes, strides, the given operands, the band
-// and, for a causal mask with as many keys as queries, the valid lengths.
+// element see the same keys, or if a causal mask with as many keys as queries alone hides keys: then the mask is a
+// triangle of constant size. Depends on sizes, strides, the given operands, the band and, for such a causal mask, the
+// valid lengths.
 double masked_pairs(const AttentionProblem& problem);
 
 // Whether lengths, mask or bias differ along an axis of (b, h, q, k).

@@ -14,8 +14,8 @@ namespace {
 
 // The number of keys whose sums over lanes are computed together.
 constexpr int kFoldedKeys = 4;
-// The number of queries that use a key while it is in registers. With four keys, 4 queries take 16 registers
-// for sums and 4 for elements of queries, of 32 registers; 2 queries take 8 and 2, of 16.
+// The number of queries that use a key while it is in registers. With four keys, 4 queries take 16 of 32 registers for
+// sums and 4 for elements of queries; if the ISA has 16 registers, 2 queries take 8 for sums and 2 for elements.
 constexpr int kSharingRows = kRegisters >= 32 ? 4 : 2;
 
 // Rows of keys or values as stored, `stride` bytes apart; the elements of a row are contiguous.

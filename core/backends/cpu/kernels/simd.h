@@ -121,7 +121,7 @@ HEED_INLINE float maximum_of_lanes(Vec value) {
   return lanes[0];
 }
 
-// The numbers of lanes as a parameter pack, for __builtin_shufflevector, whose indices must be constants.
+// The lane numbers 0, 1, 2, ... as a parameter pack, because the indices of __builtin_shufflevector must be constants.
 template <int... lane>
 struct Lanes {};
 

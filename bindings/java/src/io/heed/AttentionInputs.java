@@ -11,8 +11,8 @@ import java.util.stream.Collectors;
  * once and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link
  * Linear}, {@link Dropout}) read it as queries. Not thread-safe.
  *
- * <p>Letters in shapes: B batch, H query heads, Hkv key heads, which divide H, Q queries, K keys, D head size, Dv head
- * size of values; Eq, Ek and Ev input sizes of queries, keys and values.
+ * <p>Letters in shapes: B batch, H query heads, Hkv key heads (Hkv divides H), Q queries, K keys, D head size, Dv
+ * head size of values; Eq, Ek and Ev input sizes of queries, keys and values.
  */
 public final class AttentionInputs {
     /**

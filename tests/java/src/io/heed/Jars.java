@@ -23,7 +23,7 @@ final class Jars {
         boolean found = false;
         try (ZipFile from = new ZipFile(LoaderJvm.heedJar().toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
-            // Half of the time of a test would be compression.
+            // Compressing the native libraries would take most of the time of writing a copy.
             to.setLevel(Deflater.NO_COMPRESSION);
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] bytes = from.getInputStream(entry).readAllBytes();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libheed.a, and the libraries that a program links with it. Except for the C functions, all names of heed are hidden C++
 # names in namespace heed: a shared library that contains libheed.a does not export them.
-add_library(heed STATIC $<TARGET_OBJECTS:heed_capi> $<TARGET_OBJECTS:heed_core>)
+add_library(heed STATIC $<TARGET_OBJECTS:heed_capi> $<TARGET_OBJECTS:heed_core> $<TARGET_OBJECTS:heed_core_files>)
 
 # Names the C++ runtime of this compiler, so that a C compiler can link the program.
 set(libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})

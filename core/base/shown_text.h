@@ -76,6 +76,6 @@ void append_text(char (&text)[capacity], const char* added) noexcept {
 }
 
 // shown() between quotation marks.
-inline std::string quoted(std::string_view text) { return "\"" + shown(text) + "\""; }
+inline std::string in_quotes(std::string_view text) { return "\"" + shown(text) + "\""; }
 
 }  // namespace heed

@@ -82,7 +82,7 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
                                   : name;
     if (accept_.has_tensor(name, below)) continue;
     const char* feature = feature_of_tensor(below);
-    findings.push_back({quoted(name), feature == nullptr ? below : feature});
+    findings.push_back({in_quotes(name), feature == nullptr ? below : feature});
     if (feature != nullptr) features.insert(feature);
     if (title.empty()) title = its_title;
   }
@@ -95,7 +95,7 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
   }
   if (findings.empty()) return;
 
-  std::string text = quoted(file_.path());
+  std::string text = in_quotes(file_.path());
   if (num_tensors > 0) {
     text += " has " + findings.front().text + ", which changes what " +
             std::string(title == kOwnTitle ? "this layer" : title) + " computes, and heed has no option for it";
@@ -188,7 +188,8 @@ void ModelCheck::require_options() const {
   std::string source;
   const std::vector<Finding> all = differences(source);
   if (all.empty()) return;
-  std::string text = quoted(file_.path()) + " is of a model with other options by " + source + ": " + all.front().text;
+  std::string text =
+      in_quotes(file_.path()) + " is of a model with other options by " + source + ": " + all.front().text;
   const std::string ending = accept_text(all);
   for (size_t i = 1; i < all.size(); ++i) {
     const std::string more = "; " + all[i].text;
@@ -222,7 +223,7 @@ void ModelCheck::warn(const Logger& logger, const char* function) const {
   }
   if (first == nullptr) return;
   log(logger, LogLevel::Warning, "%s: %s does not say its model's %s, by %s: %s", function,
-      quoted(file_.path()).c_str(), features.c_str(), first->source.c_str(), options.c_str());
+      in_quotes(file_.path()).c_str(), features.c_str(), first->source.c_str(), options.c_str());
 }
 
 void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& weight, const SafetensorsEntry* bias,
@@ -234,7 +235,7 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
   fail(Status::Unsupported,
        "%s in %s is Conv1D's by its name, whose weights are (in, out): expected (out, in), so transpose it first; with "
        "accept \"%s\" it is read as (out, in)",
-       quoted(weight.name).c_str(), quoted(file.path()).c_str(), feature::kConv1d);
+       in_quotes(weight.name).c_str(), in_quotes(file.path()).c_str(), feature::kConv1d);
 }
 
 std::string unsupported_note(const std::vector<ModelAttention>& attentions) {

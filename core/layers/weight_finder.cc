@@ -282,23 +282,23 @@ class Finder {
 
   // For example `"encoder.in_proj_bias" for W_q.bias`.
   std::string tensor_text(const Candidate& candidate, const WeightSource& source) const {
-    const std::string name = quoted(prefixed(prefix_, candidate.style, source.name));
+    const std::string name = in_quotes(prefixed(prefix_, candidate.style, source.name));
     return std::string_view(source.name) == source.parameter ? name : name + " for " + source.parameter;
   }
 
-  std::string file_text() const { return quoted(file_.path()); }
+  std::string file_text() const { return in_quotes(file_.path()); }
 
   // For example `under the prefix "encoder"`.
   static std::string prefix_text(std::string_view prefix) {
-    return prefix.empty() ? "without a prefix" : "under the prefix " + quoted(prefix);
+    return prefix.empty() ? "without a prefix" : "under the prefix " + in_quotes(prefix);
   }
 
   [[noreturn]] void fail_ambiguous(const Candidate& first, const Candidate& second) const {
     fail(Status::InvalidArgument,
          "%s has this layer's parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
          file_text().c_str(), prefix_text(prefix_).c_str(), first.title,
-         quoted(prefixed("", first.style, first.wanted.front().name)).c_str(), second.title,
-         quoted(prefixed("", second.style, second.wanted.front().name)).c_str());
+         in_quotes(prefixed("", first.style, first.wanted.front().name)).c_str(), second.title,
+         in_quotes(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
 
   // Fails if the file has the projections packed into one tensor.
@@ -309,7 +309,7 @@ class Finder {
       fail(
           Status::Unsupported,
           "%s has %s, which %s: expected the projections apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
-          file_text().c_str(), quoted(name).c_str(), row.what, std::string(besides_).c_str());
+          file_text().c_str(), in_quotes(name).c_str(), row.what, std::string(besides_).c_str());
     }
   }
 
@@ -454,10 +454,10 @@ class Finder {
     }
     const std::string num_tensors = std::to_string(file_.num_tensors());
     if (file_.num_tensors() == 0) return "; it has no tensors at all";
-    if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + quoted(example);
-    if (num_below == 0) return "; none of its " + num_tensors + " tensors begins with " + quoted(prefix_);
+    if (prefix_.empty()) return "; its " + num_tensors + " tensors have other names, as " + in_quotes(example);
+    if (num_below == 0) return "; none of its " + num_tensors + " tensors begins with " + in_quotes(prefix_);
     return "; " + std::to_string(num_below) + " of its " + num_tensors + " tensors begin with the prefix, as " +
-           quoted(example);
+           in_quotes(example);
   }
 
   const SafetensorsFile& file_;

@@ -47,12 +47,12 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 int64_t number_of(std::string_view text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   if (text.empty() || text.size() > 18) return -1;
-  int64_t number = 0;
+  int64_t value = 0;
   for (const char digit : text) {
     if (digit < '0' || digit > '9') return -1;
-    number = number * 10 + (digit - '0');
+    value = value * 10 + (digit - '0');
   }
-  return number;
+  return value;
 }
 
 // The processors that a quota of processor time in each period allows, rounded up; 0 for no limit. Both in

@@ -17,7 +17,7 @@ namespace {
 // Enough for every signature below; that of a tar archive is at byte 257.
 constexpr size_t kMostBytes = 512;
 
-struct FileKind {
+struct KnownFile {
   const char* what;
   // The advice if a .safetensors file is expected, and if a .npy file is expected. to_npy is null if the advice is the
   // same.
@@ -131,7 +131,7 @@ constexpr const char* kSaveKeras =
 constexpr const char* kSaveArray = "load it in Python, and save the array by numpy.save";
 
 // Tested in this order: an earlier kind is a special case of a later one.
-constexpr FileKind kKinds[] = {
+constexpr KnownFile kKnownFiles[] = {
     {"an archive of PyTorch's torch.save", kSavePytorch, kSaveArray, is_zip_of_pytorch},
     {"an archive of Keras' model.save", kSaveKeras, kSaveArray, is_zip_of_keras},
     {"a .npz archive of NumPy", "load it in Python by numpy.load, and write its arrays by safetensors.numpy.save_file",
@@ -171,7 +171,7 @@ std::string beginning_of(const ByteSource& source) {
 void refuse_other_kind(const ByteSource& source, FileFormat expected) {
   const std::string begin = beginning_of(source);
   const bool wants_npy = expected == FileFormat::Npy;
-  for (const FileKind& kind : kKinds) {
+  for (const KnownFile& kind : kKnownFiles) {
     if (kind.matches == (wants_npy ? is_npy : is_safetensors) || !kind.matches(begin)) continue;
     fail(Status::CorruptFile, "\"%s\" is %s, expected a %s file: %s", shown(source.name()).c_str(), kind.what,
          wants_npy ? ".npy" : ".safetensors", wants_npy && kind.to_npy != nullptr ? kind.to_npy : kind.to_safetensors);

@@ -38,7 +38,7 @@ def notes_of_objects() -> list[Path]:
         note
         for note in sorted(build.rglob("*.gcno"))
         if runs_here(note)
-        and ({"heed_core.dir", "heed_capi.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists())
+        and ({"heed_core.dir", "heed_core_files.dir", "heed_capi.dir", "heed.dir"}.intersection(note.parts) or note.with_suffix(".gcda").exists())
     ]
 
 

@@ -19,7 +19,7 @@ import sys
 import compile_database
 
 # With larger units some processors would be idle at the end.
-MAX_SOURCES = 32
+MAX_SOURCES = 64
 
 # The limit of the analyzer's work for one function: a quarter of the default, since it spends most of its time in a few
 # functions.
@@ -32,9 +32,11 @@ NOT_BUILT = re.compile(
 
 
 def options(words):
-    """The options of a compilation in alphabetical order, without those that do not affect clang-tidy."""
-    joined = [f"-isystem{word}" if before == "-isystem" else word for before, word in zip(["", *words], words) if word != "-isystem"]
-    unneeded = r"-D\w+_EXPORTS|-O\w|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections)"
+    """The options of a compilation in alphabetical order, without those that do not affect clang-tidy and without precompiled headers, which
+    it cannot read."""
+    with_value = ("-include", "-isystem")
+    joined = [before + word if before in with_value else word for before, word in zip(["", *words], words) if word not in with_value]
+    unneeded = r"-D\w+_EXPORTS|-O\w|--param=.*|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections)|-Winvalid-pch|-include.*/cmake_pch\.hxx"
     return tuple(sorted(word for word in joined if not re.fullmatch(unneeded, word)))
 
 

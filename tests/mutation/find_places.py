@@ -7,11 +7,15 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "structure"))
+from tidy import pack  # noqa: E402
 
 COMPARISONS = {
     # operator: (function of mutants.h, the operator it becomes, the change of its limit)
@@ -257,10 +261,12 @@ def other_constant(kind: str, text: str) -> str:
     return f"({text} + 1)" if kind == "IntegerLiteral" else f"(2 * {text})"
 
 
-def parse(compiler: str, flags: list[str], root: Path, file: str) -> str:
-    """The trees of a file's declarations in namespace heed, or with heed in their names: several JSON documents."""
-    command = [compiler, *flags, "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", "-ast-dump-filter=heed", file]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+def parse(compiler: str, flags: list[str], root: Path, files: list[str]) -> str:
+    """The trees of the declarations in namespace heed, or with heed in their names, of one translation unit: several JSON documents."""
+    dump = ["-Xclang", "-ast-dump=json", "-Xclang", "-ast-dump-filter=heed"]
+    command = [compiler, *flags, "-I.", "-fsyntax-only", *dump, "-x", "c++", "-"]
+    unit = "".join(f'#include "{file}"\n' for file in files)
+    return subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE, text=True, input=unit).stdout
 
 
 def documents(text: str) -> Iterator[dict]:
@@ -282,8 +288,10 @@ def find_places(compiler: str, flags: list[str], root: Path, files: list[str], u
     """All places in `files`, in order; their mutants are numbered from 1. `units` are further translation units, with
     flags of their own, of which only headers among `files` are used."""
     finder = Finder({file: read_source(root / file) for file in files}, root)
-    parsed = [(file, flags) for file in files if file.endswith(".cc")]
-    parsed += [(file, flags + more) for file, more in units.items()]
+    # Clang prints the headers' trees once for each unit, which takes most of the time.
+    packed = pack({root / file: () for file in files if file.endswith(".cc")})
+    parsed = [([str(source.relative_to(root)) for source in sources], flags) for sources, _ in packed]
+    parsed += [([file], flags + more) for file, more in units.items()]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for text in pool.map(lambda each: parse(compiler, each[1], root, each[0]), parsed):
             finder.read_tree(documents(text))

@@ -10,13 +10,14 @@ export CMAKE_BUILD_PARALLEL_LEVEL=$num_cores
 export CTEST_PARALLEL_LEVEL=$num_cores
 
 # Sets up the compiler cache, if ccache is installed: the tests' programs are compiled once for the release build, the address sanitizer and
-# coverage, and tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror is
-# ignored, since such a test builds without it. CCACHE_SLOPPINESS: ccache requires it for precompiled headers; no source uses __TIME__.
+# coverage, and tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror and
+# the parameter of the garbage collection are ignored, since such a test builds without them. CCACHE_SLOPPINESS: ccache requires it for
+# precompiled headers; no source uses __TIME__.
 use_compiler_cache() {
   if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache > /dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-    export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=-Werror
-    export CCACHE_SLOPPINESS=pch_defines,time_macros
+    export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+    export CCACHE_IGNOREOPTIONS="-Werror --param=ggc-min-heapsize=*" CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
 }
 use_compiler_cache

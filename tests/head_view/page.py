@@ -10,6 +10,8 @@ import sys
 from array import array
 
 PLACE = "@HEED_HEADS@"
+# The element of a page with its data.
+DATA = r'<script type="application/json" id="heads">(.*?)</script>'
 # The smallest size of a label's text, in pixels.
 SMALLEST_TEXT = 10
 # The smallest distance between labels, in pixels, if some are left out.
@@ -137,8 +139,7 @@ def fill(template, data):
 
 def data_of(page_text):
     """The data that a program wrote into a page."""
-    found = re.search(r'<script type="application/json" id="heads">(.*?)</script>', page_text, re.DOTALL)
-    return json.loads(found.group(1))
+    return json.loads(re.search(DATA, page_text, re.DOTALL).group(1))
 
 
 def centre(box, axis):

@@ -12,11 +12,12 @@ export CTEST_PARALLEL_LEVEL=$num_cores
 # Sets up the compiler cache, if ccache is installed: the tests' programs are compiled once for the release build, the address sanitizer and
 # coverage, and tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror and
 # the parameter of the garbage collection are ignored, since such a test builds without them. CCACHE_SLOPPINESS: ccache requires it for
-# precompiled headers; no source uses __TIME__.
+# precompiled headers; no source uses __TIME__. CCACHE_INODECACHE: the hash of a precompiled header, of 100 MB, is computed once and not
+# for each source that includes it.
 use_compiler_cache() {
   if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache > /dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-    export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+    export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache} CCACHE_BASEDIR=$PWD/build CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_INODECACHE=1
     export CCACHE_IGNOREOPTIONS="-Werror --param=ggc-min-heapsize=*" CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
 }

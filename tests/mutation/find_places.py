@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "structure"))
-from tidy import pack  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from translation_units import pack  # noqa: E402
 
 COMPARISONS = {
     # operator: (function of mutants.h, the operator it becomes, the change of its limit)

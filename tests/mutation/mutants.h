@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that find_places.py writes around operators and constants: all mutants are compiled into one build, and the environment
-// chooses the active one for a run. Each file with mutants includes this one before its first line.
+// Functions that take the place of operators in the mutated sources; find_places.py writes the calls. One build contains all mutants, and an
+// environment variable selects the one that is active in a run. mutate.py adds an #include of this header to each file with mutants.
 //   HEED_MUTANT          the number of the active mutant; without it the program is the original one
 //   HEED_MUTANTS_REACHED a file; at its end the program appends the numbers of all mutants whose code was executed
 #pragma once

@@ -36,6 +36,9 @@ KERNELS = "core/backends/cpu/kernels/"
 UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"]}
 if platform.machine() != "x86_64":
     UNITS = {KERNELS + "portable.cc": []}
+# Sources of other processors, which this one's build does not have.
+PROCESSOR = {"x86_64": "x86", "aarch64": "arm"}.get(platform.machine(), "other")
+OTHER_PROCESSORS = re.compile(rf"_(?!{PROCESSOR}\b)(arm|other|x86)\.cc$")
 # The labels of the tests that are run. Other tests only add time: the same programs with other ISAs and on a simulated NPU (not in
 # FOLDERS), fuzzers' inputs, benchmarks and packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths,
 # which only the Ascend backend uses. With --kernels all programs run.
@@ -82,7 +85,7 @@ def all_places(kernels: bool) -> list[Place]:
         path.relative_to(root).as_posix()
         for folder in FOLDERS + (KERNEL_FOLDERS if kernels else ())
         for path in sorted((root / folder).iterdir())
-        if path.suffix in (".cc", ".h") and (folder + "/" != KERNELS or path.name.endswith("-inl.h"))
+        if path.suffix in (".cc", ".h") and (folder + "/" != KERNELS or path.name.endswith("-inl.h")) and not OTHER_PROCESSORS.search(path.name)
     ]
     flags = ["-std=c++20", "-Icore", "-Icapi/include", "-Icapi/src"]
     return find_places(compiler_of_trees(), flags, root, files, UNITS if kernels else {})
@@ -96,6 +99,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def write_copy(copy: Path, places: list[Place]) -> None:
+    """Copies the source tree, with the mutants of these places."""
     header = copy / "tests/mutation/mutants.h"
     files = {path for path in root.rglob("*") if path.is_file() and not NOT_COPIED.intersection(path.relative_to(root).parts)}
     names = {path.relative_to(root).as_posix() for path in files}

@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Empty: a target that precompiles headers (tests/CMakeLists.txt) needs a source.
+// Has no code. CMake requires at least one source in each target, and a target that only precompiles headers (heed_precompile_headers in
+// tests/CMakeLists.txt) has no other.

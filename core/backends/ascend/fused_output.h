@@ -13,8 +13,8 @@ namespace heed::ascend {
 // releases.
 inline constexpr int64_t kMaxHeadSize = 256;
 
-// Upper bound for the bytes of the operation's mask on the device. It depends on the same properties of the
-// problem as masked_pairs (visibility.h).
+// An upper bound of the size, in bytes, of the operation's mask in the device's memory. It depends on the same properties
+// of the problem as masked_pairs (visibility.h).
 double fused_mask_bytes(const AttentionProblem& problem);
 
 // The problem has an output, and queries, keys and values of at least one element each.

@@ -79,10 +79,10 @@ class Visibility {
   HostBytes bias_;
 };
 
-// The number of pairs of query and key for which the host computes an element of the NPU's mask. 0 if all rows of a batch
-// element see the same keys, or if a causal mask with as many keys as queries alone hides keys: then the mask is a
-// triangle of constant size. Depends on sizes, strides, the given operands, the band and, for such a causal mask, the
-// valid lengths.
+// The number of pairs of query and key for which the host computes an element of the NPU's mask. It is 0 in two cases:
+// if all queries of a batch element see the same keys; and if there are as many keys as queries and only a causal mask
+// hides keys, since the NPU then reads a triangular mask of constant size. It depends on sizes, strides, on which
+// operands are given, on the band and, in the second case, on the valid lengths.
 double masked_pairs(const AttentionProblem& problem);
 
 // Whether lengths, mask or bias differ along an axis of (b, h, q, k).

@@ -14,8 +14,10 @@ namespace {
 
 // The number of keys whose sums over lanes are computed together.
 constexpr int kFoldedKeys = 4;
-// The number of queries that use a key while it is in registers. With four keys, 4 queries take 16 of 32 registers for
-// sums and 4 for elements of queries; if the ISA has 16 registers, 2 queries take 8 for sums and 2 for elements.
+// The number of queries whose scores are computed together, so that each loaded key element serves all of them. It
+// follows from the number of vector registers. With 32 registers: 4 queries x kFoldedKeys keys = 16 sums, and one vector
+// of elements for each of the 4 queries. With 16 registers: 2 queries x kFoldedKeys keys = 8 sums, and 2 vectors of
+// elements.
 constexpr int kSharingRows = kRegisters >= 32 ? 4 : 2;
 
 // Rows of keys or values as stored, `stride` bytes apart; the elements of a row are contiguous.

@@ -23,7 +23,7 @@ final class Jars {
         boolean found = false;
         try (ZipFile from = new ZipFile(LoaderJvm.heedJar().toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
-            // Compressing the native libraries would take most of the time of writing a copy.
+            // Not compressed: most of the time of a copy would be spent on compressing the native libraries.
             to.setLevel(Deflater.NO_COMPRESSION);
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] bytes = from.getInputStream(entry).readAllBytes();

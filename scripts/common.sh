@@ -4,10 +4,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Read by cmake --build and ctest.
+# Read by cmake --build and ctest. One job more than there are cores, since some wait: for a browser, a package manager, a child process.
 num_cores=$(nproc 2> /dev/null || echo 2)
-export CMAKE_BUILD_PARALLEL_LEVEL=$num_cores
-export CTEST_PARALLEL_LEVEL=$num_cores
+export CMAKE_BUILD_PARALLEL_LEVEL=$((num_cores + 1))
+export CTEST_PARALLEL_LEVEL=$((num_cores + 1))
 
 # Sets up the compiler cache, if ccache is installed: the tests' programs are compiled once for the release build, the address sanitizer and
 # coverage, and tests that build heed again take the objects of the release build. CCACHE_DEPEND: nothing is preprocessed twice. -Werror and

@@ -17,7 +17,7 @@ namespace {
 
 void read_file(std::span<const uint8_t> bytes) {
   try {
-    const Tensor tensor = load_npy(plain_memory(), MemorySource(bytes.data(), bytes.size()));
+    const heed::Tensor tensor = load_npy(plain_memory(), MemorySource(bytes.data(), bytes.size()));
     const auto num_bytes = static_cast<size_t>(tensor.num_elements()) * size_of(tensor.dtype());
     require(num_bytes <= bytes.size(), "the elements come from the file");
     // In either order of the file the elements are the same, so they are compared sorted.

@@ -48,6 +48,7 @@ CONSTANT = {
     "EnumConstantDecl",
     "LoopHintAttr",  # the number of copies of a loop's body
     "FieldDecl",  # a default value that constructors and readers overwrite
+    "ShuffleVectorExpr",  # its indices
     "StaticAssertDecl",
     "TemplateArgument",
     "TypeAliasDecl",

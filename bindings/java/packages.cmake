@@ -26,7 +26,7 @@ add_custom_command(
 add_custom_command(
   OUTPUT ${stem}-javadoc.jar
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${documentation}
-  COMMAND ${Java_JAVADOC_EXECUTABLE} --release 11 -encoding UTF-8 -Xdoclint:all -Werror -quiet -notimestamp
+  COMMAND ${Java_JAVADOC_EXECUTABLE} ${heed_short_java_run} --release 11 -encoding UTF-8 -Xdoclint:all -Werror -quiet -notimestamp
     -windowtitle "${PROJECT_NAME} ${PROJECT_VERSION}" -d ${documentation} ${sources}
   COMMAND ${Java_JAR_EXECUTABLE} --create --file ${stem}-javadoc.jar ${jar_options} -C ${documentation} .
   DEPENDS ${sources} ${manifest}

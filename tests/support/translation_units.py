@@ -7,18 +7,23 @@ import re
 MAX_SOURCES = 64
 
 
+# What stands where a name would, but may be in several sources.
+NO_NAMES = {"enum", "operator", "static_assert"}
+
+
 def names(source):
-    """Names that another source may define, too: tests, and names in unnamed namespaces that are not indented."""
+    """Names that another source may define, too: tests, and names in unnamed namespaces that are not indented. Not those of
+    using-declarations, since several may declare the same."""
     text = source.read_text()
     found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
     found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
     for region in re.findall(r"^namespace \{$(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL):
-        for line in re.findall(r"^(?!.*TEST|template|#|//|\})\w.*", region, re.MULTILINE):
+        for line in re.findall(r"^(?!.*TEST|template|#|//|\}|using [^=]*$)\w.*", region, re.MULTILINE):
             # In "type name(...", "type name = ...", "type name[...", "struct name {" the last word before the first
             # such sign.
             declarator = re.match(r"[^({=;\[]*", re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line))[0]
             found.update(re.findall(r"\w+", declarator)[-1:])
-    return found
+    return found - NO_NAMES
 
 
 def may_differ(option):

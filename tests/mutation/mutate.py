@@ -25,6 +25,7 @@ from pathlib import Path
 from find_places import Mutant, Place, find_places, read_source, rewrite
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from processors import OTHER_PROCESSORS  # noqa: E402
 from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core/attention", "core/tensor", "capi/src")
@@ -36,9 +37,6 @@ KERNELS = "core/backends/cpu/kernels/"
 UNITS = {KERNELS + "portable.cc": [], KERNELS + "avx512.cc": ["-march=x86-64-v4"]}
 if platform.machine() != "x86_64":
     UNITS = {KERNELS + "portable.cc": []}
-# Sources of other processors, which this one's build does not have.
-PROCESSOR = {"x86_64": "x86", "aarch64": "arm"}.get(platform.machine(), "other")
-OTHER_PROCESSORS = re.compile(rf"_(?!{PROCESSOR}\b)(arm|other|x86)\.cc$")
 # The labels of the tests that are run. Other tests only add time: the same programs with other ISAs and on a simulated NPU (not in
 # FOLDERS), fuzzers' inputs, benchmarks and packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths,
 # which only the Ascend backend uses. With --kernels all programs run.

@@ -19,16 +19,17 @@ import sys
 import compile_database
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from processors import OTHER_PROCESSORS  # noqa: E402
 from translation_units import may_differ, pack  # noqa: E402
 
 # The limit of the analyzer's work for one function: a quarter of the default, since it spends most of its time in a few
 # functions.
 ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
 
-# Sources that the compile database may lack: those for other processors, those that need tools which a machine may lack, and programs that
-# tests compile.
+# Sources that the compile database may lack beside those for other processors: the kernels for AArch64, those that need tools which a machine
+# may lack, and programs that tests compile.
 NOT_BUILT = re.compile(
-    r"_(arm|other)\.cc$|/kernels/neon\.cc$|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|install/|java/)")
+    r"/kernels/neon\.cc$|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|install/|java/)")
 
 
 def options(words):
@@ -67,10 +68,11 @@ def check(path, unit, words, tidy_options):
 
 
 def missing(root, wanted, known):
-    """The wanted sources of the tree that are neither known nor in NOT_BUILT."""
+    """The wanted sources of the tree that are neither known, nor for other processors, nor in NOT_BUILT."""
     paths = [path for folder in ("capi", "core", "examples", "tests") for path in sorted((root / folder).rglob("*.c*"))]
     sources = [path for path in paths if path.suffix in (".c", ".cc") and wanted.search(str(path))]
-    return [path for path in sources if path not in known and not NOT_BUILT.search(path.relative_to(root).as_posix())]
+    unknown = [path for path in sources if path not in known and not OTHER_PROCESSORS.search(path.name)]
+    return [path for path in unknown if not NOT_BUILT.search(path.relative_to(root).as_posix())]
 
 
 def main():

@@ -6,14 +6,13 @@ import re
 # With larger units some processors would be idle at the end.
 MAX_SOURCES = 64
 
-
-# What stands where a name would, but may be in several sources.
+# Keywords that names() finds where a declaration has no name of its own.
 NO_NAMES = {"enum", "operator", "static_assert"}
 
 
 def names(source):
-    """Names that another source may define, too: tests, and names in unnamed namespaces that are not indented. Not those of
-    using-declarations, since several may declare the same."""
+    """The names that must not be defined twice in a translation unit: tests, macros, C functions, and declarations in unnamed namespaces
+    that are not indented. A using-declaration may be repeated, so its name is not among them."""
     text = source.read_text()
     found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
     found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
@@ -27,12 +26,13 @@ def names(source):
 
 
 def may_differ(option):
-    """Whether sources with and without an option may be in one unit: so for folders of headers, and for macros with a value."""
+    """Whether a unit may combine sources that have this option with sources that lack it: a folder of headers, or a macro with a value."""
     return re.match(r"-I|-isystem|-D\w+=", option)
 
 
 def pack(sources):
-    """Units of sources without a common name: pairs of the sources, and their options that may differ."""
+    """Combines sources, given with their options, into units in which no name is defined twice. Returns a pair for each unit: its sources, and
+    the union of their options that may differ."""
     packed = []
     for source, words in sources.items():
         own = names(source)

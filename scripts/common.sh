@@ -31,22 +31,6 @@ export DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=true
 export MSBUILDDISABLENODEREUSE=1
 export UseSharedCompilation=false
 
-# Starts a C# compiler that all builds of this script share until the script ends, in place of a new process for each. And since .NET's tools
-# run for seconds only, their code is compiled in the background later. Together, builds in C# take half of the processor time.
-share_csharp_compiler() {
-  local version folder
-  have dotnet || return 0
-  version=$(dotnet --version 2> /dev/null) || return 0
-  folder=$(dotnet --list-sdks | sed -n "s/^$version \[\(.*\)\]$/\1/p")/$version/Roslyn/bincore
-  [[ -e $folder/VBCSCompiler.dll ]] || return 0
-  export DOTNET_TieredPGO=0 DOTNET_TC_CallCountingDelayMs=1000
-  export UseSharedCompilation=true SharedCompilationId=heed-$$
-  DOTNET_gcServer=0 dotnet exec "$folder/VBCSCompiler.dll" "-pipename:$SharedCompilationId" > /dev/null 2>&1 &
-  # shellcheck disable=SC2064  # The number of this process, not of a later one.
-  trap "kill $! 2> /dev/null || true" EXIT
-  disown
-}
-
 say() {
   printf '\n==> %s\n' "$*"
 }

@@ -115,8 +115,8 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
 // quarters are 32 KiB, which stay in a first-level cache of 48 KiB until all rows have used them. With fewer keys the
 // sums are loaded and stored more often.
 constexpr int64_t kPartKeys = 16;
-// The number of queries whose outputs are accumulated in registers at the same time. The sums of a query are 8 vectors
-// if the ISA has 32 registers, and 4 vectors if it has 16.
+// The number of rows (a row is a query of one head) whose sums of weighted values are in registers at the same time. The
+// sums of a row take 8 vectors if the ISA has 32 registers, and 4 if it has 16.
 constexpr int kValueRows = 2;
 
 // Within a block, values are added in a fixed order: key i of each of its four quarters, then key i + 1 (for the reason

@@ -43,9 +43,12 @@ if platform.machine() != "x86_64":
 LABELS = {"capi", "errors", "examples", "golden", "property", "unit"}
 # With --kernels.
 ALL_LABELS = LABELS | {"ascend", "ascend_sim", "bench", "fuzz", "isa"}
-# Programs of this label contain the library's code, so they are built with the mutants. The others are those of the release build, which
-# load the library with the mutants.
+# Programs of this label contain the library's code, so they are linked again, with the mutants. The others are those of the release build,
+# which load the library with the mutants. In the objects of all programs, inline functions of headers have no mutants.
 LABEL_WITH_CODE = "unit"
+LINKED_CODE = "core/libheed_core.a"
+# Compiles functions of the kernels' headers itself, so with --kernels it is compiled with the mutants.
+KERNEL_TEST = "unit_kernel_math"
 # A quarter of the time of all tests. They are meant for the kernels; shorter tests reach their other mutants.
 LONG = {"property.few_queries", "property.many_queries", "property.random_splits"}
 LEAST_PERCENT = 90.0
@@ -131,7 +134,7 @@ def build_release(log: Path) -> None:
         sys.exit(f"the release build fails, see {log}")
 
 
-def build(work: Path, places: list[Place]) -> list[Place]:
+def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
     """Builds all places that compile, and returns them."""
     copy, tree, log = work / "source", work / "build", work / "build.log"
     log.unlink(missing_ok=True)
@@ -139,12 +142,13 @@ def build(work: Path, places: list[Place]) -> list[Place]:
     configure = [
         *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
         *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DHEED_INSTRUMENT=-w;-D_GLIBCXX_ASSERTIONS"),
-        *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", "-DHEED_BUILD_TESTS=ON"),
+        *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", f"-DHEED_BUILD_TESTS={'ON' if kernels else 'OFF'}"),
     ]
+    targets = ["heed", KERNEL_TEST] if kernels else ["heed"]
     while True:
         write_copy(copy, places)
         start = log.stat().st_size
-        if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0", "heed", "tests/unit/all"], log):
+        if run_logged(configure, log) and run_logged(["cmake", "--build", tree, "--", "-k", "0", *targets], log):
             return places
         complaints = log.read_text(errors="replace")[start:]
         # Where the language requires a constant or a name, the line does not compile. All mutants of the line are
@@ -155,6 +159,21 @@ def build(work: Path, places: list[Place]) -> list[Place]:
             sys.exit(f"the copy does not build, see {log}")
         say(f"{len(places) - len(kept)} places do not compile, and are left out")
         places = kept
+
+
+def link_unit_tests(tree: Path, folder: Path) -> None:
+    """Links the objects of the unit tests of the release build with the library in `tree`. Writes the programs into `folder`."""
+    release = root / "build/release"
+    commands = subprocess.run(["ninja", "-C", release, "-t", "commands", "tests/unit/all"], check=True, capture_output=True, text=True).stdout
+    links = {match[1]: match[0] for match in re.finditer(r"^: && .* -o (tests/unit/\S+) .*$", commands, re.MULTILINE)}
+    (folder / "tests/unit").mkdir(parents=True, exist_ok=True)
+
+    def link(program: str) -> None:
+        command = links[program].replace(f" {LINKED_CODE} ", f" {tree / LINKED_CODE} ").replace(f" -o {program} ", f" -o {folder / program} ")
+        subprocess.run(command, cwd=release, check=True, shell=True)
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        list(pool.map(link, links))
 
 
 # ---- the tests ------------------------------------------------------------------------------------------------------------------
@@ -197,17 +216,22 @@ class Test:
         return result.returncode != 0
 
 
-def find_tests(tree: Path, kernels: bool) -> list[Test]:
-    """The tests of the programs in `tree`, which contain the library's code, and of the programs of the release build, which load the
-    library in `tree`. The other tests check sources, headers and symbols, which no mutant changes."""
+def find_tests(tree: Path, linked: Path, kernels: bool) -> list[Test]:
+    """The tests of the programs of the release build, which load the library in `tree` or were linked with it again, in `linked`. The other
+    tests check sources, headers and symbols, which no mutant changes."""
     library = {"LD_PRELOAD": str(tree / "capi/libheed.so")}
-    with_code = tests_of(tree, {LABEL_WITH_CODE}, {})
+    unit_tests = tests_of({LABEL_WITH_CODE}, {})
+    for test in unit_tests:
+        program = Path(test.command[0])
+        with_kernels = kernels and program.name == KERNEL_TEST
+        test.command[0] = str((tree if with_kernels else linked) / program.relative_to(root / "build/release"))
     labels = ALL_LABELS if kernels else LABELS
-    return with_code + tests_of(root / "build/release", labels - {LABEL_WITH_CODE}, library)
+    return unit_tests + tests_of(labels - {LABEL_WITH_CODE}, library)
 
 
-def tests_of(tree: Path, labels: set[str], environment: dict[str, str]) -> list[Test]:
-    """The tests with these labels that run a program of the build."""
+def tests_of(labels: set[str], environment: dict[str, str]) -> list[Test]:
+    """The tests with these labels that run a program of the release build."""
+    tree = root / "build/release"
     listing = subprocess.run(["ctest", "--test-dir", tree, "--show-only=json-v1"], check=True, capture_output=True, text=True)
     tests = []
     for entry in json.loads(listing.stdout)["tests"]:
@@ -298,11 +322,12 @@ work.mkdir(parents=True, exist_ok=True)
 start = time.monotonic()
 places = all_places(arguments.kernels)
 equivalents = read_equivalents([mutant for place in places for mutant in place.mutants])
-places = build(work, places)
+places = build(work, places, arguments.kernels)
+link_unit_tests(work / "build", work / "linked")
 mutants = [mutant for place in places for mutant in place.mutants]
 say(f"{len(mutants)} mutants in {len(places)} places, compiled in {time.monotonic() - start:.0f} s")
 
-tests = find_tests(work / "build", arguments.kernels)
+tests = find_tests(work / "build", work / "linked", arguments.kernels)
 with ThreadPoolExecutor(arguments.jobs) as pool:
     failing = [test for test, passes in zip(tests, pool.map(measure, tests)) if not passes]
 if failing:

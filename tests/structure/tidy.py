@@ -38,7 +38,7 @@ def options(words):
     with_value = ("-include", "-isystem")
     joined = [before + word if before in with_value else word for before, word in zip(["", *words], words) if word not in with_value]
     unneeded = (
-        r"-D\w+_EXPORTS|-O\w|--param=.*|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections|visibility.*)|-Winvalid-pch|-Wshadow"
+        r"-D\w+_EXPORTS|-O\w|--param=.*|-f(PI[CE]|tls-model=.*|fp-contract=.*|(function|data)-sections)|-Winvalid-pch|-Wshadow"
         r"|-include.*/cmake_pch\.hxx")
     return tuple(sorted(word for word in joined if not re.fullmatch(unneeded, word)))
 

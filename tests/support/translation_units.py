@@ -12,7 +12,8 @@ NO_NAMES = {"enum", "operator", "static_assert"}
 
 def names(source):
     """The names that must not be defined twice in a translation unit: tests, macros, C functions, and declarations in unnamed namespaces
-    that are not indented. A using-declaration may be repeated, so its name is not among them."""
+    that are not indented. A using-declaration may be repeated, so its name is not among them. The name of a function is followed by the types
+    of its parameters, with which it may be defined again."""
     text = source.read_text()
     found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
     found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
@@ -20,8 +21,11 @@ def names(source):
         for line in re.findall(r"^(?!.*TEST|template|#|//|\}|using [^=]*$)\w.*", region, re.MULTILINE):
             # In "type name(...", "type name = ...", "type name[...", "struct name {" the last word before the first
             # such sign.
-            declarator = re.match(r"[^({=;\[]*", re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line))[0]
-            found.update(re.findall(r"\w+", declarator)[-1:])
+            line = re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line)
+            declarator = re.match(r"[^({=;\[]*", line)[0]
+            types = re.match(r"\(([^()]*)\) (?:noexcept )?\{", line[len(declarator) :])
+            types = "(" + re.sub(r"\s*\w+\s*(,|$)", r"\1", types[1]) + ")" if types and types[1] else ""
+            found.update(name + types for name in re.findall(r"\w+", declarator)[-1:])
     return found - NO_NAMES
 
 

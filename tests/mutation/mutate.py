@@ -12,6 +12,7 @@ import platform
 import random
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -165,12 +166,13 @@ def link_unit_tests(tree: Path, folder: Path) -> None:
     """Links the objects of the unit tests of the release build with the library in `tree`. Writes the programs into `folder`."""
     release = root / "build/release"
     commands = subprocess.run(["ninja", "-C", release, "-t", "commands", "tests/unit/all"], check=True, capture_output=True, text=True).stdout
-    links = {match[1]: match[0] for match in re.finditer(r"^: && .* -o (tests/unit/\S+) .*$", commands, re.MULTILINE)}
+    links = re.findall(rf"^(: && .* -o )(tests/unit/\S+)( .*) {LINKED_CODE}( .*)$", commands, re.MULTILINE)
     (folder / "tests/unit").mkdir(parents=True, exist_ok=True)
 
-    def link(program: str) -> None:
-        command = links[program].replace(f" {LINKED_CODE} ", f" {tree / LINKED_CODE} ").replace(f" -o {program} ", f" -o {folder / program} ")
-        subprocess.run(command, cwd=release, check=True, shell=True)
+    def link(parts: tuple[str, str, str, str]) -> None:
+        begin, program, middle, end = parts
+        program, library = (shlex.quote(str(path)) for path in (folder / program, tree / LINKED_CODE))
+        subprocess.run(f"{begin}{program}{middle} {library}{end}", cwd=release, check=True, shell=True)
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         list(pool.map(link, links))

@@ -142,7 +142,7 @@ def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
     build_release(log)
     configure = [
         *("cmake", "-S", copy, "-B", tree, "-G", "Ninja"),
-        *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DHEED_INSTRUMENT=-w;-D_GLIBCXX_ASSERTIONS"),
+        *("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-Og", "-DHEED_INSTRUMENT=-w;-D_GLIBCXX_ASSERTIONS"),
         *("-DHEED_WARNINGS_AS_ERRORS=OFF", "-DHEED_BUILD_JAVA=OFF", "-DHEED_BUILD_CSHARP=OFF", f"-DHEED_BUILD_TESTS={'ON' if kernels else 'OFF'}"),
     ]
     targets = ["heed", KERNEL_TEST] if kernels else ["heed"]

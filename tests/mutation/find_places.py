@@ -56,6 +56,9 @@ CONSTANT = {
     "TypedefDecl",
     "UnaryExprOrTypeTraitExpr",
 }
+# Functions of the compiler whose arguments must be constants. The first changes no result; clang shows the second as a call where the
+# arguments are a template's.
+CONSTANT_ARGUMENTS = {"__builtin_prefetch", "__builtin_shufflevector"}
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl", "CXXConversionDecl", "CXXDestructorDecl"}
 
 
@@ -160,8 +163,8 @@ class Finder:
         kind = node.get("kind", "")
         if kind in CONSTANT or node.get("constexpr") or node.get("isImplicit"):
             return
-        if kind == "CallExpr" and called_name(node) == "__builtin_prefetch":
-            return  # its arguments are constants, and its effect changes no result
+        if kind == "CallExpr" and called_name(node) in CONSTANT_ARGUMENTS:
+            return
         inner = children(node)
         if kind == "FunctionTemplateDecl":
             # The template itself; its instances follow.

@@ -44,11 +44,12 @@ if platform.machine() != "x86_64":
 LABELS = {"capi", "errors", "examples", "golden", "property", "unit"}
 # With --kernels.
 ALL_LABELS = LABELS | {"ascend", "ascend_sim", "bench", "fuzz", "isa"}
-# Programs of this label contain the library's code, so they are linked again, with the mutants. The others are those of the release build,
-# which load the library with the mutants. In the objects of all programs, inline functions of headers have no mutants.
+# Programs of this label contain the library's code, from LINKED_CODE, so their objects are linked again, with the mutants. The other programs
+# load the library with the mutants. The objects of all these programs are those of the release build, so the copies of inline functions in
+# them have no mutants.
 LABEL_WITH_CODE = "unit"
 LINKED_CODE = "core/libheed_core.a"
-# Compiles functions of the kernels' headers itself, so with --kernels it is compiled with the mutants.
+# This program consists of inline functions of the kernels, so with --kernels it is compiled with the mutants.
 KERNEL_TEST = "unit_kernel_math"
 # A quarter of the time of all tests. They are meant for the kernels; shorter tests reach their other mutants.
 LONG = {"property.few_queries", "property.many_queries", "property.random_splits"}
@@ -162,19 +163,21 @@ def build(work: Path, places: list[Place], kernels: bool) -> list[Place]:
         places = kept
 
 
-def link_unit_tests(tree: Path, folder: Path) -> None:
-    """Links the objects of the unit tests of the release build with the library in `tree`. Writes the programs into `folder`."""
+def link_unit_tests(tree: Path, folder: Path, jobs: int) -> None:
+    """Links the objects of the unit tests of the release build with the library in `tree`. Writes the programs into `folder`, which has no
+    others then."""
     release = root / "build/release"
     commands = subprocess.run(["ninja", "-C", release, "-t", "commands", "tests/unit/all"], check=True, capture_output=True, text=True).stdout
     links = re.findall(rf"^(: && .* -o )(tests/unit/\S+)( .*) {LINKED_CODE}( .*)$", commands, re.MULTILINE)
-    (folder / "tests/unit").mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "tests/unit").mkdir(parents=True)
 
     def link(parts: tuple[str, str, str, str]) -> None:
         begin, program, middle, end = parts
         program, library = (shlex.quote(str(path)) for path in (folder / program, tree / LINKED_CODE))
         subprocess.run(f"{begin}{program}{middle} {library}{end}", cwd=release, check=True, shell=True)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(link, links))
 
 
@@ -222,32 +225,28 @@ class Test:
 def find_tests(tree: Path, linked: Path, kernels: bool) -> list[Test]:
     """The tests of the programs of the release build, which load the library in `tree` or were linked with it again, in `linked`. The other
     tests check sources, headers and symbols, which no mutant changes."""
-    library = {"LD_PRELOAD": str(tree / "capi/libheed.so")}
-    unit_tests = tests_of({LABEL_WITH_CODE}, {})
-    for test in unit_tests:
-        program = Path(test.command[0])
-        with_kernels = kernels and program.name == KERNEL_TEST
-        test.command[0] = str((tree if with_kernels else linked) / program.relative_to(root / "build/release"))
-    labels = ALL_LABELS if kernels else LABELS
-    return unit_tests + tests_of(labels - {LABEL_WITH_CODE}, library)
-
-
-def tests_of(labels: set[str], environment: dict[str, str]) -> list[Test]:
-    """The tests with these labels that run a program of the release build."""
-    tree = root / "build/release"
-    listing = subprocess.run(["ctest", "--test-dir", tree, "--show-only=json-v1"], check=True, capture_output=True, text=True)
+    release = root / "build/release"
+    listing = subprocess.run(["ctest", "--test-dir", release, "--show-only=json-v1"], check=True, capture_output=True, text=True)
     tests = []
     for entry in json.loads(listing.stdout)["tests"]:
         command = entry.get("command", [])
-        if not command or not Path(command[0]).is_relative_to(tree):
+        if not command or not Path(command[0]).is_relative_to(release):
             continue
         properties = {each["name"]: each["value"] for each in entry.get("properties", [])}
-        if not set(properties.get("LABELS", [])) <= labels or (labels <= LABELS and entry["name"] in LONG):
+        labels = set(properties.get("LABELS", []))
+        if not labels <= (ALL_LABELS if kernels else LABELS) or (not kernels and entry["name"] in LONG):
             continue
-        more = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
         patterns = properties.get("PASS_REGULAR_EXPRESSION", [])
         expected = re.compile("|".join(patterns), re.MULTILINE) if patterns else None
-        tests.append(Test(entry["name"], command, {**environment, **more}, expected, properties.get("SKIP_RETURN_CODE"), set()))
+        if LABEL_WITH_CODE in labels:
+            program = Path(command[0]).relative_to(release)
+            command[0] = str((tree if kernels and program.name == KERNEL_TEST else linked) / program)
+            if not Path(command[0]).exists():
+                sys.exit(f"{entry['name']} is not linked with {LINKED_CODE}, as the tests with the label {LABEL_WITH_CODE} are")
+        else:
+            environment["LD_PRELOAD"] = str(tree / "capi/libheed.so")
+        tests.append(Test(entry["name"], command, environment, expected, properties.get("SKIP_RETURN_CODE"), set()))
     return tests
 
 
@@ -326,7 +325,7 @@ start = time.monotonic()
 places = all_places(arguments.kernels)
 equivalents = read_equivalents([mutant for place in places for mutant in place.mutants])
 places = build(work, places, arguments.kernels)
-link_unit_tests(work / "build", work / "linked")
+link_unit_tests(work / "build", work / "linked", arguments.jobs)
 mutants = [mutant for place in places for mutant in place.mutants]
 say(f"{len(mutants)} mutants in {len(places)} places, compiled in {time.monotonic() - start:.0f} s")
 

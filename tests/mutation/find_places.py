@@ -56,8 +56,8 @@ CONSTANT = {
     "TypedefDecl",
     "UnaryExprOrTypeTraitExpr",
 }
-# Functions of the compiler whose arguments must be constants. The first changes no result; clang shows the second as a call where the
-# arguments are a template's.
+# Calls of these are skipped, since their arguments must be constants. Only in a template is __builtin_shufflevector a call in clang's tree;
+# elsewhere it is a ShuffleVectorExpr.
 CONSTANT_ARGUMENTS = {"__builtin_prefetch", "__builtin_shufflevector"}
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl", "CXXConversionDecl", "CXXDestructorDecl"}
 

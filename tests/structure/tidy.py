@@ -33,8 +33,8 @@ NOT_BUILT = re.compile(
 
 
 def options(words):
-    """The options of a compilation in alphabetical order, without those that do not affect clang-tidy and without precompiled headers, which
-    it cannot read."""
+    """The options of a compilation in alphabetical order, without those that do not affect clang-tidy (scripts/test turns -Wshadow off) and
+    without precompiled headers, which it cannot read."""
     with_value = ("-include", "-isystem")
     joined = [before + word if before in with_value else word for before, word in zip(["", *words], words) if word not in with_value]
     unneeded = (

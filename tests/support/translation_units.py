@@ -12,8 +12,8 @@ NO_NAMES = {"enum", "operator", "static_assert"}
 
 def names(source):
     """The names that must not be defined twice in a translation unit: tests, macros, C functions, and declarations in unnamed namespaces
-    that are not indented. A using-declaration may be repeated, so its name is not among them. The name of a function is followed by the types
-    of its parameters, with which it may be defined again."""
+    that are not indented. A using-declaration may be repeated, so its name is not among them. The types of its parameters follow
+    the name of a function if its line has them all, since functions that differ in them may have the same name."""
     text = source.read_text()
     found = {"_".join(test) for test in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", text, re.MULTILINE)}
     found.update(re.findall(r'^(?:#define |int |extern "C" [^(]*?)(\w+)\b(?!\s*\w)', text, re.MULTILINE))
@@ -23,8 +23,9 @@ def names(source):
             # such sign.
             line = re.sub(r"<[^(]*>|\[\[\w+\]\]| :.*| final", "", line)
             declarator = re.match(r"[^({=;\[]*", line)[0]
-            types = re.match(r"\(([^()]*)\) (?:noexcept )?\{", line[len(declarator) :])
-            types = "(" + re.sub(r"\s*\w+\s*(,|$)", r"\1", types[1]) + ")" if types and types[1] else ""
+            parameters = re.match(r"\(([^()]+)\) (?:noexcept )?\{", line[len(declarator) :])
+            # Without the last word of each parameter, its name.
+            types = "(" + re.sub(r"\s*\w+\s*(,|$)", r"\1", parameters[1]) + ")" if parameters else ""
             found.update(name + types for name in re.findall(r"\w+", declarator)[-1:])
     return found - NO_NAMES
 

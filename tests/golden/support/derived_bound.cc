@@ -53,7 +53,7 @@ Derived as_tensors(const reference::AttentionResult& result, const property::Res
   return {all(&reference::Bounded::values), all(&reference::Bounded::errors)};
 }
 
-Derived derive_call(const Call& call) { return as_tensors(property::solve(call), property::result_dims(call)); }
+Derived derived_of(const Call& call) { return as_tensors(property::solve(call), property::result_dims(call)); }
 
 }  // namespace
 
@@ -63,7 +63,7 @@ Derived derive(const heed_layer* layer, const heed_dot_product_attention_options
   const bool has_heads = heed_tensor_rank(inputs.queries) == 4;
   Call call = call_of(has_heads ? Kind::DotProductRank4 : Kind::DotProductRank3, layer, inputs);
   property::copy_shared_options(options, call.options);
-  return derive_call(call);
+  return derived_of(call);
 }
 
 Derived derive(const heed_layer* layer, const heed_multi_head_attention_options& options,
@@ -75,7 +75,7 @@ Derived derive_anywhere(const heed_layer* layer, const heed_multi_head_attention
                         const heed_layer_inputs& inputs) {
   Call call = call_of(Kind::MultiHead, layer, inputs);
   call.options = options;
-  return derive_call(call);
+  return derived_of(call);
 }
 
 Derived derive(const heed_layer* layer, const heed_additive_attention_options& options,
@@ -84,7 +84,7 @@ Derived derive(const heed_layer* layer, const heed_additive_attention_options& o
   Call call = call_of(Kind::Additive, layer, inputs);
   call.options.num_hiddens = options.num_hiddens;
   property::copy_shared_options(options, call.options);
-  return derive_call(call);
+  return derived_of(call);
 }
 
 Derived as_tensors(const reference::AttentionResult& result, const Outputs& results) {

@@ -111,12 +111,12 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// The number of keys that are added from each quarter of a block at a time. With heads of 128 in f32 those of four
-// quarters are 32 KiB, which stay in a first-level cache of 48 KiB until all rows have used them. With fewer keys the
-// sums are loaded and stored more often.
+// The number of keys of each quarter of a block whose values are added at a time. With heads of 128 in f32, the values of
+// these keys of all four quarters take 32 KiB. They stay in a first-level cache of 48 KiB until all rows have used them.
+// With fewer keys at a time, the sums of a row are loaded and stored more often.
 constexpr int64_t kPartKeys = 16;
-// The number of rows (a row is a query of one head) whose sums of weighted values are in registers at the same time. The
-// sums of a row take 8 vectors if the ISA has 32 registers, and 4 if it has 16.
+// The number of rows whose sums are in registers at the same time. A row is one query of one head; its sums are the weighted
+// sums of values. They take 8 registers if the ISA has 32, and 4 if it has 16.
 constexpr int kValueRows = 2;
 
 // Within a block, values are added in a fixed order: key i of each of its four quarters, then key i + 1 (for the reason

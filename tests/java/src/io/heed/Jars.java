@@ -23,7 +23,7 @@ final class Jars {
         boolean found = false;
         try (ZipFile from = new ZipFile(LoaderJvm.heedJar().toFile());
                 ZipOutputStream to = new ZipOutputStream(Files.newOutputStream(copy))) {
-            // The copy is not compressed: that would take most of the time, since the native libraries are large.
+            // Without compression, which would take most of the time: the native libraries are large.
             to.setLevel(Deflater.NO_COMPRESSION);
             for (ZipEntry entry : Collections.list(from.entries())) {
                 byte[] bytes = from.getInputStream(entry).readAllBytes();

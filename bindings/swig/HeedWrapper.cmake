@@ -3,9 +3,10 @@
 set(heed_proxy_classes
   HeedNative
   NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace
-  NativeContextOptions NativeLinearOptions NativeDropoutOptions NativeDotProductAttentionOptions
-  NativeAdditiveAttentionOptions NativeMultiHeadAttentionOptions NativeLoadOptions
-  NativeLayerInputs NativeLayerOutputs)
+  NativeContextOptions NativeLinearOptions NativeDropoutOptions NativePositionalEncodingOptions
+  NativeDotProductAttentionOptions NativeAdditiveAttentionOptions NativeGeneralAttentionOptions
+  NativeMultiHeadAttentionOptions NativeRopeOptions
+  NativeLoadOptions NativeLayerInputs NativeSequenceInputs NativeLayerOutputs)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.

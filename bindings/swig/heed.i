@@ -3,11 +3,12 @@
  * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp (the façades) use
  * it:
  *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
- *   structs    NativeLayerInputs, NativeLayerOutputs and the options, with a setter and a getter for each member
+ *   structs    NativeLayerInputs, NativeSequenceInputs, NativeLayerOutputs and the options, with a setter and a getter
+ *              for each member
  *
  * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
  * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
- * below.
+ * below, and if a member points to it, one more, %pointed_to(...).
  *
  * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. Functions of heed.h
  * with other names are listed at the end, and become static methods of HeedNative.
@@ -57,7 +58,16 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
                                     HEED_WINDOW_TOP_LEFT == 1 && HEED_WINDOW_BOTTOM_RIGHT == 2 &&
                                     HEED_EMPTY_ROWS_ZERO == 0 && HEED_EMPTY_ROWS_MEAN == 1 &&
                                     HEED_SCORING_DOT_PRODUCT == 0 && HEED_SCORING_ADDITIVE == 1 &&
-                                    HEED_WANT_OUTPUT == 1 && HEED_WANT_WEIGHTS == 2 && HEED_WANT_LOG_SUM_EXP == 4
+                                    HEED_WANT_OUTPUT == 1 && HEED_WANT_WEIGHTS == 2 && HEED_WANT_LOG_SUM_EXP == 4 &&
+                                    HEED_ROPE_HALF == 1 && HEED_ROPE_INTERLEAVED == 2 && HEED_ROPE_SCALING_NONE == 0 &&
+                                    HEED_ROPE_SCALING_LINEAR == 1 && HEED_ROPE_SCALING_NTK == 2 &&
+                                    HEED_ROPE_SCALING_YARN == 3 && HEED_ROPE_SCALING_LLAMA3 == 4 &&
+                                    HEED_ROPE_SCALING_FACTORS == 5 && HEED_QK_NORM_RMS == 0 &&
+                                    HEED_QK_NORM_LAYER == 1 && HEED_RELATIVE_BIAS_NONE == 0 &&
+                                    HEED_RELATIVE_BIAS_BOTH_WAYS == 1 && HEED_RELATIVE_BIAS_ONE_WAY == 2 &&
+                                    HEED_ALIBI_NONE == 0 && HEED_ALIBI_ADDED == 1 && HEED_ALIBI_SCALED == 2 &&
+                                    HEED_POSITIONS_SINUSOIDAL == 0 && HEED_POSITIONS_SINUSOIDAL_HALVES == 1 &&
+                                    HEED_POSITIONS_LEARNED == 2 && HEED_POSITIONS_SINUSOIDAL_HALVES_2I == 3
                                         ? 1
                                         : -1];
 %}
@@ -106,14 +116,21 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_context_options, NativeContextOptions, HEED_CONTEXT_OPTIONS_INIT)
 %struct(heed_linear_options, NativeLinearOptions, HEED_LINEAR_OPTIONS_INIT)
 %struct(heed_dropout_options, NativeDropoutOptions, HEED_DROPOUT_OPTIONS_INIT)
+%struct(heed_positional_encoding_options, NativePositionalEncodingOptions, HEED_POSITIONAL_ENCODING_OPTIONS_INIT)
+%struct(heed_rope_options, NativeRopeOptions, HEED_ROPE_OPTIONS_INIT)
 %struct(heed_dot_product_attention_options, NativeDotProductAttentionOptions, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT)
 %struct(heed_additive_attention_options, NativeAdditiveAttentionOptions, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT)
+%struct(heed_general_attention_options, NativeGeneralAttentionOptions, HEED_GENERAL_ATTENTION_OPTIONS_INIT)
 %struct(heed_multi_head_attention_options, NativeMultiHeadAttentionOptions, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT)
+%struct(heed_sequence_inputs, NativeSequenceInputs, HEED_SEQUENCE_INPUTS_INIT)
 %struct(heed_layer_inputs, NativeLayerInputs, HEED_LAYER_INPUTS_INIT)
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
+%pointed_to(heed_rope_options)
+%pointed_to(heed_sequence_inputs)
 %ignore *::struct_size;
 %ignore *::reserved;
+%ignore *::reserved_2;
 /* The host's own functions: heed would call managed ones on its own threads. */
 %ignore heed_allocator;
 %ignore heed_executor;
@@ -246,10 +263,14 @@ int32_t heed_device_count(int32_t device);
 
 made_layer heed_linear_create(heed_context* context, heed_linear_options* options, heed_layer** result);
 made_layer heed_dropout_create(heed_context* context, heed_dropout_options* options, heed_layer** result);
+made_layer heed_positional_encoding_create(heed_context* context, heed_positional_encoding_options* options,
+                                           heed_layer** result);
 made_layer heed_dot_product_attention_create(heed_context* context, heed_dot_product_attention_options* options,
                                              heed_layer** result);
 made_layer heed_additive_attention_create(heed_context* context, heed_additive_attention_options* options,
                                           heed_layer** result);
+made_layer heed_general_attention_create(heed_context* context, heed_general_attention_options* options,
+                                         heed_layer** result);
 made_layer heed_multi_head_attention_create(heed_context* context, heed_multi_head_attention_options* options,
                                             heed_layer** result);
 

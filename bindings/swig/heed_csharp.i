@@ -136,6 +136,7 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %memory(const int32_t*, int*)
 %memory(char*, byte*)
 %memory(const char*, byte*)
+%memory(const float*, float*)
 
 /* ---- Structs ----------------------------------------------------------------------------------------------------- */
 
@@ -153,18 +154,27 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(csin) struct CTYPE*, CTYPE* "NativeStruct.PointerOf($csinput)"
 %enddef
 %typemap(csinterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
-  struct heed_multi_head_attention_options "AttentionOptions.IMembers"
+  struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.IMembers"
 
 /* A member that is a tensor takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
 %typemap(imtype) heed_tensor* "global::System.IntPtr"
 %typemap(cstype) heed_tensor* "global::System.IntPtr"
 %typemap(csin) heed_tensor* "$csinput"
-%typemap(csvarout, excode="") heed_tensor*, const char* "
+%typemap(csvarout, excode="") heed_tensor*, const char*, const float* "
     get { return $imcall; }"
 
-/* A member that is text points to memory that the façade has pinned. */
+/* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
+%define %pointed_to(CTYPE)
+%typemap(cstype) CTYPE* "global::System.IntPtr"
+%typemap(csin) CTYPE* "$csinput"
+%typemap(csvarout, excode="") CTYPE* "
+    get { return $imcall; }"
+%enddef
+
+/* A member that is text, or an array of numbers, points to memory that the façade has pinned. */
 %typemap(memberin) const char* "$1 = $input;"
-%typemap(out) const char* "$result = $1;"
+%typemap(out) const char*, const float* "$result = $1;"
+%typemap(csout, excode="") const float* "{ return $imcall; }"
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 

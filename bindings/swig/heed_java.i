@@ -134,7 +134,7 @@ typedef jboolean java_boolean;
 %typemap(javain) struct CTYPE*, CTYPE* "NativeStruct.pointerOf($javainput)"
 %enddef
 %typemap(javainterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
-  struct heed_multi_head_attention_options "AttentionOptions.Members"
+  struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.Members"
 
 /* The bytes of a struct, which begins with its size, as a direct buffer that is valid as long as the struct. */
 %{
@@ -152,6 +152,25 @@ struct_bytes bytes_of_struct(int64_t address);
 %typemap(jstype) heed_tensor* "long"
 %typemap(javain) heed_tensor* "$javainput"
 %typemap(javaout) heed_tensor* "{ return $jnicall; }"
+
+/* A member that points to another struct takes its address, which the caller keeps valid; 0 is NULL. */
+%define %pointed_to(CTYPE)
+%typemap(jni) CTYPE* "jlong"
+%typemap(jtype) CTYPE* "long"
+%typemap(jstype) CTYPE* "long"
+%typemap(javain) CTYPE* "$javainput"
+%typemap(javaout) CTYPE* "{ return $jnicall; }"
+%enddef
+
+/* The factors of rotary positions are a direct buffer in native order, which the struct keeps alive; null is NULL. */
+%typemap(jni) const float* factors "jobject"
+%typemap(jtype) const float* factors "java.nio.ByteBuffer"
+%typemap(jstype) const float* factors "java.nio.ByteBuffer"
+%typemap(javain) const float* factors "keep($javainput)"
+%typemap(javaout) const float* factors "{ return $jnicall; }"
+%typemap(in) const float* factors "$1 = $input ? (float*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+%typemap(out) const float* factors
+  "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, (void*)$1, (jlong)(arg1->num_factors * (int64_t)sizeof *$1));"
 
 /* A member that is text takes a direct buffer (NativeText), which the struct keeps alive; null is NULL. */
 %typemap(jni) const char* "jobject"

@@ -18,8 +18,10 @@
 #include "layers/additive_attention.h"
 #include "layers/dot_product_attention.h"
 #include "layers/dropout.h"
+#include "layers/general_attention.h"
 #include "layers/linear.h"
 #include "layers/multi_head_attention.h"
+#include "layers/positional_encoding.h"
 #include "tensor/safetensors.h"
 
 namespace heed::capi {
@@ -35,17 +37,38 @@ static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_c
               HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
               HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
-// The sizes in version 0.1: the smallest that a caller's struct can have.
+static_assert(HEED_ROPE_HALF == static_cast<int>(RotaryLayout::Half) &&
+              HEED_ROPE_INTERLEAVED == static_cast<int>(RotaryLayout::Interleaved));
+static_assert(HEED_ROPE_SCALING_LINEAR == static_cast<int>(RopeScaling::Linear) &&
+              HEED_ROPE_SCALING_NTK == static_cast<int>(RopeScaling::Ntk) &&
+              HEED_ROPE_SCALING_YARN == static_cast<int>(RopeScaling::Yarn) &&
+              HEED_ROPE_SCALING_LLAMA3 == static_cast<int>(RopeScaling::Llama3) &&
+              HEED_ROPE_SCALING_FACTORS == static_cast<int>(RopeScaling::Factors));
+static_assert(HEED_QK_NORM_LAYER == static_cast<int>(QkNorm::Layer));
+static_assert(HEED_RELATIVE_BIAS_BOTH_WAYS == static_cast<int>(RelativeBias::BothWays) &&
+              HEED_RELATIVE_BIAS_ONE_WAY == static_cast<int>(RelativeBias::OneWay));
+static_assert(HEED_ALIBI_ADDED == static_cast<int>(AlibiUse::Added) &&
+              HEED_ALIBI_SCALED == static_cast<int>(AlibiUse::Scaled));
+static_assert(HEED_POSITIONS_SINUSOIDAL == static_cast<int>(PositionKind::Sinusoidal) &&
+              HEED_POSITIONS_SINUSOIDAL_HALVES == static_cast<int>(PositionKind::SinusoidalHalves) &&
+              HEED_POSITIONS_LEARNED == static_cast<int>(PositionKind::Learned) &&
+              HEED_POSITIONS_SINUSOIDAL_HALVES_2I == static_cast<int>(PositionKind::SinusoidalHalves2i));
+
+// The sizes in the first version of each struct: the smallest that a caller's struct can have.
 constexpr size_t kFirstDotProductOptionsSize = 48;
 constexpr size_t kFirstAdditiveOptionsSize = 56;
+constexpr size_t kFirstGeneralOptionsSize = 56;
 constexpr size_t kFirstMultiHeadOptionsSize = 112;
 constexpr size_t kFirstLinearOptionsSize = 24;
 constexpr size_t kFirstDropoutOptionsSize = 16;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 constexpr size_t kFirstLoadOptionsSize = 16;
+constexpr size_t kFirstRopeOptionsSize = 88;
+constexpr size_t kFirstPositionalEncodingOptionsSize = 40;
+constexpr size_t kFirstSequenceInputsSize = 40;
 
-// Reads the options that all three kinds of attention have.
+// Reads the options that all kinds of attention have.
 template <typename Options>
 AttentionOptions read_attention_options(const Options& options) {
   AttentionOptions result;
@@ -73,6 +96,13 @@ constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * Lay
     {&heed_layer_inputs::mask, &LayerInputs::mask},
     {&heed_layer_inputs::bias, &LayerInputs::bias},
     {&heed_layer_inputs::alibi_slopes, &LayerInputs::alibi_slopes},
+    {&heed_layer_inputs::sinks, &LayerInputs::sinks},
+};
+constexpr std::pair<const heed_tensor * heed_sequence_inputs::*, const Tensor * LayerInputs::*> kSequenceInputs[] = {
+    {&heed_sequence_inputs::positions, &LayerInputs::positions},
+    {&heed_sequence_inputs::query_lens, &LayerInputs::query_lens},
+    {&heed_sequence_inputs::query_offsets, &LayerInputs::query_offsets},
+    {&heed_sequence_inputs::key_offsets, &LayerInputs::key_offsets},
 };
 constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
     {&heed_layer_outputs::output, &LayerOutputs::output},
@@ -92,6 +122,12 @@ class CallTensors {
     for (const auto& [given, tensor] : kInputs) inputs.*tensor = keep(read.*given);
     inputs.dropout_seed = read.dropout_seed;
     inputs.training = read_flag(read.training, "inputs->training");
+    if (read.sequences != nullptr) {
+      const heed_sequence_inputs sequences =
+          read_struct(read.sequences, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize, "inputs->sequences",
+                      "HEED_SEQUENCE_INPUTS_INIT");
+      for (const auto& [given, tensor] : kSequenceInputs) inputs.*tensor = keep(sequences.*given);
+    }
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
@@ -116,7 +152,7 @@ class CallTensors {
     return &kept_[num_kept_++].emplace(handle->tensor);
   }
 
-  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kOutputs)];
+  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kSequenceInputs) + std::size(kOutputs)];
   size_t num_kept_ = 0;
 };
 
@@ -124,6 +160,45 @@ AttentionOptions read_dot_product_options(const heed_dot_product_attention_optio
   return read_attention_options(read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
                                             kFirstDotProductOptionsSize, "options",
                                             "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT"));
+}
+
+RopeOptions read_rope_options(const heed_rope_options* options) {
+  const heed_rope_options read =
+      read_struct(options, HEED_ROPE_OPTIONS_INIT, kFirstRopeOptionsSize, "options->rope", "HEED_ROPE_OPTIONS_INIT");
+  RopeOptions result;
+  if (read.layout != HEED_ROPE_HALF && read.layout != HEED_ROPE_INTERLEAVED) {
+    fail(Status::InvalidArgument,
+         "options->rope->layout is %d, expected HEED_ROPE_HALF (1) or HEED_ROPE_INTERLEAVED (2): which elements make a "
+         "pair, as the weights were trained",
+         read.layout);
+  }
+  result.layout = static_cast<RotaryLayout>(read.layout);
+  result.scaling =
+      read_enum(read.scaling, RopeScaling::Factors, "options->rope->scaling",
+                "HEED_ROPE_SCALING_NONE (0), HEED_ROPE_SCALING_LINEAR (1), HEED_ROPE_SCALING_NTK (2), "
+                "HEED_ROPE_SCALING_YARN (3), HEED_ROPE_SCALING_LLAMA3 (4) or HEED_ROPE_SCALING_FACTORS (5)");
+  result.rotary_size = read.rotary_size;
+  result.rotary_offset = read.rotary_offset;
+  result.original_length = read.original_length;
+  if (read.num_factors < 0)
+    fail(Status::InvalidArgument, "options->rope->num_factors is %" PRId64 ", expected at least 0", read.num_factors);
+  if ((read.num_factors > 0) != (read.factors != nullptr)) {
+    fail(Status::InvalidArgument,
+         "options->rope->num_factors is %" PRId64
+         ", but options->rope->factors is %s: expected "
+         "both or neither",
+         read.num_factors, read.factors == nullptr ? "NULL" : "set");
+  }
+  result.factors = {read.factors, static_cast<size_t>(read.num_factors)};
+  result.base = read.base;
+  result.factor = read.factor;
+  result.beta_fast = read.beta_fast;
+  result.beta_slow = read.beta_slow;
+  result.low_freq_factor = read.low_freq_factor;
+  result.high_freq_factor = read.high_freq_factor;
+  result.attention_factor = read.attention_factor;
+  result.no_rounding = read_flag(read.no_rounding, "options->rope->no_rounding");
+  return result;
 }
 
 // A handle of a new layer of that kind.
@@ -206,6 +281,21 @@ heed_status heed_additive_attention_create(heed_context* context, const heed_add
   });
 }
 
+heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
+                                          heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_general_attention_options read =
+        read_struct(options, HEED_GENERAL_ATTENTION_OPTIONS_INIT, kFirstGeneralOptionsSize, "options",
+                    "HEED_GENERAL_ATTENTION_OPTIONS_INIT");
+    GeneralAttentionOptions result;
+    result.query_size = read.query_size;
+    result.attention = read_attention_options(read);
+    *layer = make_layer<GeneralAttention>(*context, result);
+  });
+}
+
 heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
                                              heed_layer** layer) noexcept {
   return guarded(__func__, context, [&] {
@@ -227,6 +317,21 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
     result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
                                "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
     result.attention = read_attention_options(read);
+    require_zero(read.reserved_2, "options->reserved_2");
+    if (read.rope != nullptr) result.rope = read_rope_options(read.rope);
+    result.relative_bias.kind =
+        read_enum(read.relative_bias, RelativeBias::OneWay, "options->relative_bias",
+                  "HEED_RELATIVE_BIAS_NONE (0), HEED_RELATIVE_BIAS_BOTH_WAYS (1) or HEED_RELATIVE_BIAS_ONE_WAY (2)");
+    result.relative_bias.num_buckets = read.relative_bias_buckets;
+    result.relative_bias.max_distance = read.relative_bias_max_distance;
+    result.qk_norm_epsilon = read.qk_norm_epsilon;
+    result.qk_norm =
+        read_enum(read.qk_norm, QkNorm::Layer, "options->qk_norm", "HEED_QK_NORM_RMS (0) or HEED_QK_NORM_LAYER (1)");
+    result.sinks = read_flag(read.sinks, "options->sinks");
+    result.alibi = read_enum(read.alibi, AlibiUse::Scaled, "options->alibi",
+                             "HEED_ALIBI_NONE (0), HEED_ALIBI_ADDED (1) or HEED_ALIBI_SCALED (2)");
+    result.add_bias_kv = read_flag(read.add_bias_kv, "options->add_bias_kv");
+    result.add_zero_attn = read_flag(read.add_zero_attn, "options->add_zero_attn");
     *layer = make_layer<MultiHeadAttention>(*context, result);
   });
 }
@@ -252,6 +357,27 @@ heed_status heed_dropout_create(heed_context* context, const heed_dropout_option
                                                   "options", "HEED_DROPOUT_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
     *layer = make_layer<Dropout>(*context, DropoutOptions{.dropout = read.dropout});
+  });
+}
+
+heed_status heed_positional_encoding_create(heed_context* context, const heed_positional_encoding_options* options,
+                                            heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    const heed_positional_encoding_options read =
+        read_struct(options, HEED_POSITIONAL_ENCODING_OPTIONS_INIT, kFirstPositionalEncodingOptionsSize, "options",
+                    "HEED_POSITIONAL_ENCODING_OPTIONS_INIT");
+    PositionalEncodingOptions result;
+    result.max_positions = read.max_positions;
+    result.size = read.size;
+    result.first_row = read.first_row;
+    result.dropout = read.dropout;
+    result.kind =
+        read_enum(read.kind, PositionKind::SinusoidalHalves2i, "options->kind",
+                  "HEED_POSITIONS_SINUSOIDAL (0), HEED_POSITIONS_SINUSOIDAL_HALVES (1), HEED_POSITIONS_LEARNED "
+                  "(2) or HEED_POSITIONS_SINUSOIDAL_HALVES_2I (3)");
+    *layer = make_layer<PositionalEncoding>(*context, result);
   });
 }
 
@@ -365,6 +491,11 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     const OutputShapes shapes = self->output_shapes(call.inputs);
     const auto create = [&](int32_t bit, DType dtype, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
+      if (!shape && shapes.is_packed) {
+        fail(Status::Unsupported,
+             "wanted has HEED_WANT_WEIGHTS, but inputs->sequences->query_offsets packs the batch: expected it without, "
+             "since batch elements of different sizes have no weights of one shape");
+      }
       if (!shape) {
         fail(Status::InvalidArgument,
              "wanted has %s, but a %s layer has no such output, expected HEED_WANT_OUTPUT alone",

@@ -15,7 +15,8 @@ namespace heed {
 namespace {
 
 // Checks one element; the error names it.
-void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, int64_t num_keys, bool per_query) {
+void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, const LengthsFor& rows, bool per_query) {
+  const int64_t num_keys = rows.num_keys;
   char shown[32];
   if (lens.dtype == DType::F32) {
     const float length = static_cast<const float*>(lens.data)[b * lens.strides[0] + q * lens.strides[2]];
@@ -34,8 +35,8 @@ void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, i
   } else {
     std::snprintf(index, sizeof index, "[%" PRId64 "]", b);
   }
-  fail(Status::InvalidArgument, "%s%s is %s, expected a whole number from 0 to the number of keys, %" PRId64, name,
-       index, shown, num_keys);
+  fail(Status::InvalidArgument, "%s%s is %s, expected a whole number from 0 to the number of %s, %" PRId64, name, index,
+       shown, rows.counted, num_keys);
 }
 
 }  // namespace
@@ -55,8 +56,7 @@ Operand lengths_operand(const Tensor& lens, const char* name, const LengthsFor& 
   if (!read) operand.data = nullptr;
   if (operand.data == nullptr) return operand;
   for (int64_t b = 0; b < rows.batch; ++b) {
-    for (int64_t q = 0; q < (per_query ? rows.num_queries : 1); ++q)
-      check_length(operand, name, b, q, rows.num_keys, per_query);
+    for (int64_t q = 0; q < (per_query ? rows.num_queries : 1); ++q) check_length(operand, name, b, q, rows, per_query);
   }
   return operand;
 }

@@ -10,11 +10,12 @@ namespace heed {
 
 class Tensor;
 
-// What the lengths must fit: rows (batch, num_queries) with num_keys keys each.
+// What the lengths must fit: rows (batch, num_queries) with num_keys keys each, or whatever `counted` says they count.
 struct LengthsFor {
   int64_t batch = 0;
   int64_t num_queries = 0;
   int64_t num_keys = 0;
+  const char* counted = "keys";
 };
 
 // Makes an operand with axes (b, -, q, -) from the tensor valid_lens, (batch) or (batch, num_queries), in host memory.

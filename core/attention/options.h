@@ -13,6 +13,10 @@ namespace heed {
 // The numbers are those of HEED_CAUSAL_ and HEED_WINDOW_; capi/src asserts it.
 enum class Alignment : int32_t { None = 0, TopLeft = 1, BottomRight = 2 };
 
+// The numbers of HEED_QK_NORM_ and HEED_ALIBI_; capi/src asserts it.
+enum class QkNorm : int32_t { Rms = 0, Layer = 1 };
+enum class AlibiUse : int32_t { None = 0, Added = 1, Scaled = 2 };
+
 struct AttentionOptions {
   float scale = 0;  // 0: 1 / sqrt(head_size), or the layer's own default
   float soft_cap = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cinttypes>
 #include <cmath>
+#include <utility>
 
 #include "attention/lengths.h"
 #include "base/checked.h"
@@ -50,31 +51,53 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   }
 }
 
-// One slope for each head.
-void set_alibi_slopes(AttentionProblem& problem, const Tensor& slopes, bool has_heads) {
+// A number for each head. `what`: the words for one of them.
+void set_head_numbers(Operand& operand, const AttentionProblem& problem, const Tensor& numbers, const char* name,
+                      const char* what, bool has_heads) {
   const Shape expected{has_heads ? problem.num_heads : 1};
-  if (slopes.dtype() != DType::F32)
-    fail(Status::InvalidArgument, "inputs->alibi_slopes is %s, expected F32", name_of(slopes.dtype()));
-  if (!(slopes.shape() == expected)) {
-    fail(Status::InvalidArgument, "inputs->alibi_slopes has dims %s, expected %s, one slope for each head%s",
-         to_string(slopes.shape()).c_str(), to_string(expected).c_str(), has_heads ? "" : " (there are no heads here)");
+  if (numbers.dtype() != DType::F32)
+    fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(numbers.dtype()));
+  if (!(numbers.shape() == expected)) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s, one %s for each head%s", name,
+         to_string(numbers.shape()).c_str(), to_string(expected).c_str(), what,
+         has_heads ? "" : " (there are no heads here)");
   }
-  set_operand(problem.alibi_slopes, slopes, {-1, 0, -1, -1});
+  set_operand(operand, numbers, {-1, 0, -1, -1});
 }
 
-// Combines causal mask and window into one band. Before, the band is unlimited.
-void set_band(AttentionProblem& problem, const AttentionOptions& options) {
-  Sequence& sequence = problem.limits.sequence;
-  const int64_t bottom_right = sequence.key_count - sequence.query_count;
+// Combines causal mask and window into the band of one batch element. `is_of_positions`: the band counts from positions,
+// so that the alignments do not matter.
+void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_positions) {
+  const int64_t bottom_right = is_of_positions ? 0 : sequence.key_count - sequence.query_count;
+  const int64_t first = is_of_positions ? -kUnlimited : -sequence.query_count;
+  sequence.band_first = first;
+  sequence.band_last = is_of_positions ? kUnlimited : sequence.key_count;
   if (options.causal != Alignment::None)
     sequence.band_last = options.causal == Alignment::BottomRight ? bottom_right : 0;
   if (options.window != Alignment::None) {
     const int64_t shift = options.window == Alignment::BottomRight ? bottom_right : 0;
     // The negation cannot overflow: only window_left >= 0 is negated, and -INT64_MAX is representable.
-    if (options.window_left >= 0)
-      sequence.band_first = std::max(-sequence.query_count, saturating_add(shift, -options.window_left));
+    if (options.window_left >= 0) sequence.band_first = std::max(first, saturating_add(shift, -options.window_left));
     if (options.window_right >= 0)
       sequence.band_last = std::min(sequence.band_last, saturating_add(shift, options.window_right));
+  }
+}
+
+void set_bands(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options) {
+  const bool is_of_positions = inputs.positions != nullptr;
+  set_band(problem.limits.sequence, options, is_of_positions);
+  if (problem.limits.table == nullptr) return;
+  for (int64_t b = 0; b < problem.batch; ++b) set_band(inputs.table[b], options, is_of_positions);
+}
+
+// Tensors whose rows are (B, Q) or pairs (Q, K) do not fit a packed batch.
+void check_packed(const AttentionInputs& inputs) {
+  for (const auto& [name, tensor] : {std::pair{"inputs->valid_lens", inputs.valid_lens},
+                                     {"inputs->mask", inputs.mask},
+                                     {"inputs->bias", inputs.bias}}) {
+    if (tensor == nullptr) continue;
+    fail(Status::InvalidArgument,
+         "%s is set, but so is inputs->sequences->query_offsets, by which the batch is packed: expected NULL", name);
   }
 }
 
@@ -96,9 +119,13 @@ void set_dropout(AttentionProblem& problem, const AttentionInputs& inputs, const
 
 }  // namespace
 
-void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DType dtype,
-                    const AttentionOptions& options, bool has_heads, bool reads_lengths) {
-  set_band(problem, options);
+void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options,
+                    const CallForm& form) {
+  const auto& [dtype, has_heads, keys_are_queries, reads_lengths] = form;
+  if (inputs.is_packed()) check_packed(inputs);
+  problem.is_packed = inputs.is_packed() ? 1 : 0;
+  set_sequences(problem.limits, inputs, problem.batch, keys_are_queries, reads_lengths);
+  set_bands(problem, inputs, options);
   if (inputs.valid_lens != nullptr) {
     problem.limits.valid_lens =
         lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
@@ -120,7 +147,11 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DT
     }
     set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads);
   }
-  if (inputs.alibi_slopes != nullptr) set_alibi_slopes(problem, *inputs.alibi_slopes, has_heads);
+  if (inputs.alibi_slopes != nullptr) {
+    set_head_numbers(problem.alibi_slopes, problem, *inputs.alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);
+  }
+  if (inputs.sinks != nullptr)
+    set_head_numbers(problem.sinks, problem, *inputs.sinks, "inputs->sinks", "score", has_heads);
   problem.scale =
       options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
   problem.soft_cap = options.soft_cap;

@@ -6,17 +6,19 @@
 #include <cstdint>
 
 #include "attention/options.h"
+#include "attention/sequences.h"
 #include "ops/attention.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 
 // The tensors and settings that attention reads besides queries, keys and values; null if not given.
-struct AttentionInputs {
+struct AttentionInputs : SequenceInputs {
   const Tensor* valid_lens = nullptr;
   const Tensor* mask = nullptr;
   const Tensor* bias = nullptr;
   const Tensor* alibi_slopes = nullptr;
+  const Tensor* sinks = nullptr;
   uint64_t dropout_seed = 0;
   bool training = false;
 };
@@ -34,12 +36,24 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {"inputs->mask", &AttentionInputs::mask},
     {"inputs->bias", &AttentionInputs::bias},
     {"inputs->alibi_slopes", &AttentionInputs::alibi_slopes},
+    {"inputs->sinks", &AttentionInputs::sinks},
+    {"inputs->sequences->positions", &AttentionInputs::positions},
+    {"inputs->sequences->query_lens", &AttentionInputs::query_lens},
+    {"inputs->sequences->query_offsets", &AttentionInputs::query_offsets},
+    {"inputs->sequences->key_offsets", &AttentionInputs::key_offsets},
 };
 
-// Adds lengths, mask, bias, ALiBi slopes, band, scale, soft cap, dropout and the treatment of empty rows to a problem
-// with sizes and with limits from unlimited(). `dtype`: that of the queries. `has_heads`: whether the inputs have an
-// axis H. Without `reads_lengths` only the shape and the dtype of lengths are checked.
-void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, DType dtype,
-                    const AttentionOptions& options, bool has_heads, bool reads_lengths);
+// How the tensors of a call are read.
+struct CallForm {
+  DType dtype;            // of the queries
+  bool has_heads;         // whether the inputs have an axis H
+  bool keys_are_queries;  // self-attention
+  bool reads_lengths;     // otherwise only the shapes and dtypes of lengths, positions and offsets are checked
+};
+
+// Adds sequences, positions, lengths, mask, bias, ALiBi slopes, sinks, band, scale, soft cap, dropout and the treatment of
+// empty rows to a problem with sizes and with limits from unlimited().
+void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options,
+                    const CallForm& form);
 
 }  // namespace heed

@@ -43,44 +43,38 @@ AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const Add
     : AttentionLayer(std::move(context), make_parameters(options.num_hiddens), kParameterNames),
       options_(with_defaults(options)) {}
 
-void AdditiveAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
-  check_sequences(inputs);
-  const Value& queries = inputs.queries;
-  const Value& values = inputs.values;
-  shapes.dtype = queries.dtype();
-  shapes.output = {queries.dim(0), queries.dim(1), values.dim(2)};
-  shapes.weights.emplace({queries.dim(0), queries.dim(1), values.dim(1)});
-  shapes.log_sum_exp.emplace({queries.dim(0), queries.dim(1)});
+int64_t AdditiveAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
+  const int64_t batch = check_sequences(inputs);
+  shapes = shapes_without_heads(inputs);
+  return batch;
 }
 
 void AdditiveAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
-  problem.batch = inputs.queries.dim(0);
+  const int32_t rows = row_axis(inputs);
+  problem.batch = batch_of(inputs);
   problem.num_heads = problem.num_kv_heads = 1;
-  problem.limits = unlimited(inputs.queries.dim(1), inputs.keys.dim(1));
+  problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
   problem.head_size = options_.num_hiddens;
-  problem.value_head_size = inputs.values.dim(2);
+  problem.value_head_size = inputs.values.dim(rows + 1);
   problem.scoring = Scoring::Additive;
-  set_visibility(problem, *inputs.others, inputs.queries.dtype(), options_.attention, false, reads_lengths);
+  set_visibility(problem, *inputs.others, options_.attention,
+                 {inputs.queries.dtype(), false, keys_are_queries(inputs), reads_lengths});
 }
 
 void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const InputValues& inputs = call.inputs;
   const Projected projected[] = {
-      {ProjectedInput::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens},
+      {ProjectedInput::Queries, {parameter_at(kQueryWeight)}, options_.num_hiddens, queries_wanted(call)},
       {ProjectedInput::Keys, {parameter_at(kKeyWeight)}, options_.num_hiddens, WantedRows::Visible}};
   const auto [queries, keys, values] = project(schedule, inputs, call.attention->limits, projected);
 
   AttentionProblem& attention = *call.attention;
   schedule.add_attention("attention", attention);
-  schedule.set_operand(attention.queries, queries, {0, 1, 2, 3});
-  schedule.set_operand(attention.keys.rows, keys, {0, 1, 2, 3});
+  const int32_t batch = batch_axis(inputs);
+  schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
+  schedule.set_operand(attention.keys.rows, keys, {batch, 1, 2, 3});
   schedule.set_operand(attention.score_weights, parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
-  if (outputs.output.is_given()) {
-    schedule.set_operand(attention.values.rows, inputs.values, {0, -1, 1, 2});
-    schedule.set_operand(attention.output, outputs.output, {0, -1, 1, 2});
-  }
-  if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, -1, 1, 2});
-  if (outputs.log_sum_exp.is_given()) schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, -1, 1, -1});
+  set_values_and_results(schedule, attention, inputs, outputs);
 }
 
 void AdditiveAttention::write_options(JsonWriter& json) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attention_layer.h"
 
+#include <memory>
+
 namespace heed {
 
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
@@ -8,11 +10,22 @@ LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
 }
 
 void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
-  check_inputs(call.inputs, call.shapes);
+  const int64_t batch = check_inputs(call.inputs, call.shapes);
   AttentionInputs others = *call.inputs.others;
   const bool reads_lengths = purpose != Purpose::Shapes;
-  if (others.valid_lens != nullptr && reads_lengths && others.valid_lens->has_data())
-    others.valid_lens = &schedule.on_host(*others.valid_lens);
+  if (reads_lengths) {
+    constexpr const Tensor* AttentionInputs::*kOnHost[] = {
+        &AttentionInputs::valid_lens, &AttentionInputs::positions, &AttentionInputs::query_lens,
+        &AttentionInputs::query_offsets, &AttentionInputs::key_offsets};
+    for (const auto member : kOnHost) {
+      if (others.*member != nullptr && (others.*member)->has_data())
+        others.*member = &schedule.on_host(*(others.*member));
+    }
+    if (others.has_table()) {
+      others.table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
+      std::uninitialized_value_construct_n(others.table, batch);
+    }
+  }
   InputValues inputs = call.inputs;
   inputs.others = &others;
   // Built in the arena: copying a struct that was just written stalls on store forwarding.

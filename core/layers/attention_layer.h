@@ -15,10 +15,10 @@ class AttentionLayer : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
 
   // Checks the shapes of queries, keys and values against each other and against the options. Sets the shapes of the
-  // outputs.
-  virtual void check_inputs(const InputValues& inputs, OutputShapes& shapes) const = 0;
+  // outputs. Returns the number of batch elements.
+  virtual int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const = 0;
   // Called after check_inputs has passed: sets the sizes of the attention, and checks and sets lengths, mask and bias.
-  // Lengths are in host memory. Their elements are read only if reads_lengths.
+  // Lengths, positions and offsets are in host memory. Their elements are read only if reads_lengths.
   virtual void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const = 0;
 };
 

@@ -18,7 +18,7 @@ class DotProductAttention : public AttentionLayer {
   const char* kind() const override { return "dot_product_attention"; }
 
  protected:
-  void check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
+  int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
   void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;

@@ -24,10 +24,9 @@ void Dropout::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.output = call.inputs.queries.shape();
 }
 
-void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const Value& input = call.inputs.queries;
-  const Value& output = outputs.output;
-  DropoutProblem& problem = schedule.add_dropout("dropout");
+void add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output, uint64_t seed,
+                 float dropout) {
+  DropoutProblem& problem = schedule.add_dropout(operation);
   schedule.set_array(problem.input, input);
   schedule.set_array(problem.output, output);
   // The merged axes become the last axes of the problem, since backends split it into rows along the last axis.
@@ -39,8 +38,14 @@ void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputVal
     problem.input.strides[index] = axes.input_strides[axis];
     problem.output.strides[index] = axes.output_strides[axis];
   }
-  problem.seed = call.inputs.others->dropout_seed;
-  problem.dropout = call.inputs.others->training ? options_.dropout : 0.0f;
+  problem.seed = seed;
+  problem.dropout = dropout;
+}
+
+void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const AttentionInputs& others = *call.inputs.others;
+  add_dropout(schedule, "dropout", call.inputs.queries, outputs.output, others.dropout_seed,
+              others.training ? options_.dropout : 0.0f);
 }
 
 void Dropout::write_options(JsonWriter& json) const { json.member("dropout", options_.dropout); }

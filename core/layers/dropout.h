@@ -14,6 +14,10 @@ struct DropoutOptions {
   float dropout = 0;
 };
 
+// Adds the dropout of all elements of `input` to the schedule.
+void add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output, uint64_t seed,
+                 float dropout);
+
 class Dropout final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.

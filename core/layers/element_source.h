@@ -56,6 +56,22 @@ class FileElements final : public ElementSource {
   int64_t offset_;
 };
 
+// Blocks of another source, whose columns are contiguous, as one matrix without gaps: block i has the elements from
+// index first + i * step on. Each block holds whole rows.
+class BlockElements final : public ElementSource {
+ public:
+  BlockElements(const ElementSource& whole, int64_t first, int64_t block, int64_t step)
+      : ElementSource(whole.dtype(), whole.row_stride(), 1), whole_(whole), first_(first), block_(block), step_(step) {}
+
+  ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
+
+ private:
+  const ElementSource& whole_;
+  int64_t first_;
+  int64_t block_;
+  int64_t step_;
+};
+
 // The elements of a tensor of rank 1 or 2 in host memory; the tensor must outlive this object.
 class TensorElements final : public ElementSource {
  public:

@@ -40,12 +40,12 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
   return complete;
 }
 
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name) {
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
   check_queries(inputs);
   for (const auto& [name, member] : kLayerInputs) {
     const Tensor* tensor = inputs.*member;
     if (tensor == nullptr || member == &LayerInputs::queries) continue;
-    fail(Status::InvalidArgument, "%s is set, but a %s layer reads inputs->queries alone, expected NULL", name, kind);
+    fail(Status::InvalidArgument, "%s is set, but a %s layer reads %s alone, expected NULL", name, kind, reads);
   }
   if (inputs.queries->rank() == 0)
     fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);

@@ -61,7 +61,9 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
 
 // For layers that read only queries: checks that queries are given, floating, of rank 1 to 8 and on `device_name`, and
 // that no other input is given. `kind`: the kind of the layer, such as "linear".
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name);
+// `reads`: the words for all that the layer reads.
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name,
+                     const char* reads = "inputs->queries");
 
 // Checks one output against its expected shape, its dtype (that of the inputs, or F32) and the device of `owner`.
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,

@@ -131,6 +131,12 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
   const auto check_one = [&](const Tensor* tensor, const char* name, const std::optional<Shape>& expected,
                              bool f32_only) {
     if (tensor == nullptr) return;
+    if (!expected && shapes.is_packed) {
+      fail(Status::Unsupported,
+           "%s is set, but inputs->sequences->query_offsets packs the batch: expected NULL, since "
+           "batch elements of different sizes have no weights of one shape",
+           name);
+    }
     if (!expected) {
       fail(Status::InvalidArgument, "%s is set, but a %s layer has no such output, expected NULL", name, kind());
     }

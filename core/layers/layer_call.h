@@ -21,6 +21,16 @@ struct InputValues {
   const AttentionInputs* others = nullptr;
 };
 
+// Whether the batch elements lie one after another along one axis of rows.
+inline bool is_packed(const InputValues& inputs) { return inputs.others->is_packed(); }
+// Whether keys and queries are the same rows.
+inline bool keys_are_queries(const InputValues& inputs) { return same_source(inputs.keys, inputs.queries); }
+
+// The number of batch elements of inputs that have been checked.
+inline int64_t batch_of(const InputValues& inputs) {
+  return is_packed(inputs) ? inputs.others->query_offsets->dim(0) - 1 : inputs.queries.dim(0);
+}
+
 // What a layer writes: LayerOutputs, which may be intermediates.
 struct OutputValues {
   Value output;
@@ -32,6 +42,8 @@ struct OutputValues {
 // attention have no weights and no log_sum_exp.
 struct OutputShapes {
   DType dtype = DType::F32;
+  // A packed batch, whose rows have no weights of one size.
+  bool is_packed = false;
   Shape output;
   std::optional<Shape> weights;
   std::optional<Shape> log_sum_exp;
@@ -46,5 +58,10 @@ struct LayerCall {
   // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;
 };
+
+// Which rows of queries the call of an attention needs: with lengths of queries those below them.
+inline WantedRows queries_wanted(const LayerCall& call) {
+  return call.inputs.others->query_lens != nullptr ? WantedRows::Queries : WantedRows::All;
+}
 
 }  // namespace heed

@@ -63,22 +63,61 @@ ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemor
   return drawn_value(context, fresh, parameter, dtype, shape, seed, stream, subject);
 }
 
-ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
-                            const SafetensorsFile& file, const SafetensorsEntry& entry, const WeightSource& source,
-                            DType dtype) {
-  if (!context->is_host()) {
-    const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
-    file.read(entry, stored.data());
-    return copied_value(context, parameter, view_as_parameter(source, stored), dtype);
-  }
-  // The layout of the tensor in the file, without data.
-  const Tensor view = view_as_parameter(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
-  const FileElements elements(file, entry, source.part * view.dim(0) * view.stride(0), view.stride(0),
-                              view.stride(view.rank() - 1));
-  return write_value(context, fresh, parameter, elements, dtype, view.shape());
+// A vector of the file plus 1.
+ParameterValue value_plus_one(const std::shared_ptr<Context>& context, const Parameter& parameter,
+                              const SafetensorsFile& file, const SafetensorsEntry& entry, DType dtype) {
+  const std::shared_ptr<const Memory> memory = host_memory_of(context);
+  const Tensor stored = Tensor::undefined(memory, entry.dtype, entry.shape);
+  file.read(entry, stored.data());
+  const Tensor sums = converted_copy(memory, stored, DType::F32);
+  auto* const numbers = reinterpret_cast<float*>(sums.data());
+  for (int64_t i = 0; i < sums.num_elements(); ++i) numbers[i] += 1;
+  return copied_value(context, parameter, sums, dtype);
 }
 
-// Parameters that share a tensor must have equal sizes.
+// `rows`: of the tensor, if it packs several parameters.
+ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
+                            const SafetensorsFile& file, const SafetensorsEntry& entry, const FoundWeight& found,
+                            const PackedRows& rows, DType dtype) {
+  if (found.adds_one) return value_plus_one(context, parameter, file, entry, dtype);
+  const WeightSource& source = found.source;
+  // The layout of the tensor in the file, without data.
+  const Tensor view = view_as_parameters(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
+  PartRows part{.block = view.dim(0)};
+  if (source.num_parts > 1) part = rows_of_part(source, rows);
+  Shape shape = view.shape();
+  shape[0] = part.block * part.num_blocks;
+  const int64_t row_stride = view.stride(0);
+  if (part.num_blocks > 1) {
+    const FileElements whole(file, entry, 0, row_stride, 1);
+    const BlockElements elements(whole, part.first * row_stride, part.block * row_stride, part.step * row_stride);
+    if (context->is_host()) return write_value(context, fresh, parameter, elements, dtype, shape);
+    const Tensor dense = Tensor::undefined(host_memory_of(context), entry.dtype, shape);
+    if (dense.num_elements() > 0) elements.rows(0, 1, 0, dense.num_elements(), dense.data());
+    return copied_value(context, parameter, dense, dtype);
+  }
+  if (context->is_host()) {
+    const FileElements elements(file, entry, part.first * row_stride, row_stride, view.stride(view.rank() - 1));
+    return write_value(context, fresh, parameter, elements, dtype, shape);
+  }
+  const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
+  file.read(entry, stored.data());
+  return copied_value(context, parameter, view_as_parameters(source, stored).slice(0, part.first, part.block), dtype);
+}
+
+// The rows of the parameters in the tensor that holds this one.
+PackedRows packed_rows(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
+                       const std::string& name) {
+  PackedRows rows;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].name != name || found[i].source.num_parts == 1) continue;
+    rows.parts[found[i].source.part] = parameters[i].expected_shape(keeps_form)[0];
+    if (found[i].source.part == 1) rows.num_kv_heads = parameters[i].num_heads();
+  }
+  return rows;
+}
+
+// Parameters that share a tensor in equal parts must have equal sizes.
 void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
                  const std::string& shown_path) {
   for (size_t i = 0; i < found.size(); ++i) {
@@ -87,7 +126,7 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
     const Parameter& one = parameters[static_cast<size_t>(first - found.begin())];
     const int64_t rows_of_one = one.expected_shape(keeps_form)[0];
     const int64_t rows = parameters[i].expected_shape(keeps_form)[0];
-    if (rows == rows_of_one) continue;
+    if (rows == rows_of_one || found[i].source.packing != Packing::Equal) continue;
     fail(Status::InvalidArgument,
          "\"%s\" in \"%s\" holds equal parts for %s and %s, but this layer's have %" PRId64 " and %" PRId64
          " rows: expected options with as many key and value heads as query heads, of one size",
@@ -103,6 +142,45 @@ std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const Load
     return find_model_config(folder);
   } catch (const Error& error) {
     fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.text, feature::kConfig);
+  }
+}
+
+// Norms that multiply by 1 + weight.
+void set_norms_plus_one(FoundWeights& found, const std::vector<ModelAttention>& models) {
+  const bool adds_one = std::any_of(models.begin(), models.end(), [](const ModelAttention& model) {
+    return model.qk_norm.has_value() && model.qk_norm->adds_one;
+  });
+  // heed's own files have the parameters themselves.
+  if (!adds_one || found.title == kOwnTitle) return;
+  for (FoundWeight& weight : found.weights) {
+    const char* feature = feature_of_parameter(weight.source.parameter);
+    weight.adds_one = feature != nullptr && feature == std::string_view(feature::kQkNorm);
+  }
+}
+
+// A tensor of rotary frequencies, as old files have, says what the options of rotary positions say.
+void move_rotary_tensors(std::vector<UnsupportedTensor>& changing, bool is_rotary,
+                         std::vector<LackingWeight>& lacking) {
+  std::erase_if(changing, [&](const UnsupportedTensor& tensor) {
+    if (!tensor.name.ends_with("inv_freq")) return false;
+    if (!is_rotary) lacking.push_back({tensor.name, feature::kRotary});
+    return true;
+  });
+}
+
+// Fails if the tensor with queries, keys and values may be packed in another way than its layout says.
+void require_known_packing(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found,
+                           const std::optional<ModelConfig>& config, const std::string& besides) {
+  for (const FoundWeight& weight : found.weights) {
+    if (weight.source.packing == Packing::Equal) continue;
+    std::string_view module = weight.source.name;
+    module = module.substr(0, module.find('.'));
+    if (is_packing_known(prefix, module, config)) continue;
+    fail(Status::Unsupported,
+         "%s has %s, and how it packs queries, keys and values is not known of its model: expected the projections "
+         "apart, "
+         "as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
+         in_quotes(file.path()).c_str(), in_quotes(weight.name).c_str(), besides.c_str());
   }
 }
 
@@ -177,7 +255,8 @@ void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) 
     const FoundWeight& weight = found.weights[i];
     const SafetensorsEntry& entry = *file.find(weight.name);
     const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
-    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads());
+    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
+                                        packed_rows(found.weights, parameters_, keeps_form, weight.name));
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
 }
@@ -200,21 +279,27 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   possible_names.push_back(nullptr);
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), unsupported_note(models));
+  const std::string note = unsupported_note(models);
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), note);
+  require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
-  const ModelCheck check(file, prefix, attention, models, accept);
+  set_norms_plus_one(found, models);
   std::vector<UnsupportedTensor> changing = found.changing;
   if (!is_linear) {
     const std::vector<UnsupportedTensor> unknown = unknown_tensors(file, prefix, found);
     changing.insert(changing.end(), unknown.begin(), unknown.end());
   }
+  if (attention.is_multi_head) move_rotary_tensors(changing, attention.rope.has_value(), found.lacking);
+  const ModelCheck check(file, prefix, attention, models, found.lacking, accept);
   check.require_supported(changing);
+  if (attention.first_row) require_first_row(file, *attention.first_row, first_row_of(prefix, config), accept);
   if (is_linear && is_named_conv1d(prefix) && !has_linear_modules(prefix, config)) {
     const SafetensorsEntry* bias = found.weights.size() > 1 ? file.find(found.weights[1].name) : nullptr;
     require_linear_form(file, *file.find(found.weights[0].name), bias, accept);
   }
-  check_found(file, found);
+  // Before the shapes: other options explain other shapes.
   check.require_options();
+  check_found(file, found);
   check.warn(context_->logger(), options.function);
   return found;
 }
@@ -235,8 +320,11 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
   FreshMemory fresh;
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    const DType dtype = parameters_[i].kept_dtype(entry.dtype, keeps_form);
-    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i].source, dtype));
+    // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
+    const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
+    const DType dtype = parameters_[i].kept_dtype(stored, keeps_form);
+    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i],
+                                  packed_rows(found, parameters_, keeps_form, found[i].name), dtype));
   }
   // Nothing below can fail, so either all parameters are replaced or none.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));

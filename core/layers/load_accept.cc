@@ -10,10 +10,10 @@ namespace heed {
 namespace {
 
 constexpr const char* kFeatures[] = {
-    feature::kAlibi,      feature::kAttention, feature::kCausal,       feature::kClipQkv,
-    feature::kConfig,     feature::kConv1d,    feature::kHeadSize,     feature::kNumHeads,
-    feature::kNumKvHeads, feature::kQkNorm,    feature::kRelativeBias, feature::kRotary,
-    feature::kScale,      feature::kSinks,     feature::kSoftCap,      feature::kWindow,
+    feature::kAlibi,   feature::kAttention,    feature::kCausal,   feature::kClipQkv,  feature::kConfig,
+    feature::kConv1d,  feature::kFirstRow,     feature::kHeadSize, feature::kNumHeads, feature::kNumKvHeads,
+    feature::kQkNorm,  feature::kRelativeBias, feature::kRotary,   feature::kScale,    feature::kSinks,
+    feature::kSoftCap, feature::kWindow,
 };
 
 // A tensor whose name contains `piece` belongs to the feature `name`.
@@ -28,6 +28,7 @@ constexpr struct {
     {"relative_position", feature::kRelativeBias},
     {"relative_attention", feature::kRelativeBias},
     {"position_bias", feature::kRelativeBias},
+    {"relative_bias", feature::kRelativeBias},
     {"distance_embedding", feature::kRelativeBias},
     {"rel_pos", feature::kRelativeBias},
     {"rel_attn", feature::kRelativeBias},
@@ -54,6 +55,13 @@ const char* feature_of_tensor(std::string_view name) {
   for (const auto& row : kPieces) {
     if (name.find(row.piece) != std::string_view::npos) return row.name;
   }
+  return nullptr;
+}
+
+const char* feature_of_parameter(std::string_view name) {
+  if (name == "q_norm.weight" || name == "k_norm.weight") return feature::kQkNorm;
+  if (name == "sinks") return feature::kSinks;
+  if (name == "relative_bias.weight") return feature::kRelativeBias;
   return nullptr;
 }
 

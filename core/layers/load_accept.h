@@ -19,6 +19,7 @@ inline constexpr const char* kCausal = "causal";
 inline constexpr const char* kClipQkv = "clip_qkv";
 inline constexpr const char* kConfig = "config";  // a config.json that cannot be read
 inline constexpr const char* kConv1d = "conv1d";
+inline constexpr const char* kFirstRow = "first_row";
 inline constexpr const char* kHeadSize = "head_size";
 inline constexpr const char* kNumHeads = "num_heads";
 inline constexpr const char* kNumKvHeads = "num_kv_heads";
@@ -33,6 +34,8 @@ inline constexpr const char* kWindow = "window";
 
 // The feature that a tensor with this name belongs to; NULL if unknown.
 const char* feature_of_tensor(std::string_view name);
+// The feature that one of a layer's parameters belongs to; NULL for parameters of projections.
+const char* feature_of_parameter(std::string_view name);
 
 class LoadAccept {
  public:

@@ -18,8 +18,10 @@ namespace heed {
 class ModelCheck {
  public:
   // The arguments must outlive this object. `attentions`: what is known about the model's attention.
+  // `lacking`: tensors for which options are not set.
   ModelCheck(const SafetensorsFile& file, std::string_view prefix, const LayerAttention& layer,
-             const std::vector<ModelAttention>& attentions, const LoadAccept& accept);
+             const std::vector<ModelAttention>& attentions, const std::vector<LackingWeight>& lacking,
+             const LoadAccept& accept);
 
   // Throws Unsupported if the model computes something that heed has no option for, known by these tensors or by its
   // family. The message lists all findings.
@@ -36,9 +38,21 @@ class ModelCheck {
     std::string text;
     // The name that `accept` takes.
     std::string accept;
+    // Instead of a long text, where there is no room for it.
+    std::string brief = {};
   };
 
+  // The tensor's name without the prefix.
+  std::string_view below(std::string_view name) const;
+  bool lacks(std::string_view feature) const;
+  std::vector<Finding> lacking_options() const;
   std::vector<Finding> differences_of(const ModelAttention& model) const;
+  void add_positions(const ModelAttention& model, std::vector<Finding>& found) const;
+  void add_rotary(const ModelAttention& model, std::vector<Finding>& found) const;
+  void add_relative_bias(const RelativeBiasOptions& expected, std::vector<Finding>& found) const;
+  void add_norm(const ModelQkNorm& expected, std::vector<Finding>& found) const;
+  // Whether the layer has what the feature is about, so that it matters which numbers it has.
+  bool uses(std::string_view feature) const;
   // All differences that the caller does not accept. Sets `source` to the source of the first.
   std::vector<Finding> differences(std::string& source) const;
   std::string option_text(std::string_view feature) const;
@@ -47,8 +61,13 @@ class ModelCheck {
   std::string prefix_;
   const LayerAttention& layer_;
   const std::vector<ModelAttention>& attentions_;
+  const std::vector<LackingWeight>& lacking_;
   const LoadAccept& accept_;
 };
+
+// Throws InvalidArgument if a table of positions has the position 0 in another row than the layer.
+void require_first_row(const SafetensorsFile& file, int64_t layer_first_row, std::optional<int64_t> expected,
+                       const LoadAccept& accept);
 
 // Throws Unsupported if a linear layer's weight may be (in, out), since it has a name of Conv1D modules, unless the
 // length of the bias shows that it is (out, in). `weight`, `bias`: tensors of the file; bias may be NULL.

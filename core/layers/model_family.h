@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention of each family of models computes besides its projections. Details come from the model's
-// config.json; without it, the names of the tensors tell some of it. To support another family, add its model_type to a
-// list in model_family.cc and to docs/weights.md.
+// What the model in a file computes besides its projections: by the model's config.json, or without it by the names of the
+// tensors, which tell some of it.
 #pragma once
 
 #include <optional>
@@ -26,6 +25,13 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
 // Describes the attention by the configuration alone; empty without a configuration.
 std::vector<ModelAttention> configured_attentions(std::string_view prefix, const std::optional<ModelConfig>& config,
                                                   int64_t head_size);
+
+// Whether the family is known to pack queries, keys and values in the module of that name, such as "Wqkv", as its layout
+// says: by the configuration or, without one, by the prefix.
+bool is_packing_known(std::string_view prefix, std::string_view module, const std::optional<ModelConfig>& config);
+
+// The row of position 0 in a table of positions, by the configuration; nothing if it is not known.
+std::optional<int64_t> first_row_of(std::string_view prefix, const std::optional<ModelConfig>& config);
 
 // Whether the last module of the prefix has one of the names that GPT-2 gives to Conv1D modules, with weights (in,
 // out).

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "attention/options.h"
+#include "attention/relative_bias.h"
+#include "attention/rope.h"
 #include "layers/attention_layer.h"
 #include "layers/projection.h"
+#include "layers/rotary_positions.h"
 #include "ops/attention.h"
 
 namespace heed {
@@ -30,6 +33,14 @@ struct MultiHeadAttentionOptions {
   int32_t biases = 0;
   Scoring scoring = Scoring::DotProduct;
   AttentionOptions attention;
+  std::optional<RopeOptions> rope;
+  RelativeBiasOptions relative_bias;
+  float qk_norm_epsilon = 0;
+  QkNorm qk_norm = QkNorm::Rms;
+  bool sinks = false;
+  AlibiUse alibi = AlibiUse::None;
+  bool add_bias_kv = false;
+  bool add_zero_attn = false;
 };
 
 class MultiHeadAttention final : public AttentionLayer {
@@ -40,7 +51,7 @@ class MultiHeadAttention final : public AttentionLayer {
   const char* kind() const override { return "multi_head_attention"; }
 
  protected:
-  void check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
+  int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
   void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
@@ -58,6 +69,12 @@ class MultiHeadAttention final : public AttentionLayer {
     Projection values;
     Projection output;         // unused with no_output_projection
     size_t score_weights = 0;  // only with additive scoring
+    size_t query_norm = 0;     // this and the next one only with a norm of queries and keys
+    size_t key_norm = 0;
+    size_t sinks = 0;          // only with sinks
+    size_t relative_bias = 0;  // only with a relative bias
+    size_t bias_key = 0;       // this and the next one only with add_bias_kv
+    size_t bias_value = 0;
   };
   // Options with all defaults filled in, and the parameters that they require.
   struct Resolved {
@@ -69,10 +86,18 @@ class MultiHeadAttention final : public AttentionLayer {
   MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved);
 
   ProjectionParameters parameters_of(const Projection& projection) const;
+  // The norm and the rotation of each head, without operands.
+  HeadTransform head_transform() const;
+  // Sets what the layer itself adds to scores and softmax: ALiBi, relative bias, sinks, constant keys.
+  void set_score_terms(Schedule& schedule, AttentionProblem& problem) const;
 
   // With all defaults filled in.
   MultiHeadAttentionOptions options_;
   ParameterIndices indices_;
+  std::unique_ptr<RotaryPositions> rotary_;
+  HostVector<int32_t> relative_buckets_;
+  // The slopes of options_.alibi, on the device.
+  std::optional<Tensor> alibi_slopes_;
 };
 
 }  // namespace heed

@@ -66,6 +66,19 @@ Intermediate& reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, Key
   return array;
 }
 
+void set_transform(Schedule& schedule, HeadTransform& transform, const Projected& projected) {
+  transform = *projected.transform;
+  if (projected.norm_weight != nullptr) {
+    const Tensor& weight = projected.norm_weight->value();
+    const bool is_shared = weight.rank() == 1;
+    schedule.set_operand(transform.norm_weight, weight, {is_shared ? -1 : 0, -1, -1, is_shared ? 0 : 1});
+  }
+  if (projected.rotations.is_given()) {
+    schedule.set_operand(transform.rotations, projected.rotations, {-1, 0, 1, 2});
+    if (projected.rotations.dim(0) == 1) transform.rotations.strides[1] = 0;
+  }
+}
+
 // Whether some key may be hidden from all queries. Only sizes and options decide: so the plan does not depend on
 // whether lengths are read, and a larger call never takes less scratch than a smaller one.
 bool may_leave_rows_out(const KeyLimits& limits) {
@@ -84,27 +97,62 @@ InputValue value_of(const InputValues& inputs, ProjectedInput input) {
   return {"inputs->values", inputs.values};
 }
 
-void check_sequences(const InputValues& inputs) {
+int64_t check_sequences(const InputValues& inputs) {
+  const bool packed = is_packed(inputs);
   const Value& queries = inputs.queries;
   const Value& keys = inputs.keys;
   const Value& values = inputs.values;
   for (const ProjectedInput input : {ProjectedInput::Queries, ProjectedInput::Keys, ProjectedInput::Values}) {
     const auto& [name, value] = value_of(inputs, input);
-    if (value.rank() != 3) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 3, %s", name,
+    if (value.rank() != (packed ? 2 : 3)) {
+      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank %s", name,
            to_string(value.shape()).c_str(), value.rank(),
-           input == ProjectedInput::Queries ? "(B, Q, E)" : "(B, K, E)");
+           packed                             ? "2, (total, E), of a packed batch"
+           : input == ProjectedInput::Queries ? "3, (B, Q, E)"
+                                              : "3, (B, K, E)");
     }
-    if (value.dim(0) != queries.dim(0)) {
+    if (!packed && value.dim(0) != queries.dim(0)) {
       fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
            name, to_string(value.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
     }
   }
-  if (values.dim(1) != keys.dim(1)) {
+  const int32_t rows = row_axis(inputs);
+  if (values.dim(rows) != keys.dim(rows)) {
     fail(Status::InvalidArgument,
          "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
-         to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(1));
+         to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(rows));
   }
+  return packed ? packed_batch(*inputs.others, keys_are_queries(inputs)) : queries.dim(0);
+}
+
+OutputShapes shapes_without_heads(const InputValues& inputs) {
+  const Value& queries = inputs.queries;
+  const Value& values = inputs.values;
+  OutputShapes shapes;
+  shapes.dtype = queries.dtype();
+  shapes.is_packed = is_packed(inputs);
+  if (shapes.is_packed) {
+    shapes.output = {queries.dim(0), values.dim(1)};
+    shapes.log_sum_exp.emplace({queries.dim(0)});
+    return shapes;
+  }
+  shapes.output = {queries.dim(0), queries.dim(1), values.dim(2)};
+  shapes.weights.emplace({queries.dim(0), queries.dim(1), values.dim(1)});
+  shapes.log_sum_exp.emplace({queries.dim(0), queries.dim(1)});
+  return shapes;
+}
+
+void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,
+                            const OutputValues& outputs) {
+  const int32_t batch = batch_axis(inputs);
+  const int32_t rows = row_axis(inputs);
+  if (outputs.output.is_given()) {
+    schedule.set_operand(attention.values.rows, inputs.values, {batch, -1, rows, rows + 1});
+    schedule.set_operand(attention.output, outputs.output, {batch, -1, rows, rows + 1});
+  }
+  if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, -1, 1, 2});
+  if (outputs.log_sum_exp.is_given())
+    schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {batch, -1, rows, -1});
 }
 
 void set_parameters(Schedule& schedule, LinearPart& part, const ProjectionParameters& parameters) {
@@ -123,14 +171,16 @@ Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_
 std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues& inputs, const KeyLimits& limits,
                                            std::span<const Projected> all) {
   const Schedule::OnePhase one_phase(schedule);
-  const bool wants_less = schedule.form().all_rows == 0 && may_leave_rows_out(limits);
+  const bool packed = is_packed(inputs);
+  const int32_t row_axis = heed::row_axis(inputs);
+  const bool wants_less = schedule.form().all_rows == 0 && !packed && may_leave_rows_out(limits);
   Value projected[kMaxLinearParts];
   // Reserve all arrays first, so that their order in the workspace does not depend on which inputs are equal.
   std::array<Value, kMaxLinearParts> results;
   for (size_t i = 0; i < all.size(); ++i) {
     projected[i] = value_of(inputs, all[i].input).value;
-    const int64_t batch = projected[i].dim(0);
-    const int64_t rows = projected[i].dim(1);
+    const int64_t batch = packed ? 1 : projected[i].dim(0);
+    const int64_t rows = projected[i].dim(row_axis);
     const KeyRange held = wants_less && all[i].wanted_rows != WantedRows::All
                               ? wanted_rows_of_batch(limits, all[i].wanted_rows, batch)
                               : KeyRange{0, rows};
@@ -150,10 +200,10 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
     }
     done |= same;
     LinearProblem& linear = schedule.add_linear(kOperations[same]);
-    linear.batch = input.dim(0);
-    linear.rows = input.dim(1);
-    linear.input_size = input.dim(2);
-    schedule.set_operand(linear.input, input, {-1, 0, 1, 2});
+    linear.batch = packed ? 1 : input.dim(0);
+    linear.rows = input.dim(row_axis);
+    linear.input_size = input.dim(row_axis + 1);
+    schedule.set_operand(linear.input, input, {-1, packed ? -1 : 0, row_axis, row_axis + 1});
     linear.num_parts = 0;
     // Even if only queries read the input: the planned scratch must not depend on which inputs are equal.
     if (wants_less) linear.limits = limits;
@@ -164,6 +214,7 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
       part.head_size = all[i].head_size;
       if (wants_less) part.wanted_rows = all[i].wanted_rows;
       schedule.set_operand(part.output, results[i], {1, 0, 2, 3});
+      if (all[i].transform != nullptr) set_transform(schedule, part.transform, all[i]);
     }
   }
   return results;

@@ -11,6 +11,8 @@
 #include "layers/parameter.h"
 #include "layers/schedule.h"
 #include "layers/value.h"
+#include "ops/attention.h"
+#include "ops/head_transform.h"
 #include "ops/linear.h"
 #include "ops/sequence.h"
 
@@ -24,8 +26,20 @@ struct InputValue {
 
 InputValue value_of(const InputValues& inputs, ProjectedInput input);
 
-// Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E.
-void check_sequences(const InputValues& inputs);
+// Throws InvalidArgument unless queries are (B, Q, E), keys (B, K, E) and values (B, K, E), each with its own E; in a packed
+// batch (total, E). Returns the number of batch elements.
+int64_t check_sequences(const InputValues& inputs);
+
+// The axis of the rows of inputs that have passed check_sequences.
+inline int32_t row_axis(const InputValues& inputs) { return is_packed(inputs) ? 0 : 1; }
+// Axis (b) of the operands of an attention, of an intermediate (batch, heads, rows, size): packed elements share it.
+inline int32_t batch_axis(const InputValues& inputs) { return is_packed(inputs) ? -1 : 0; }
+
+// For attention without heads, whose values are not projected: the shapes of the outputs, and the operands of values and
+// outputs.
+OutputShapes shapes_without_heads(const InputValues& inputs);
+void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,
+                            const OutputValues& outputs);
 
 // The parameters of one projection; bias is null if there is none.
 struct ProjectionParameters {
@@ -45,6 +59,11 @@ struct Projected {
   ProjectionParameters parameters;
   int64_t head_size;
   WantedRows wanted_rows = WantedRows::All;
+  // Null, or what happens to each head, without its operands: a norm's weight, and the rotations of the rows, (batch or 1,
+  // rows, rotary size).
+  const HeadTransform* transform = nullptr;
+  const Parameter* norm_weight = nullptr;
+  Value rotations = {};
 };
 
 // Adds the projections as one phase of the schedule. Projections of the same input become one operation, which reads it

@@ -104,6 +104,18 @@ DropoutProblem& Schedule::add_dropout(const char* operation) {
   return problem;
 }
 
+RotationsProblem& Schedule::add_rotations(const char* operation) {
+  auto& problem = arena_.make<RotationsProblem>();
+  add(problem.op, operation, nullptr);
+  return problem;
+}
+
+PositionsProblem& Schedule::add_positions(const char* operation) {
+  auto& problem = arena_.make<PositionsProblem>();
+  add(problem.op, operation, nullptr);
+  return problem;
+}
+
 Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {
   int64_t num_elements = 1;
   int64_t strides[kMaxRank];

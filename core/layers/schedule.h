@@ -66,6 +66,8 @@ class Schedule {
   // The problem must live as long as the schedule.
   void add_attention(const char* operation, AttentionProblem& problem) { add(problem.op, operation, nullptr); }
   DropoutProblem& add_dropout(const char* operation);
+  RotationsProblem& add_rotations(const char* operation);
+  PositionsProblem& add_positions(const char* operation);
 
   // Operations added in this scope form one phase. So the size of the workspace does not depend on their number.
   class OnePhase {

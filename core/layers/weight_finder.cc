@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "layers/load_accept.h"
 
 namespace heed {
 namespace {
@@ -26,6 +27,12 @@ constexpr struct {
     {"W_o.weight", "options->no_output_projection 0"},
     {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
     {"bias", "options->no_bias 0"},
+    {"q_norm.weight", "options->qk_norm_epsilon"},
+    {"k_norm.weight", "options->qk_norm_epsilon"},
+    {"sinks", "options->sinks"},
+    {"bias_k", "options->add_bias_kv"},
+    {"bias_v", "options->add_bias_kv"},
+    {"relative_bias.weight", "options->relative_bias"},
 };
 
 const char* option_of(std::string_view parameter) {
@@ -53,14 +60,24 @@ std::string_view parent_of(std::string_view name) {
   return module.empty() ? module : module_of(module.substr(0, module.size() - 1));
 }
 
+// The same module in the first layer: the first number of the prefix becomes 0. Nothing if it has no number.
+std::optional<std::string> first_layer_of(std::string_view prefix, char separator) {
+  size_t begin = 0;
+  while (begin <= prefix.size()) {
+    const size_t end = std::min(prefix.find(separator, begin), prefix.size());
+    const std::string_view part = prefix.substr(begin, end - begin);
+    if (!part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos)
+      return std::string(prefix.substr(0, begin)) + "0" + std::string(prefix.substr(end));
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
 // Modules that hold several projections in one tensor, in an order or form that no layout describes.
 constexpr struct {
   const char* module;
   const char* what;
 } kPacked[] = {
-    {"query_key_value", "packs queries, keys and values in its family's own order"},
-    {"qkv_proj", "packs queries, keys and values one after another"},
-    {"Wqkv", "packs queries, keys and values one after another"},
     {"W_pack", "packs queries, keys and values one after another"},
     {"kv_a_proj_with_mqa", "holds keys and values compressed (multi-head latent attention)"},
 };
@@ -110,6 +127,8 @@ class Finder {
         fail_ambiguous(*complete.front(), *candidate);
     }
     for (const Candidate* candidate : complete) check_lacking(*candidate);
+    std::vector<LackingWeight> lacking;
+    for (const Candidate* candidate : complete) add_lacking(*candidate, lacking);
     std::set<std::string> known;
     std::vector<UnsupportedTensor> changing;
     for (const Candidate* candidate : complete) {
@@ -120,11 +139,8 @@ class Finder {
     // Keep the first occurrence of each name, in the order found.
     std::set<std::string> seen;
     std::erase_if(changing, [&](const UnsupportedTensor& tensor) { return !seen.insert(tensor.name).second; });
-    return {complete.front()->title,
-            std::move(found),
-            complete.front()->style.separator,
-            {known.begin(), known.end()},
-            std::move(changing)};
+    return {complete.front()->title,      std::move(found),    complete.front()->style.separator,
+            {known.begin(), known.end()}, std::move(changing), std::move(lacking)};
   }
 
  private:
@@ -163,10 +179,26 @@ class Finder {
                        [&](const Parameter& parameter) { return name == parameter.name(); });
   }
 
+  // The name of the tensor that holds the source.
+  std::string name_of(const Candidate& candidate, const WeightSource& source, std::string_view prefix) const {
+    std::string name = prefixed(prefix, candidate.style, source.name);
+    if (!source.is_in_first_layer || file_.contains(name)) return name;
+    const std::optional<std::string> first = first_layer_of(prefix, candidate.style.separator);
+    if (!first) return name;
+    std::string of_first = prefixed(*first, candidate.style, source.name);
+    return file_.contains(of_first) ? of_first : name;
+  }
+  std::string name_of(const Candidate& candidate, const WeightSource& source) const {
+    return name_of(candidate, source, prefix_);
+  }
+  bool has(const Candidate& candidate, const WeightSource& source) const {
+    return file_.contains(name_of(candidate, source));
+  }
+
   size_t num_found(const Candidate& candidate, std::string_view prefix) const {
     size_t count = 0;
     for (const WeightSource& source : candidate.wanted)
-      count += file_.contains(prefixed(prefix, candidate.style, source.name)) ? 1 : 0;
+      count += file_.contains(name_of(candidate, source, prefix)) ? 1 : 0;
     return count;
   }
 
@@ -182,8 +214,7 @@ class Finder {
   std::vector<FoundWeight> weights_of(const Candidate& candidate) const {
     std::vector<FoundWeight> found;
     found.reserve(candidate.wanted.size());
-    for (const WeightSource& source : candidate.wanted)
-      found.push_back({prefixed(prefix_, candidate.style, source.name), source});
+    for (const WeightSource& source : candidate.wanted) found.push_back({name_of(candidate, source), source});
     return found;
   }
 
@@ -200,9 +231,7 @@ class Finder {
     for (const auto& row : kBits) {
       for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
         for (const WeightSource& source : *sources) {
-          if (std::string_view(source.parameter) == row.parameter &&
-              file_.contains(prefixed(prefix_, candidate.style, source.name)))
-            bits.emplace_back(row.bit);
+          if (std::string_view(source.parameter) == row.parameter && has(candidate, source)) bits.emplace_back(row.bit);
         }
       }
     }
@@ -210,11 +239,25 @@ class Finder {
     return bits.size() == std::size(kBits) ? "HEED_BIAS_ALL" : joined(bits, " | ");
   }
 
-  // Fails if the file has a parameter of this layout that the layer would ignore.
+  // Adds the parameters of this layout that the layer would ignore and that belong to a feature.
+  void add_lacking(const Candidate& candidate, std::vector<LackingWeight>& lacking) const {
+    // The first T5 files have a table in the decoder's first cross attention, and no release of T5 read it.
+    const bool is_ignored = prefix_.ends_with("EncDecAttention");
+    for (const WeightSource& source : candidate.unwanted) {
+      const char* feature = feature_of_parameter(source.parameter);
+      if (feature == nullptr || !has(candidate, source) || (is_ignored && source.is_in_first_layer)) continue;
+      std::string name = name_of(candidate, source);
+      const bool is_listed =
+          std::any_of(lacking.begin(), lacking.end(), [&](const LackingWeight& other) { return other.name == name; });
+      if (!is_listed) lacking.push_back({std::move(name), feature});
+    }
+  }
+
+  // Fails if the file has another parameter of this layout that the layer would ignore.
   void check_lacking(const Candidate& candidate) const {
     std::vector<const WeightSource*> lacking;
     for (const WeightSource& source : candidate.unwanted) {
-      if (file_.contains(prefixed(prefix_, candidate.style, source.name))) lacking.push_back(&source);
+      if (feature_of_parameter(source.parameter) == nullptr && has(candidate, source)) lacking.push_back(&source);
     }
     if (lacking.empty()) return;
     const char* option = option_of(lacking.front()->parameter);
@@ -246,7 +289,7 @@ class Finder {
 
   void add_known(const Candidate& candidate, std::set<std::string>& known) const {
     for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
-      for (const WeightSource& source : *sources) known.insert(prefixed(prefix_, candidate.style, source.name));
+      for (const WeightSource& source : *sources) known.insert(name_of(candidate, source));
     }
   }
 
@@ -316,7 +359,7 @@ class Finder {
   std::vector<const WeightSource*> missing_of(const Candidate& candidate) const {
     std::vector<const WeightSource*> missing;
     for (const WeightSource& source : candidate.wanted) {
-      if (!file_.contains(prefixed(prefix_, candidate.style, source.name))) missing.push_back(&source);
+      if (!has(candidate, source)) missing.push_back(&source);
     }
     return missing;
   }
@@ -367,9 +410,9 @@ class Finder {
                      elsewhere.empty() ? contents_text() : elsewhere);
     }
     const char* option = option_of(missing->parameter);
-    const bool is_bias = is_bias_of_projection(missing->parameter);
+    const bool is_optional = is_bias_of_projection(missing->parameter) || feature_of_parameter(missing->parameter);
     fail_with_room(beginning,
-                   {option != nullptr && is_bias ? std::string(", which ") + option + " asks for" : "",
+                   {option != nullptr && is_optional ? std::string(", which ") + option + " asks for" : "",
                     "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
                         " parameters by the names of " + nearest->title,
                     tie_text(*nearest, *missing, most), missing_text(*nearest, all_missing)},

@@ -17,6 +17,15 @@ struct FoundWeight {
   // The tensor's full name in the file.
   std::string name;
   WeightSource source;
+  // The parameter is the tensor plus 1.
+  bool adds_one = false;
+};
+
+// A tensor of the file for a parameter that the layer has not, since an option for it is not set.
+struct LackingWeight {
+  std::string name;
+  // The option: one of namespace feature; static.
+  std::string_view feature;
 };
 
 // A tensor of the file that changes what a layer computes.
@@ -37,6 +46,8 @@ struct FoundWeights {
   std::vector<std::string> known = {};
   // Tensors of the file that change what the layer would compute.
   std::vector<UnsupportedTensor> changing = {};
+  // Tensors of the file for norms, sinks and relative biases that the layer's options lack.
+  std::vector<LackingWeight> lacking = {};
 };
 
 // The title of heed's own layout.
@@ -46,8 +57,8 @@ inline constexpr const char* kOwnTitle = "heed";
 // have with any options; null-terminated. Both together are heed's own layout. `besides`: text that is appended to the
 // error about packed projections; it lists what else the model has that heed has no option for.
 // Throws NotFound when no layout has all parameters under the prefix; InvalidArgument when several layouts have them,
-// or when the matching layout has another parameter that the layer lacks; Unsupported when the projections are packed
-// in a way that no layout describes.
+// or when the matching layout has another parameter that the layer lacks, except those in FoundWeights::lacking;
+// Unsupported when the projections are packed in a way that no layout describes.
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
                           const char* const* possible, std::string_view besides = {});
 

@@ -27,27 +27,40 @@ constexpr std::array<WeightSource, 8> linear_modules(ProjectionNames queries, Pr
            {"W_o.bias", output.bias}}};
 }
 
-// Queries, keys and values concatenated in one module. `form`: that of the weights; biases are always linear.
-constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, ProjectionNames packed, ProjectionNames output) {
-  return {{{"W_q.weight", packed.weight, form, 0, 3},
-           {"W_q.bias", packed.bias, WeightForm::Linear, 0, 3},
-           {"W_k.weight", packed.weight, form, 1, 3},
-           {"W_k.bias", packed.bias, WeightForm::Linear, 1, 3},
-           {"W_v.weight", packed.weight, form, 2, 3},
-           {"W_v.bias", packed.bias, WeightForm::Linear, 2, 3},
+// Queries, keys and values in one module. `form`: that of the weights; biases are always linear.
+constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, ProjectionNames packed, ProjectionNames output,
+                                                     Packing packing = Packing::Equal) {
+  return {{{"W_q.weight", packed.weight, form, 0, 3, packing},
+           {"W_q.bias", packed.bias, WeightForm::Linear, 0, 3, packing},
+           {"W_k.weight", packed.weight, form, 1, 3, packing},
+           {"W_k.bias", packed.bias, WeightForm::Linear, 1, 3, packing},
+           {"W_v.weight", packed.weight, form, 2, 3, packing},
+           {"W_v.bias", packed.bias, WeightForm::Linear, 2, 3, packing},
            {"W_o.weight", output.weight, form},
            {"W_o.bias", output.bias}}};
 }
 
-constexpr auto kPyTorch =
-    packed_modules(WeightForm::Linear, {"in_proj_weight", "in_proj_bias"}, {"out_proj.weight", "out_proj.bias"});
+// The sources with more after them.
+template <size_t n, size_t more>
+constexpr std::array<WeightSource, n + more> with(const std::array<WeightSource, n>& sources,
+                                                  const std::array<WeightSource, more>& others) {
+  std::array<WeightSource, n + more> all{};
+  for (size_t i = 0; i < n; ++i) all[i] = sources[i];
+  for (size_t i = 0; i < more; ++i) all[n + i] = others[i];
+  return all;
+}
+
+constexpr auto kPyTorch = with<8, 2>(
+    packed_modules(WeightForm::Linear, {"in_proj_weight", "in_proj_bias"}, {"out_proj.weight", "out_proj.bias"}),
+    {{{"bias_k", "bias_k", WeightForm::OneRow}, {"bias_v", "bias_v", WeightForm::OneRow}}});
 
 // nn.MultiheadAttention whose kdim or vdim differs from embed_dim: separate weights, one packed bias.
 constexpr WeightSource kPyTorchApart[] = {
-    {"W_q.weight", "q_proj_weight"},   {"W_q.bias", "in_proj_bias", WeightForm::Linear, 0, 3},
-    {"W_k.weight", "k_proj_weight"},   {"W_k.bias", "in_proj_bias", WeightForm::Linear, 1, 3},
-    {"W_v.weight", "v_proj_weight"},   {"W_v.bias", "in_proj_bias", WeightForm::Linear, 2, 3},
-    {"W_o.weight", "out_proj.weight"}, {"W_o.bias", "out_proj.bias"},
+    {"W_q.weight", "q_proj_weight"},          {"W_q.bias", "in_proj_bias", WeightForm::Linear, 0, 3},
+    {"W_k.weight", "k_proj_weight"},          {"W_k.bias", "in_proj_bias", WeightForm::Linear, 1, 3},
+    {"W_v.weight", "v_proj_weight"},          {"W_v.bias", "in_proj_bias", WeightForm::Linear, 2, 3},
+    {"W_o.weight", "out_proj.weight"},        {"W_o.bias", "out_proj.bias"},
+    {"bias_k", "bias_k", WeightForm::OneRow}, {"bias_v", "bias_v", WeightForm::OneRow},
 };
 
 constexpr auto kBert =
@@ -67,13 +80,20 @@ constexpr auto kAlbert = linear_modules({"query.weight", "query.bias"}, {"key.we
 constexpr auto kBart = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
                                       {"v_proj.weight", "v_proj.bias"}, {"out_proj.weight", "out_proj.bias"});
 
-// Llama, Mistral, Qwen2 and many others, in a module "self_attn". Also ViT in the memory of transformers 5, in a module
-// "attention".
-constexpr auto kLlama = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
-                                       {"v_proj.weight", "v_proj.bias"}, {"o_proj.weight", "o_proj.bias"});
+// ViT in the memory of transformers 5, in a module "attention".
+constexpr auto kViTInMemory = linear_modules({"q_proj.weight", "q_proj.bias"}, {"k_proj.weight", "k_proj.bias"},
+                                             {"v_proj.weight", "v_proj.bias"}, {"o_proj.weight", "o_proj.bias"});
 
-constexpr auto kT5 =
-    linear_modules({"q.weight", "q.bias"}, {"k.weight", "k.bias"}, {"v.weight", "v.bias"}, {"o.weight", "o.bias"});
+// Llama, Mistral, Qwen and many others, in a module "self_attn". Norms: Qwen3, Gemma 3, Cohere. Sinks: gpt-oss.
+constexpr auto kLlama = with(
+    kViTInMemory, std::array<WeightSource, 3>{
+                      {{"q_norm.weight", "q_norm.weight"}, {"k_norm.weight", "k_norm.weight"}, {"sinks", "sinks"}}});
+
+// The first layer's table serves all layers. In UMT5 each layer has its own.
+constexpr auto kT5 = with(
+    linear_modules({"q.weight", "q.bias"}, {"k.weight", "k.bias"}, {"v.weight", "v.bias"}, {"o.weight", "o.bias"}),
+    std::array<WeightSource, 1>{
+        {{.parameter = "relative_bias.weight", .name = "relative_attention_bias.weight", .is_in_first_layer = true}}});
 
 constexpr auto kDistilBert = linear_modules({"q_lin.weight", "q_lin.bias"}, {"k_lin.weight", "k_lin.bias"},
                                             {"v_lin.weight", "v_lin.bias"}, {"out_lin.weight", "out_lin.bias"});
@@ -81,6 +101,20 @@ constexpr auto kDistilBert = linear_modules({"q_lin.weight", "q_lin.bias"}, {"k_
 // GPT-2's Conv1D modules are linear modules with weights (in, out).
 constexpr auto kGpt2 =
     packed_modules(WeightForm::Transposed, {"c_attn.weight", "c_attn.bias"}, {"c_proj.weight", "c_proj.bias"});
+
+// Also Bloom and Falcon. Where each query head has its own key head, this is (head, [q k v], head size); with one key
+// head it is all query heads, k, v.
+constexpr auto kGptNeoX = packed_modules(WeightForm::Linear, {"query_key_value.weight", "query_key_value.bias"},
+                                         {"dense.weight", "dense.bias"}, Packing::ByKeyHead);
+
+constexpr auto kPhi3 = packed_modules(WeightForm::Linear, {"qkv_proj.weight", "qkv_proj.bias"},
+                                      {"o_proj.weight", "o_proj.bias"}, Packing::InTurn);
+
+constexpr auto kMpt = packed_modules(WeightForm::Linear, {"Wqkv.weight", "Wqkv.bias"},
+                                     {"out_proj.weight", "out_proj.bias"}, Packing::InTurn);
+
+constexpr auto kModernBert =
+    packed_modules(WeightForm::Linear, {"Wqkv.weight", "Wqkv.bias"}, {"Wo.weight", "Wo.bias"}, Packing::InTurn);
 
 constexpr auto kTimm = packed_modules(WeightForm::Linear, {"qkv.weight", "qkv.bias"}, {"proj.weight", "proj.bias"});
 
@@ -131,27 +165,23 @@ constexpr WeightSource kDjlLinear[] = {
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
 
-// An additional key and value (bias_k, bias_v), and open_clip's factors of scores and heads.
-constexpr const char* kPyTorchExtras[] = {"bias_k", "bias_v", "logit_scale", "head_scale"};
+// open_clip's factors of scores and heads.
+constexpr const char* kPyTorchExtras[] = {"logit_scale", "head_scale"};
 
 // Attention modules with these projection names may also have: PyTorch's additional key and value (fairseq); separate
-// biases (EVA); norms of queries and keys (Qwen3, Gemma 3; Phi; Idefics; Hunyuan; StableLM, one for each head); norms
-// before the output (BitNet; Kosmos-2); a learned denominator of the softmax (GPT-OSS); gated relative positions
-// (WavLM).
+// biases (EVA); norms of queries and keys (Phi; Idefics; Hunyuan; StableLM, one for each head); norms before the output
+// (BitNet; Kosmos-2); gated relative positions (WavLM).
 constexpr const char* kProjExtras[] = {
     "bias_k",
     "bias_v",
     "q_bias",
     "v_bias",
-    "q_norm.weight",
-    "k_norm.weight",
     "q_layernorm.weight",
     "q_layer_norm.weight",
     "query_layernorm.weight",
     "q_layernorm.norms.0.weight",
     "attn_sub_norm.weight",
     "inner_attn_ln.weight",
-    "sinks",
     "gru_rel_pos_const",
     "rel_attn_embed.weight",
 };
@@ -199,11 +229,15 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kViT, kViT, kSelfExtras},
     {layout_title::kAlbert, kAlbert, kSelfExtras},
     {layout_title::kBart, kBart, kProjExtras},
-    {layout_title::kViT, kLlama, kProjExtras, kDotted, "attention"},
+    {layout_title::kViT, kViTInMemory, kProjExtras, kDotted, "attention"},
     {layout_title::kLlama, kLlama, kProjExtras},
     {layout_title::kT5, kT5, {}},
     {layout_title::kDistilBert, kDistilBert, {}},
     {layout_title::kGpt2, kGpt2, kGpt2Extras},
+    {layout_title::kGptNeoX, kGptNeoX, {}},
+    {layout_title::kPhi3, kPhi3, kProjExtras},
+    {layout_title::kMpt, kMpt, {}},
+    {layout_title::kModernBert, kModernBert, {}},
     {"timm Attention", kTimm, kTimmExtras},
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
     {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},
@@ -218,11 +252,30 @@ constexpr WeightLayout kLayouts[] = {
 
 std::span<const WeightLayout> foreign_layouts() { return kLayouts; }
 
-Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads) {
+PartRows rows_of_part(const WeightSource& source, const PackedRows& rows) {
+  const int64_t count = source.packing == Packing::ByKeyHead ? rows.num_kv_heads : 1;
+  PartRows part;
+  part.num_blocks = count;
+  for (int32_t i = 0; i < source.num_parts; ++i) {
+    const int64_t block = rows.parts[i] / count;
+    if (i < source.part) part.first += block;
+    if (i == source.part) part.block = block;
+    part.step += block;
+  }
+  return part;
+}
+
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows) {
   const bool is_bias = parameter.rank == 1;
   int64_t out = 0;
   // On overflow INT64_MAX, which matches no tensor.
-  if (!checked_multiply(parameter[0], source.num_parts, out)) out = INT64_MAX;
+  if (source.num_parts == 1 || source.packing == Packing::Equal) {
+    if (!checked_multiply(parameter[0], source.num_parts, out)) out = INT64_MAX;
+  } else {
+    for (const int64_t part : rows.parts) {
+      if (!checked_add(out, part, out)) out = INT64_MAX;
+    }
+  }
   const int64_t in = is_bias ? 1 : parameter[1];
   switch (source.form) {
     case WeightForm::Linear: break;
@@ -230,26 +283,22 @@ Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t n
     case WeightForm::HeadsOut:
       return is_bias ? Shape{num_heads, out / num_heads} : Shape{in, num_heads, out / num_heads};
     case WeightForm::HeadsIn: return {num_heads, in == kOpenDim ? kOpenDim : in / num_heads, out};
+    case WeightForm::OneRow: return {1, 1, out};
   }
   return is_bias ? Shape{out} : Shape{out, in};
 }
 
-Tensor view_as_parameter(const WeightSource& source, const Tensor& stored) {
-  Tensor whole = [&]() -> Tensor {
-    switch (source.form) {
-      case WeightForm::Linear: break;
-      case WeightForm::Transposed: return stored.transpose(nullptr);
-      case WeightForm::HeadsOut:
-        if (stored.rank() == 2) return stored.reshape({stored.num_elements()});
-        return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2)}).transpose(nullptr);
-      case WeightForm::HeadsIn:
-        return stored.reshape({stored.dim(0) * stored.dim(1), stored.dim(2)}).transpose(nullptr);
-    }
-    return stored;
-  }();
-  if (source.num_parts == 1) return whole;
-  const int64_t rows = whole.dim(0) / source.num_parts;
-  return whole.slice(0, source.part * rows, rows);
+Tensor view_as_parameters(const WeightSource& source, const Tensor& stored) {
+  switch (source.form) {
+    case WeightForm::Linear: break;
+    case WeightForm::Transposed: return stored.transpose(nullptr);
+    case WeightForm::HeadsOut:
+      if (stored.rank() == 2) return stored.reshape({stored.num_elements()});
+      return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2)}).transpose(nullptr);
+    case WeightForm::HeadsIn: return stored.reshape({stored.dim(0) * stored.dim(1), stored.dim(2)}).transpose(nullptr);
+    case WeightForm::OneRow: return stored.reshape({stored.dim(2)});
+  }
+  return stored;
 }
 
 }  // namespace heed

@@ -16,6 +16,14 @@ enum class WeightForm : int32_t {
   Transposed,  // (in, out)
   HeadsOut,    // (in, heads, size) or (heads, size): out is heads * size
   HeadsIn,     // (heads, size, out): in is heads * size
+  OneRow,      // (1, 1, out)
+};
+
+// How one tensor holds the rows of queries, keys and values.
+enum class Packing : int32_t {
+  Equal,      // one after another; all three have as many rows
+  InTurn,     // one after another, each with its own number of rows
+  ByKeyHead,  // for each key head: its query heads, the key head, the value head
 };
 
 // The tensor that holds one parameter in a layout.
@@ -24,9 +32,27 @@ struct WeightSource {
   // The name below the prefix; '.' stands for the separator of the style.
   const char* name;
   WeightForm form = WeightForm::Linear;
-  // The tensor holds num_parts parameters of equal size, concatenated along `out`; this one has index `part`.
+  // The tensor holds num_parts parameters along `out`; this one has index `part`. With three parts: queries, keys,
+  // values, packed as `packing` says.
   int32_t part = 0;
   int32_t num_parts = 1;
+  Packing packing = Packing::Equal;
+  // Where the module of the first layer holds the tensor for all layers: it is read there if the layer has none.
+  bool is_in_first_layer = false;
+};
+
+// The rows of one part in a tensor: num_blocks times `block` rows, each block `step` rows after the one before.
+struct PartRows {
+  int64_t first = 0;
+  int64_t block = 0;
+  int64_t step = 0;
+  int64_t num_blocks = 1;
+};
+
+// The numbers of rows of queries, keys and values that one tensor holds.
+struct PackedRows {
+  int64_t parts[3] = {0, 0, 0};
+  int64_t num_kv_heads = 1;
 };
 
 // How a tensor's full name is built from prefix and modules: joined by `separator`, followed by `ending`.
@@ -37,7 +63,7 @@ struct NameStyle {
 
 inline constexpr NameStyle kDotted[] = {{'.', ""}};
 
-// Titles of layouts that several families of models share. model_family.cc tells the families apart.
+// Titles of layouts that several families of models share. named_attention.cc tells the families apart.
 namespace layout_title {
 inline constexpr const char* kBert = "Hugging Face BERT";
 inline constexpr const char* kViT = "Hugging Face ViT";
@@ -47,6 +73,10 @@ inline constexpr const char* kLlama = "Hugging Face Llama";
 inline constexpr const char* kT5 = "Hugging Face T5";
 inline constexpr const char* kDistilBert = "Hugging Face DistilBERT";
 inline constexpr const char* kGpt2 = "Hugging Face GPT-2";
+inline constexpr const char* kGptNeoX = "Hugging Face GPT-NeoX";
+inline constexpr const char* kPhi3 = "Hugging Face Phi-3";
+inline constexpr const char* kMpt = "Hugging Face MPT";
+inline constexpr const char* kModernBert = "Hugging Face ModernBERT";
 }  // namespace layout_title
 
 struct WeightLayout {
@@ -64,11 +94,15 @@ struct WeightLayout {
 // All layouts except heed's own, which each kind of layer defines.
 std::span<const WeightLayout> foreign_layouts();
 
-// The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
-// number of heads.
-Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads);
+// The rows of a packed tensor that belong to the source's part.
+PartRows rows_of_part(const WeightSource& source, const PackedRows& rows);
 
-// A view of the tensor `stored` in the parameter's form; `stored` has the dims that stored_shape returns.
-Tensor view_as_parameter(const WeightSource& source, const Tensor& stored);
+// The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
+// number of heads. `rows`: of a packed tensor.
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows = {});
+
+// A view of the tensor `stored` in the form of parameters, (out, in) or (out), with all its parts; `stored` has the
+// dims that stored_shape returns.
+Tensor view_as_parameters(const WeightSource& source, const Tensor& stored);
 
 }  // namespace heed

@@ -43,7 +43,22 @@ struct AttentionProblem {
   // axes (-, h, -, -); F32; optional. ALiBi: adds -slope * |position of the query - position of the key| to the score,
   // with the positions in the batch element's Sequence.
   Operand alibi_slopes;
+  // axes (-, h, -, bucket); F32, F16, BF16; optional. Relative bias: adds element buckets[d + max_distance] of the head to
+  // the score, with d = position of the key - position of the query, limited to -max_distance .. max_distance.
+  Operand relative_bias;
+  const int32_t* buckets = nullptr;  // [2 * max_distance + 1], in host memory that outlives the call
+  int64_t num_buckets = 0;
+  int64_t max_distance = 0;
+  // axes (-, h, -, -); F32, F16, BF16; optional. The score of one more key of each row, which has no value.
+  Operand sinks;
+  // Keys that every query sees, whatever hides others: bias_key, axes (-, kv head, -, d), with the value bias_value, axes
+  // (-, kv head, -, d), both or neither; F32, F16, BF16; and, with has_zero_key, one whose key and value are 0. Their
+  // scores have neither bias nor terms of distances. In `weights` they follow the other keys, in this order.
+  Operand bias_key;
+  Operand bias_value;
 
+  // In a batch with a table, unless it is packed, the results of rows beyond an element's query_count are 0, and -inf in
+  // log_sum_exp.
   Operand output;       // axes (b, h, q, d); F32, F16, BF16; optional
   Operand weights;      // axes (b, h, q, k); F32, F16, BF16; optional
   Operand log_sum_exp;  // axes (b, h, q, -); F32; optional
@@ -54,7 +69,14 @@ struct AttentionProblem {
   float dropout = 0.0f;   // 0 unless training
   EmptyRows empty_rows = EmptyRows::Zero;
   Scoring scoring = Scoring::DotProduct;
+  int32_t is_packed = 0;  // 1: batch elements follow each other along the rows of queries and of results
+  int32_t has_zero_key = 0;
 };
+
+// The keys that every query sees.
+inline int64_t num_constant_keys(const AttentionProblem& problem) {
+  return (problem.bias_key.given != 0 ? 1 : 0) + problem.has_zero_key;
+}
 
 // Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
 // an axis, the size is 1 or the stride is 0.
@@ -66,6 +88,7 @@ void visit_operands(Problem& problem, Visit visit) {
   const int64_t g = problem.num_kv_heads;
   const int64_t q = problem.limits.num_queries;
   const Sizes<kOperandRank> pairs = {b, h, q, problem.limits.num_keys};
+  const Sizes<kOperandRank> all_pairs = {b, h, q, problem.limits.num_keys + num_constant_keys(problem)};
   // In a ragged batch the batch elements may be concatenated along one axis.
   const int64_t query_rows = num_query_rows(problem.limits, b);
   const int64_t key_rows = num_key_rows(problem.limits, b);
@@ -74,11 +97,16 @@ void visit_operands(Problem& problem, Visit visit) {
   visit(problem.values.rows, Sizes<kOperandRank>{b, g, key_rows, problem.value_head_size}, Access::Read);
   visit(problem.score_weights, Sizes<kOperandRank>{1, h, 1, problem.head_size}, Access::Read);
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{b, 1, q, 1}, Access::ReadOnHost);
+  visit(problem.limits.positions, Sizes<kOperandRank>{b, 1, query_rows, 1}, Access::ReadOnHost);
   visit(problem.mask, pairs, Access::Read);
   visit(problem.bias, pairs, Access::Read);
   visit(problem.alibi_slopes, Sizes<kOperandRank>{1, h, 1, 1}, Access::Read);
+  visit(problem.relative_bias, Sizes<kOperandRank>{1, h, 1, problem.num_buckets}, Access::Read);
+  visit(problem.sinks, Sizes<kOperandRank>{1, h, 1, 1}, Access::Read);
+  visit(problem.bias_key, Sizes<kOperandRank>{1, g, 1, problem.head_size}, Access::Read);
+  visit(problem.bias_value, Sizes<kOperandRank>{1, g, 1, problem.value_head_size}, Access::Read);
   visit(problem.output, Sizes<kOperandRank>{b, h, query_rows, problem.value_head_size}, Access::Write);
-  visit(problem.weights, pairs, Access::Write);
+  visit(problem.weights, all_pairs, Access::Write);
   visit(problem.log_sum_exp, Sizes<kOperandRank>{b, h, query_rows, 1}, Access::Write);
 }
 

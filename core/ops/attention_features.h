@@ -23,6 +23,10 @@ enum class AttentionFeature : int32_t {
   Mask,
   Bias,
   AlibiSlopes,
+  RelativeBias,
+  Sinks,
+  ConstantKeys,
+  QueryPositions,
   MeanOfEmptyRows,
   SharedKeyHeads,
   OtherValueHeadSize,
@@ -44,6 +48,10 @@ constexpr const char* text_of(AttentionFeature feature) {
     case AttentionFeature::Mask: return "mask";
     case AttentionFeature::Bias: return "bias";
     case AttentionFeature::AlibiSlopes: return "ALiBi slopes";
+    case AttentionFeature::RelativeBias: return "relative bias";
+    case AttentionFeature::Sinks: return "sinks";
+    case AttentionFeature::ConstantKeys: return "keys that every query sees";
+    case AttentionFeature::QueryPositions: return "positions of queries";
     case AttentionFeature::MeanOfEmptyRows: return "mean for queries without a key";
     case AttentionFeature::SharedKeyHeads: return "query heads that share a key head";
     case AttentionFeature::OtherValueHeadSize: return "values of another head size than the keys'";
@@ -108,16 +116,19 @@ constexpr AttentionFeatures features_of(KvLayout layout) {
 // counts as having one.
 inline AttentionFeatures features_of(const KeyLimits& limits) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [num_queries, num_keys, sequence, table, has_table, valid_lens] = limits;
+  const auto& [num_queries, num_keys, sequence, table, has_table, valid_lens, positions] = limits;
   const auto& [query_begin, query_count, key_begin, key_count, query_position, key_position, band_first, band_last] =
       sequence;
   AttentionFeatures features;
   if (valid_lens.given != 0) features.add(AttentionFeature::Lengths);
+  if (positions.given != 0) features.add(AttentionFeature::QueryPositions);
   if (has_table != 0) return features.with({AttentionFeature::RaggedBatch, AttentionFeature::Band});
   if (query_begin != 0 || key_begin != 0 || query_count != num_queries || key_count != num_keys)
     features.add(AttentionFeature::RaggedBatch);
   // A band that contains all keys is no feature.
-  if (band_first > 1 - num_queries || band_last < num_keys - 1) features.add(AttentionFeature::Band);
+  const bool is_limited = positions.given != 0 ? band_first != -kUnlimited || band_last != kUnlimited
+                                               : band_first > 1 - num_queries || band_last < num_keys - 1;
+  if (is_limited) features.add(AttentionFeature::Band);
   return features;
 }
 
@@ -126,8 +137,9 @@ inline AttentionFeatures features_of(const AttentionProblem& problem) {
   // Names every member. A new one does not compile until it is named here. It either makes a feature below or, like a
   // size, is something that every backend supports.
   const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values,
-               score_weights, mask, bias, alibi_slopes, output, weights, log_sum_exp, dropout_seed, scale, soft_cap,
-               dropout, empty_rows, scoring] = problem;
+               score_weights, mask, bias, alibi_slopes, relative_bias, buckets, num_buckets, max_distance, sinks,
+               bias_key, bias_value, output, weights, log_sum_exp, dropout_seed, scale, soft_cap, dropout, empty_rows,
+               scoring, is_packed, has_zero_key] = problem;
   AttentionFeatures features = features_of(limits).with(features_of(keys.layout)).with(features_of(values.layout));
   if (scoring == Scoring::Additive) features.add(AttentionFeature::AdditiveScores);
   if (soft_cap != 0) features.add(AttentionFeature::SoftCap);
@@ -135,6 +147,9 @@ inline AttentionFeatures features_of(const AttentionProblem& problem) {
   if (mask.given != 0) features.add(AttentionFeature::Mask);
   if (bias.given != 0) features.add(AttentionFeature::Bias);
   if (alibi_slopes.given != 0) features.add(AttentionFeature::AlibiSlopes);
+  if (relative_bias.given != 0) features.add(AttentionFeature::RelativeBias);
+  if (sinks.given != 0) features.add(AttentionFeature::Sinks);
+  if (bias_key.given != 0 || has_zero_key != 0) features.add(AttentionFeature::ConstantKeys);
   if (empty_rows == EmptyRows::Mean) features.add(AttentionFeature::MeanOfEmptyRows);
   if (num_kv_heads != num_heads) features.add(AttentionFeature::SharedKeyHeads);
   if (value_head_size != head_size) features.add(AttentionFeature::OtherValueHeadSize);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "ops/cost.h"
+#include "ops/head_transform.h"
 #include "ops/op.h"
 #include "ops/operand.h"
 #include "ops/sequence.h"
@@ -30,6 +31,11 @@ struct LinearPart {
   // Which rows are computed. Other rows of the output are not written and need not be in memory. Always All unless the
   // device's IntermediateForm allows other rows.
   WantedRows wanted_rows = WantedRows::All;
+  // 1: rows that are not wanted become 0.
+  int32_t zeroes_unwanted = 0;
+  // Applied to each head of the output. Then the output is F32, or the device's dtype of intermediates, and contiguous in
+  // d.
+  HeadTransform transform;
 };
 
 // The projections of queries, keys and values.
@@ -45,8 +51,9 @@ struct LinearProblem {
   Operand input;           // axes (-, s, r, e); F32, F16, BF16
   LinearPart parts[kMaxLinearParts];
   int32_t num_parts = 1;
-  // If the rows are keys or values of an attention, the limits of that attention. Used only by parts whose wanted_rows
-  // is not All; then num_keys equals `rows`, and key_begin is 0 in the whole table.
+  // If the rows are keys, values or queries of an attention, the limits of that attention. Used only by parts whose
+  // wanted_rows is not All; then num_keys, or num_queries, equals `rows`, and key_begin, or query_begin, is 0 in the whole
+  // table.
   KeyLimits limits;
 };
 
@@ -66,6 +73,8 @@ void visit_operands(Problem& problem, Visit visit) {
     visit(part.weight, Sizes<kOperandRank>{1, 1, n, e}, Access::Read);
     visit(part.bias, Sizes<kOperandRank>{1, 1, 1, n}, Access::Read);
     visit(part.output, Sizes<kOperandRank>{n / d, s, r, d}, Access::Write);
+    visit(part.transform.norm_weight, Sizes<kOperandRank>{n / d, 1, 1, d}, Access::Read);
+    visit(part.transform.rotations, Sizes<kOperandRank>{1, s, r, part.transform.rotary_size}, Access::Read);
   }
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{s, 1, problem.limits.num_queries, 1}, Access::ReadOnHost);
 }

@@ -12,6 +12,8 @@
 #include "ops/linear.h"
 #include "ops/merge.h"
 #include "ops/op.h"
+#include "ops/positions.h"
+#include "ops/rotations.h"
 #include "ops/softmax.h"
 
 namespace heed {
@@ -26,6 +28,8 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
     case OpKind::Softmax: return visit(problem_of<SoftmaxProblem>(op));
     case OpKind::Dropout: return visit(problem_of<DropoutProblem>(op));
     case OpKind::Merge: return visit(problem_of<MergeProblem>(op));
+    case OpKind::Rotations: return visit(problem_of<RotationsProblem>(op));
+    case OpKind::Positions: return visit(problem_of<PositionsProblem>(op));
   }
   __builtin_unreachable();  // there is no other kind
 }
@@ -33,7 +37,7 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
 // The size of the largest problem.
 inline constexpr size_t kMaxProblemBytes =
     std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem),
-              sizeof(MergeProblem)});
+              sizeof(MergeProblem), sizeof(RotationsProblem), sizeof(PositionsProblem)});
 
 inline Cost cost_of(const Op& op) {
   return visit_problem(op, [](const auto& problem) { return cost_of(problem); });

@@ -20,6 +20,9 @@ KeyRange keys_of_query(const KeyLimits& limits, int64_t b, int64_t q);
 // see.
 void find_keys_of_queries(const KeyLimits& limits, int64_t b, int64_t first_query, int64_t count, KeyRange* ranges);
 
+// The largest valid length of a query of batch element b: the number of its keys without valid lengths.
+int64_t longest_length(const KeyLimits& limits, int64_t b);
+
 // From the first to the last key that some query of the batch element sees.
 KeyRange keys_of_element(const KeyLimits& limits, int64_t b);
 

@@ -16,6 +16,8 @@ internal static class Program
                 "multi_head_attention" => MultiHeadAttentionExample.Main(rest),
                 "define_attention" => DefineAttentionExample.Main(),
                 "load_pytorch" => LoadPytorchExample.Main(rest),
+                "llama_attention" => LlamaAttentionExample.Main(rest),
+                "packed_encoder" => PackedEncoderExample.Main(),
                 "head_view" => HeadViewExample.Main(rest),
                 "server" => ServerExample.Main(),
                 _ => throw new ArgumentException($"there is no example {args[0]}"),

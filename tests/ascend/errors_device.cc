@@ -44,6 +44,14 @@ errors_test::Topic precision() {
                   heed_layer_set_parameter(new_layer, "weight", tensor_of(HEED_F16, {5, 4}));
                   heed_layer_set_parameter(new_layer, "bias", tensor_of(HEED_F32, {5}));
                   outputs.output = tensor_of(HEED_F16, {3, 5})),
+          PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs), multi_head.qk_norm_epsilon = 1e-5f;
+                  heed_multi_head_attention_create(context, &multi_head, &new_layer);
+                  for (const char* name
+                       : {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"})
+                      heed_layer_set_parameter(new_layer, name, tensor_of(HEED_F16, {16, 16}));
+                  for (const char* name
+                       : {"q_norm.weight", "k_norm.weight"})
+                      heed_layer_set_parameter(new_layer, name, tensor_of(HEED_F32, {16}))),
           PROVOKE(heed_layer_forward(linear_of(HEED_BF16), &input, NULL, &outputs),
                   outputs.output = tensor_of(HEED_F16, {3, 5})),
       }};
@@ -58,8 +66,31 @@ errors_test::Topic gaps() {
       "(2, 5, 16) of F16; `spread()` is (2, 3) with 100,000 elements from one row to the next.",
       {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
+          PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), inputs.sinks = tensor_of(HEED_F32, {1})),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  multi_head.relative_bias = HEED_RELATIVE_BIAS_ONE_WAY),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  multi_head.add_zero_attn = 1),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
-                  inputs.alibi_slopes = tensor_of(HEED_F32, {1})),
+                  sequences.positions = tensor_of(HEED_I64, {2, 5});
+                  inputs.sequences = &sequences),
+          PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
+                  sequences.query_lens = tensor_of(HEED_I64, {2});
+                  inputs.sequences = &sequences),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  multi_head.qk_norm_epsilon = 1e-5f;
+                  multi_head.qk_norm = HEED_QK_NORM_LAYER),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  multi_head.qk_norm_epsilon = 1e-5f;
+                  multi_head.head_size = 24),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  multi_head.qk_norm_epsilon = 1e-7f),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  rope_options.layout = HEED_ROPE_HALF;
+                  multi_head.rope = &rope_options; multi_head.head_size = 4098),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  rope_options.layout = HEED_ROPE_INTERLEAVED;
+                  multi_head.rope = &rope_options; multi_head.add_bias_kv = 1),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.scale = 0.003f),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
                   inputs.training = 1),

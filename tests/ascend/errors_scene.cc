@@ -35,6 +35,8 @@ NpuScene::NpuScene()
   inputs.queries = tensor;
   outputs.output = tensor_of(HEED_F16, {2, 5, 16});
   input.queries = tensor_of(HEED_F16, {3, 4});
+  multi_head.num_hiddens = 16;
+  multi_head.num_heads = 1;
   property::check(heed_context_synchronize(context));
 }
 
@@ -68,6 +70,14 @@ heed_layer* NpuScene::linear_of(heed_dtype dtype) {
   shapes.queries = tensor_of(dtype, {3, 4});
   property::check(heed_layer_initialize(layer, &shapes, 42));
   return layer;
+}
+
+heed_layer* NpuScene::multi_head_with(const heed_multi_head_attention_options& given) {
+  layers_.push_back(capi_test::make_multi_head(context, given));
+  heed_layer_inputs of_layer = HEED_LAYER_INPUTS_INIT;
+  of_layer.queries = tensor;
+  property::check(heed_layer_initialize(layers_.back().get(), &of_layer, 1));
+  return layers_.back().get();
 }
 
 heed_layer* NpuScene::additive() {

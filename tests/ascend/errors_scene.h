@@ -37,6 +37,8 @@ class NpuScene {
   heed_layer* linear_of(heed_dtype dtype);
   // Additive attention for inputs (2, 5, 16), initialized.
   heed_layer* additive();
+  // Multi-head attention with these options for inputs (2, 5, 16), initialized in F16.
+  heed_layer* multi_head_with(const heed_multi_head_attention_options& options);
 
  private:
   Context cpu_;
@@ -56,6 +58,11 @@ class NpuScene {
   heed_layer* attention;
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  // Multi-head attention of one head of 16 elements; set `rope` to use `rope_options`.
+  heed_multi_head_attention_options multi_head = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  heed_rope_options rope_options = HEED_ROPE_OPTIONS_INIT;
+  // Set `inputs.sequences` to use it.
+  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
   // Inputs with `queries` alone.
   heed_layer_inputs input = HEED_LAYER_INPUTS_INIT;
   heed_linear_options linear_options = capi_test::five_outputs();

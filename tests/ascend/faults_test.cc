@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <thread>
 
+#include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
 #include "capi/support/refusal.h"
 
@@ -17,7 +19,8 @@ using capi_test::Refusal;
 
 class Faults : public Simulated {};
 
-// Opens a context, computes output and weights, closes everything, and returns the numbers.
+// Opens a context, computes output and weights, rotary positions with a norm, and ALiBi, closes everything, and returns the
+// numbers.
 std::vector<float> run_everything() {
   const Context context = make_npu_context();
   Attention attention(context.get(), HEED_F32, {5, 0});
@@ -25,7 +28,24 @@ std::vector<float> run_everything() {
   attention.outputs.weights = weights.get();
   property::check(attention.forward());
   std::vector<float> numbers = attention.read();
-  for (const float number : capi_test::read_floats(context.get(), weights.get())) numbers.push_back(number);
+  const auto append = [&numbers](const std::vector<float>& more) {
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  };
+  append(capi_test::read_floats(context.get(), weights.get()));
+  RotaryCase rotary;
+  rotary.head_size = 48;
+  rotary.rotary_offset = 16;
+  rotary.rotary_size = 20;
+  rotary.epsilon = 1e-5f;
+  const RotaryLayer rotated(context.get(), rotary);
+  property::check(rotated.forward());
+  append(rotated.read());
+  RotaryCase alibi;
+  alibi.layout = 0;
+  alibi.alibi = HEED_ALIBI_ADDED;
+  const RotaryLayer penalized(context.get(), alibi);
+  property::check(penalized.forward());
+  append(penalized.read());
   return numbers;
 }
 
@@ -94,6 +114,30 @@ TEST_F(Faults, ExecuteFails) { expect_each_to_fail_so("execute", ":4", {HEED_ERR
 TEST_F(Faults, CopyFails) { expect_each_to_fail_so("memcpy", ":500003", {HEED_ERROR_INTERNAL}, 10); }
 TEST_F(Faults, KernelFailsAndTheDeviceIsLost) {
   expect_each_to_fail_so("kernel", ":507015", {HEED_ERROR_DEVICE_LOST}, 10);
+}
+
+// Beyond 2048 operations all are destroyed, with ATB's context. If a new one cannot be made, the next call makes it.
+TEST_F(Faults, ANewContextOfAtbCannotBeMade) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.dtype = HEED_F32;
+  call.layout = HEED_ROPE_INTERLEAVED;
+  call.rotary_size = 10;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  const std::vector<float> expected = layer.read();
+  ascend_sim_set_faults("create_context=1:26");
+  int num_failed = 0;
+  for (int i = 0; i < 500 && num_failed == 0; ++i) {
+    std::thread([&] {
+      if (layer.forward() == HEED_OK) return;
+      ++num_failed;
+      EXPECT_TRUE(is_refused(heed_last_status(), {HEED_ERROR_OUT_OF_MEMORY, {"atb::CreateContext"}}));
+    }).join();
+  }
+  EXPECT_EQ(num_failed, 1);
+  property::check(layer.forward());
+  EXPECT_EQ(layer.read(), expected);
 }
 
 TEST_F(Faults, AFullDeviceSaysWhatToDoAndGoesOn) {

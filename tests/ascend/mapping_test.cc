@@ -3,6 +3,7 @@
 // the numbers.
 #include <nlohmann/json.hpp>
 
+#include "ascend/support/explained.h"
 #include "ascend/support/simulated.h"
 #include "capi/support/refusal.h"
 
@@ -16,14 +17,6 @@ using nlohmann::json;
 
 class Mapping : public Simulated {
  protected:
-  json explain(const heed_layer* layer, const heed_layer_inputs& inputs, const heed_layer_outputs& outputs) {
-    size_t num_bytes = 0;
-    property::check(heed_layer_explain(layer, &inputs, &outputs, nullptr, 0, &num_bytes));
-    std::string text(num_bytes, '\0');
-    property::check(heed_layer_explain(layer, &inputs, &outputs, text.data(), text.size(), &num_bytes));
-    return json::parse(text.c_str());
-  }
-
   // Like make_npu_context, but not strict.
   static Context make_lenient_context() {
     heed_context_options options = npu_options();

@@ -2,6 +2,7 @@
 // The device memory that the copies of a call take is at most what docs/ascend.md states in "Masks and memory".
 #include <algorithm>
 
+#include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
 
 namespace heed::ascend_test {
@@ -85,6 +86,52 @@ TEST_F(Memory, CopiesTakeNoMoreThanThePageStates) {
     EXPECT_LE(taken, 1.25 * stated + 20'000) << call.head_size << " " << call.value_head_size << " " << call.num_keys;
     // The page counts each copy; a block that is used for two copies is allocated once.
     EXPECT_GE(taken, 0.6 * stated) << call.head_size << " " << call.value_head_size << " " << call.num_keys;
+  }
+}
+
+// The bytes of device memory that a layer allocates with its tensors and a call. A layer of one token comes first, so that
+// the workspace is allocated already.
+double bytes_of(const RotaryCase& call) {
+  const Context context = make_npu_context();
+  RotaryCase of_one_token = call;
+  of_one_token.batch = of_one_token.num_queries = of_one_token.num_keys = 1;
+  property::check(RotaryLayer(context.get(), of_one_token).forward());
+  property::check(heed_context_synchronize(context.get()));
+  const uint64_t before = ascend_sim_count("bytes_allocated");
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  property::check(heed_context_synchronize(context.get()));
+  return static_cast<double>(ascend_sim_count("bytes_allocated") - before);
+}
+
+// What a layer with norms and rotary positions takes beyond one without, for queries and for keys.
+TEST_F(Memory, NormsAndRotaryPositionsTakeWhatIsStated) {
+  for (const int32_t layout : {HEED_ROPE_HALF, HEED_ROPE_INTERLEAVED}) {
+    for (const int64_t rotary_size : {64, 40}) {
+      RotaryCase call;
+      call.layout = 0;
+      call.head_size = 64;
+      call.num_heads = call.num_kv_heads = 8;
+      call.num_queries = call.num_keys = 100;
+      const double without = bytes_of(call);
+      call.layout = layout;
+      call.rotary_size = rotary_size;
+      call.epsilon = 1e-5f;
+      const double taken = bytes_of(call) - without;
+      const auto t = static_cast<double>(call.batch * call.num_keys);
+      const auto heads = t * static_cast<double>(call.num_heads * call.head_size);
+      const int64_t widened_size = (rotary_size + 31) / 32 * 32;
+      const auto widened = static_cast<double>(widened_size);
+      const double slices = t * static_cast<double>(call.num_heads);
+      const bool are_slices = rotary_size != 64 || layout != HEED_ROPE_HALF;
+      // Twice: queries and keys.
+      const double stated = 2 * (4 * heads + (are_slices ? 4 * slices * widened : 0) + 14 * t * widened) + 512 * 64;
+      // Blocks are up to a quarter larger. Indices of gathers are kept: of each element of slices and heads in 4 bytes.
+      const double indices = 16 * t + 2 * 4 * (slices * widened + heads);
+      // By which Rope's workspace grows with the tokens.
+      const double workspace = 4 * t * widened;
+      EXPECT_LE(taken, 1.25 * (stated + indices + workspace) + 20'000) << layout << " " << rotary_size;
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <thread>
 
+#include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
 #include "capi/support/refusal.h"
 
@@ -51,6 +52,25 @@ TEST_F(Order, ForwardReturnsBeforeTheDeviceIsDone) {
   const ReleaseLater later;
   EXPECT_FALSE(later.is_released()) << "forward waited for a device that stands still";
   EXPECT_EQ(attention.read(), expected) << "reading waits";
+  EXPECT_TRUE(later.is_released());
+}
+
+TEST_F(Order, RotaryPositionsDoNotWait) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.layout = HEED_ROPE_INTERLEAVED;
+  call.head_size = 48;
+  call.rotary_size = 20;
+  call.epsilon = 1e-5f;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  const std::vector<float> expected = layer.read();
+  ascend_sim_hold_workers(1);
+  property::check(layer.forward());
+  property::check(layer.forward());
+  const ReleaseLater later;
+  EXPECT_FALSE(later.is_released()) << "forward waited for a device that stands still";
+  EXPECT_EQ(layer.read(), expected) << "reading waits";
   EXPECT_TRUE(later.is_released());
 }
 

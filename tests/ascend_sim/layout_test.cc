@@ -36,6 +36,8 @@ TEST(LayoutTest, StructsHaveTheVendorsSizes) {
   EXPECT_EQ(sizeof(FillParam), 848U);
   EXPECT_EQ(sizeof(AsStridedParam), 1640U);
   EXPECT_EQ(sizeof(LayerNormParam), 136U);
+  EXPECT_EQ(sizeof(RmsNormParam), 144U);
+  EXPECT_EQ(sizeof(RopeParam), 16U);
   EXPECT_EQ(sizeof(ActivationParam), 24U);
 }
 
@@ -74,6 +76,8 @@ TEST(LayoutTest, EnumeratorsHaveTheVendorsValues) {
   EXPECT_EQ(ElewiseParam::ELEWISE_SUB, 15);
   EXPECT_EQ(ElewiseParam::ELEWISE_TANH, 20);
   EXPECT_EQ(LayerNormParam::LAYER_NORM_NORM, 1);
+  EXPECT_EQ(RmsNormParam::RMS_NORM_NORM, 1);
+  EXPECT_EQ(RmsNormParam::HIGH_PERFORMANCE_MODE, 1);
   EXPECT_EQ(ACTIVATION_GELU, 2);
   EXPECT_EQ(atb::ERROR_RT_FAIL, 4);
   EXPECT_EQ(atb::ERROR_INVALID_TENSOR_INI_MATCH, 13);
@@ -98,6 +102,9 @@ TEST(LayoutTest, ParametersBeginWithTheVendorsDefaults) {
   EXPECT_TRUE(linear.transposeB);
   EXPECT_TRUE(linear.hasBias);
   EXPECT_EQ(LayerNormParam().normParam.epsilon, 1e-5F);
+  EXPECT_EQ(RmsNormParam().normParam.epsilon, 1e-5F);
+  EXPECT_EQ(RopeParam().rotaryCoeff, 4);
+  EXPECT_EQ(RopeParam().cosFormat, 0);
   EXPECT_EQ(ActivationParam().dim, -1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, LayerNorm and Activation.
+// Softmax, LayerNorm, RmsNorm and Activation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -94,6 +94,73 @@ TEST_F(NormalisationTest, LayerNormNeedsAGammaThatFits) {
   atb::Operation* operation = nullptr;
   EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
   EXPECT_EQ(atb::CreateOperation(LayerNormParam(), &operation), atb::ERROR_INVALID_PARAM);
+}
+
+RmsNormParam rms_norm(float epsilon) {
+  RmsNormParam param;
+  param.layerType = RmsNormParam::RMS_NORM_NORM;
+  param.normParam.epsilon = epsilon;
+  return param;
+}
+
+TEST_F(NormalisationTest, RmsNormDividesByTheRootMeanSquareOfTheLastAxis) {
+  DeviceTensor x(desc_of(ACL_BF16, {2, 16})), gamma(desc_of(ACL_BF16, {16})), out(desc_of(ACL_BF16, {2, 16}));
+  Floats values(32, 3.0F);
+  for (size_t i = 16; i < 32; ++i) values[i] = i % 2 == 0 ? 0.0F : 2.0F;
+  Floats weights(16, 2.0F);
+  weights[1] = 4.0F;
+  x.write_floats(values);
+  gamma.write_floats(weights);
+  run(rms_norm(7.0F), pack_of({&x, &gamma}, {&out}));
+  const Floats results = out.read_floats();
+  // 3 / sqrt(9 + 7), and 2 / sqrt(2 + 7).
+  EXPECT_EQ(results[0], 1.5F);
+  EXPECT_EQ(results[1], 3.0F);
+  EXPECT_EQ(results[16], 0.0F);
+  EXPECT_EQ(results[17], atb_library::round_to(ACL_BF16, 2.0F / 3.0F * 4.0F));
+}
+
+// A launch of the same shapes uses the epsilon of an earlier one that differs by less than 1e-6.
+TEST_F(NormalisationTest, AnEpsilonNearThatOfAnEarlierLaunchIsReplacedByIt) {
+  DeviceTensor x(desc_of(ACL_FLOAT16, {7, 16})), gamma(desc_of(ACL_FLOAT16, {16})), out(desc_of(ACL_FLOAT16, {7, 16}));
+  x.write_floats(Floats(112, 0.001F));
+  gamma.write_floats(Floats(16, 1.0F));
+  const auto first = [&](float epsilon) {
+    run(rms_norm(epsilon), pack_of({&x, &gamma}, {&out}));
+    return out.read_floats()[0];
+  };
+  const float small = first(1e-6F);
+  EXPECT_EQ(first(1.9e-6F), small);
+  EXPECT_LT(first(1e-5F), small);
+}
+
+TEST_F(NormalisationTest, RmsNormChecksShapesAndParameters) {
+  const RmsNormParam good = rms_norm(1e-5F);
+  const auto half = [](std::initializer_list<int64_t> shape) { return desc_of(ACL_FLOAT16, shape); };
+  const auto code = [&](std::initializer_list<int64_t> x, std::initializer_list<int64_t> gamma,
+                        std::initializer_list<int64_t> out) {
+    return setup_of(good, pack_of_descs({half(x), half(gamma)}, {half(out)}));
+  };
+  EXPECT_EQ(code({3, 32}, {32}, {3, 32}), atb::NO_ERROR);
+  EXPECT_EQ(code({3, 32}, {1, 32}, {3, 32}), atb::NO_ERROR);
+  EXPECT_EQ(code({3, 32}, {16}, {3, 32}), atb::ERROR_INVALID_TENSOR_DIM);
+  EXPECT_EQ(code({3, 32}, {3, 32}, {3, 32}), atb::ERROR_INVALID_TENSOR_DIM);
+  EXPECT_EQ(code({3, 24}, {24}, {3, 24}), atb::ERROR_INVALID_TENSOR_SIZE);
+  EXPECT_EQ(code({3, 32}, {32}, {1, 3, 32}), atb::ERROR_INVALID_TENSOR_SIZE);
+  EXPECT_EQ(code({3, 32}, {32}, {2, 32}), atb::ERROR_INVALID_TENSOR_DIM);
+  const atb::TensorDesc wide = desc_of(ACL_FLOAT, {16});
+  EXPECT_EQ(setup_of(good, pack_of_descs({wide, wide}, {wide})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
+
+  atb::Operation* operation = nullptr;
+  EXPECT_EQ(atb::CreateOperation(RmsNormParam(), &operation), atb::ERROR_INVALID_PARAM);
+  EXPECT_EQ(atb::CreateOperation(rms_norm(0), &operation), atb::ERROR_INVALID_PARAM);
+  RmsNormParam quantised = good;
+  quantised.normParam.quantType = QUANT_INT8;
+  EXPECT_EQ(atb::CreateOperation(quantised, &operation), atb::ERROR_INVALID_PARAM);
+  expect_violation("is not simulated");
+  // Found by the tiling.
+  DeviceTensor x(half({1, 16})), gamma(half({16})), out(half({1, 16}));
+  EXPECT_EQ(try_run(rms_norm(-1.0F), pack_of({&x, &gamma}, {&out})), atb::ERROR_INVALID_PARAM);
 }
 
 TEST_F(NormalisationTest, ActivationsAreReluAndGelu) {

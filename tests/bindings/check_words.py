@@ -65,6 +65,25 @@ VALUES = {"NaN", "Infinity"}
 RULES = [
     ("options->num_heads is 0", "numHeads is 0", "NumHeads is 0"),
     ("scale is -nan, soft_cap -inf", "scale is NaN, soft_cap -Infinity", "scale is NaN, soft_cap -Infinity"),
+    (
+        "options->add_bias_kv is 1, but options->scoring is HEED_SCORING_ADDITIVE: expected 0",
+        "addBiasKv is true, but scoring is Scoring.ADDITIVE: expected false",
+        "AddBiasKv is true, but Scoring is Scoring.Additive: expected false",
+    ),
+    ("options->add_zero_attn is 1, but x", "addZeroAttn is true, but x", "AddZeroAttn is true, but x"),
+    ("options->rope->no_rounding is set, but x", "rounding is false, but x", "Rounding is false, but x"),
+    ("options->rope->no_rounding is 0, expected 1", "rounding is true, expected false", "Rounding is true, expected false"),
+    ("options->rope->no_rounding is 1, expected 0", "rounding is false, expected true", "Rounding is false, expected true"),
+    (
+        "expected original_length 8, beta_fast 2, beta_slow 1, no_rounding 1, high_freq_factor 3 and the max_distance 9",
+        "expected originalLength 8, betaFast 2, betaSlow 1, rounding false, highFreqFactor 3 and relativeBiasMaxDistance 9",
+        "expected OriginalLength 8, BetaFast 2, BetaSlow 1, Rounding false, HighFreqFactor 3 and RelativeBiasMaxDistance 9",
+    ),
+    (
+        "a positional_encoding layer reads inputs->queries, positions and query_offsets",
+        "a PositionalEncoding block reads queries, positions and queryOffsets",
+        "a PositionalEncoding block reads Queries, Positions and QueryOffsets",
+    ),
     ("options->executor->parallel_for is x", "parallelFor is x", "ParallelFor is x"),
     ("heed_layer_load2 xheed_layer_load heed_layer_load", "heed_layer_load2 xheed_layer_load load", "heed_layer_load2 xheed_layer_load Load"),
     ('name is "options->num_heads NULL", not NULL', 'name is "options->num_heads NULL", not null', 'name is "options->num_heads NULL", not null'),
@@ -83,10 +102,10 @@ def sentences_of(page):
 
 
 def pieces_of(root):
-    """The texts of the sources that contain a word of C."""
+    """The texts of the sources that contain a word of C. One with -> before no name gets it from another text."""
     texts = {text.text for text in all_texts(root, ("core", "capi/src"))}
     found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text)]
-    return sorted(text for text in found if "\n" not in text and not NOT_PIECES.fullmatch(text))
+    return sorted(text for text in found if "\n" not in text and not re.search(r"->(%s|$)", text) and not NOT_PIECES.fullmatch(text))
 
 
 def has_part(sentence, part):

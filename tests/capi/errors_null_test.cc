@@ -228,6 +228,21 @@ TEST(NullArguments, OfLayersAreRefused) {
       {"additive: options, whose defaults name no size",
        [&](OutParameters& out) { return heed_additive_attention_create(context, nullptr, &out.layer); },
        {HEED_ERROR_INVALID_ARGUMENT, {"num_hiddens", "0"}}},
+      {"general: context",
+       [](OutParameters& out) {
+         const heed_general_attention_options general = six_in_queries();
+         return heed_general_attention_create(nullptr, &general, &out.layer);
+       },
+       is_null("context")},
+      {"general: layer",
+       [&](OutParameters&) {
+         const heed_general_attention_options general = six_in_queries();
+         return heed_general_attention_create(context, &general, nullptr);
+       },
+       is_null("layer")},
+      {"general: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_general_attention_create(context, nullptr, &out.layer); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"query_size", "0"}}},
       {"linear: context",
        [](OutParameters& out) {
          const heed_linear_options linear = five_outputs();

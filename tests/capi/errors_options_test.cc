@@ -66,6 +66,21 @@ void expect_refused_additive(const std::vector<WrongOptions<heed_additive_attent
   expect_refused(calls);
 }
 
+void expect_refused_general(const std::vector<WrongOptions<heed_general_attention_options>>& table) {
+  const Context context = make_context();
+  std::vector<RefusedCall> calls;
+  for (const auto& row : table) {
+    calls.push_back({row.what,
+                     [&](OutParameters& out) {
+                       heed_general_attention_options options = six_in_queries();
+                       row.change(options);
+                       return heed_general_attention_create(context.get(), &options, &out.layer);
+                     },
+                     {row.status, row.words}});
+  }
+  expect_refused(calls);
+}
+
 // Tests the options that all attention layers have.
 template <typename Options>
 std::vector<WrongOptions<Options>> wrong_shared_options() {
@@ -104,6 +119,16 @@ TEST(OptionErrors, OfAdditiveAttention) {
       {"no size", with_size(0), {"options->num_hiddens is 0, expected at least 1"}},
       {"a negative size", with_size(-5), {"options->num_hiddens is -5, expected at least 1"}},
       {"the smallest size", with_size(INT64_MIN), {"num_hiddens", "-9223372036854775808"}},
+  });
+}
+
+TEST(OptionErrors, OfGeneralAttention) {
+  using Options = heed_general_attention_options;
+  expect_refused_general(wrong_shared_options<Options>());
+  const auto with_size = [](int64_t size) { return [size](Options& o) { o.query_size = size; }; };
+  expect_refused_general({
+      {"no size", with_size(0), {"options->query_size is 0, expected at least 1"}},
+      {"a negative size", with_size(-5), {"options->query_size is -5, expected at least 1"}},
   });
 }
 

@@ -78,7 +78,9 @@ TEST_F(WeightErrors, WrongShapesAreReportedAsInTheFile) {
   expect_wrong_shape(square(), {packed, {"a.out_proj.weight", {8, 6}}},
                      "\"a.out_proj.weight\" in \"memory\" has dims (8, 6), expected (8, 8) for W_o.weight");
   // GPT-2's weights are (in, out).
-  expect_wrong_shape(square(), {{"a.c_attn.weight", {24, 8}}, {"a.c_proj.weight", {8, 8}}},
+  heed_multi_head_attention_options causal = square();
+  causal.causal = HEED_CAUSAL_TOP_LEFT;
+  expect_wrong_shape(causal, {{"a.c_attn.weight", {24, 8}}, {"a.c_proj.weight", {8, 8}}},
                      "\"a.c_attn.weight\" in \"memory\" has dims (24, 8), expected (any, 24) for W_q.weight");
   expect_wrong_shape(square(), {{"a.in_proj_weight", {24, 8}, "I32"}, output},
                      "\"a.in_proj_weight\" in \"memory\" is I32, expected F32, F16, BF16 or F64 for W_q.weight");
@@ -149,6 +151,9 @@ TEST_F(WeightErrors, NamesThatDoNotFitTheOptions) {
   full.push_back({"a.out_proj.bias", {8}});
   std::vector<FileTensor> with_added_keys = bare;
   with_added_keys.push_back({"a.bias_k", {1, 1, 8}});
+  with_added_keys.push_back({"a.bias_v", {1, 1, 8}});
+  std::vector<FileTensor> with_factor = bare;
+  with_factor.push_back({"a.logit_scale", {1}});
   std::vector<FileTensor> twice = bare;
   for (const char* name : {"a.W_q.weight", "a.W_k.weight", "a.W_v.weight", "a.W_o.weight"})
     twice.push_back({name, {8, 8}});
@@ -161,8 +166,11 @@ TEST_F(WeightErrors, NamesThatDoNotFitTheOptions) {
   expect_refused_file(biased, bare, HEED_ERROR_NOT_FOUND,
                       "\"memory\" has no tensor \"a.in_proj_bias\" for W_q.bias, which HEED_BIAS_Q in options->biases "
                       "asks for; it has 4 of the 8 parameters by the names of PyTorch nn.MultiheadAttention");
-  expect_refused_file(square(), with_added_keys, HEED_ERROR_UNSUPPORTED,
-                      "\"memory\" has \"a.bias_k\", which changes what PyTorch nn.MultiheadAttention computes");
+  expect_refused_file(square(), with_added_keys, HEED_ERROR_INVALID_ARGUMENT,
+                      "\"memory\" has \"a.bias_k\", a parameter that this layer's options lack: expected "
+                      "options->add_bias_kv");
+  expect_refused_file(square(), with_factor, HEED_ERROR_UNSUPPORTED,
+                      "\"memory\" has \"a.logit_scale\", which changes what PyTorch nn.MultiheadAttention computes");
   expect_refused_file(square(), twice, HEED_ERROR_INVALID_ARGUMENT,
                       "\"memory\" has this layer's parameters twice under the prefix \"a\"");
   expect_refused_file(square(), {{"b.in_proj_weight", {24, 8}}, {"b.out_proj.weight", {8, 8}}}, HEED_ERROR_NOT_FOUND,

@@ -10,6 +10,8 @@ namespace {
 
 TEST(WorkspaceErrors, OneByteTooFewNamesBothSizes) {
   for (const Kind kind : kEveryKind) {
+    // A packed batch may need less than its size, which does not depend on the offsets.
+    if (kind == Kind::Packed) continue;
     const AttentionCall call(kind);
     const size_t needed = call.workspace_size();
     const std::vector<uint8_t> before = call.read_outputs();

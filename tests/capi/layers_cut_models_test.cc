@@ -261,7 +261,8 @@ TEST_F(CutModels, FindUnsupportedTensorsInAnotherFile) {
   folder_.write(part_name(1, 2), safetensors_of(layer));
   folder_.write(part_name(2, 2), safetensors_of({{"self_attn.q_norm.weight", {1}, {1}}}));
   folder_.write(kIndexName, index_of(weight_map));
-  EXPECT_TRUE(is_refused(load(part_name(1, 2), "self_attn"), {HEED_ERROR_UNSUPPORTED, {"self_attn.q_norm.weight"}}));
+  EXPECT_TRUE(
+      is_refused(load(part_name(1, 2), "self_attn"), {HEED_ERROR_INVALID_ARGUMENT, {"self_attn.q_norm.weight"}}));
 }
 
 }  // namespace

@@ -208,8 +208,8 @@ TEST_F(Families, TensorsKnownToBeHarmlessAreIgnored) {
       load(below("", kTimm) + FileTensor{"queries", {1}} + FileTensor{"valid_lens", {1}}, "", "", two_of_four()));
   // Beside heed's own names, a tensor outside any module is data, unless its name has a known meaning.
   expect_loaded(load(below("a", kOwn) + FileTensor{"a.vocabulary", {3}}, "", "a", two_of_four()));
-  expect_refused(load(below("a", kOwn) + FileTensor{"a.sinks", {2}}, "", "a", two_of_four()), HEED_ERROR_UNSUPPORTED,
-                 "\"a.sinks\"");
+  expect_refused(load(below("a", kOwn) + FileTensor{"a.sinks", {2}}, "", "a", two_of_four()),
+                 HEED_ERROR_INVALID_ARGUMENT, "options->sinks is 0, expected 1, for \"a.sinks\"");
   // The first checkpoints of T5 have a table in cross attention that is never read.
   heed_multi_head_attention_options t5 = two_of_four();
   t5.scale = 1;
@@ -223,30 +223,42 @@ TEST_F(Families, AreRecognizedByNamesAlone) {
     SCOPED_TRACE(prefix);
     expect_refused(load(below(prefix, names), "", prefix, options), status, words);
   };
-  const std::string rotary = "has attention with rotary positions (by the names of ";
-  refused("model.layers.0.self_attn", kLlama, rotary + "Hugging Face Llama and its kin)", causal(),
+  const std::string of_llama = "is of a model with other options by the names of Hugging Face Llama and its kin: ";
+  const std::string rotary = "options->rope is NULL, expected rotary positions";
+  refused("model.layers.0.self_attn", kLlama, of_llama + rotary + "; with accept \"rotary\" it is loaded all the same",
+          causal(), HEED_ERROR_INVALID_ARGUMENT);
+  refused("", kLlama, of_llama + rotary, causal(), HEED_ERROR_INVALID_ARGUMENT);
+  refused("transformer.h.0.attn", kBart, "by the names of Hugging Face GPT-J: " + rotary, causal(),
+          HEED_ERROR_INVALID_ARGUMENT);
+  refused("layer.0.attention", kLlama,
+          "has attention with rotary positions on several axes (by the names of Hugging Face DINOv3)", two_of_four(),
           HEED_ERROR_UNSUPPORTED);
-  refused("", kLlama, rotary + "Hugging Face Llama and its kin)", causal(), HEED_ERROR_UNSUPPORTED);
-  refused("transformer.h.0.attn", kBart, rotary + "Hugging Face GPT-J)", causal(), HEED_ERROR_UNSUPPORTED);
-  refused("layer.0.attention", kLlama, rotary + "Hugging Face DINOv3)", two_of_four(), HEED_ERROR_UNSUPPORTED);
-  refused("roformer.encoder.layer.0.attention", kBert, rotary + "Hugging Face RoFormer)", two_of_four(),
-          HEED_ERROR_UNSUPPORTED);
+  refused("roformer.encoder.layer.0.attention", kBert, "by the names of Hugging Face RoFormer: " + rotary,
+          two_of_four(), HEED_ERROR_INVALID_ARGUMENT);
   refused("h.0.attn", kGpt2, "options->causal is HEED_CAUSAL_NONE, expected HEED_CAUSAL_TOP_LEFT", two_of_four(),
           HEED_ERROR_INVALID_ARGUMENT);
   refused("decoder.block.0.layer.1.EncDecAttention", kT5, "options->scale is 0.5, expected 1", two_of_four(),
           HEED_ERROR_INVALID_ARGUMENT);
-  refused("decoder.block.1.layer.0.SelfAttention", kT5,
-          "a bias of relative positions (by the names of Hugging Face T5), and heed has no option for it; with accept "
-          "\"relative_bias\" it is loaded all the same; besides, options->causal is HEED_CAUSAL_NONE, expected "
-          "HEED_CAUSAL_TOP_LEFT or HEED_CAUSAL_BOTTOM_RIGHT; options->scale is 0.5, expected 1",
-          two_of_four(), HEED_ERROR_UNSUPPORTED);
+  refused(
+      "decoder.block.1.layer.0.SelfAttention", kT5,
+      "is of a model with other options by the names of Hugging Face T5: options->causal is HEED_CAUSAL_NONE, expected "
+      "HEED_CAUSAL_TOP_LEFT or HEED_CAUSAL_BOTTOM_RIGHT; options->scale is 0.5, expected 1; options->relative_bias is "
+      "HEED_RELATIVE_BIAS_NONE, expected HEED_RELATIVE_BIAS_ONE_WAY; with accept \"causal, scale, relative_bias\"",
+      two_of_four(), HEED_ERROR_INVALID_ARGUMENT);
   refused("layer.0.crossattention", kBert, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE",
           causal(), HEED_ERROR_INVALID_ARGUMENT);
   refused("layers.0.cross_attn", kLlama, "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE", causal(),
           HEED_ERROR_INVALID_ARGUMENT);
   // A tensor of rotary frequencies proves rotary positions, whatever the other names are.
-  expect_refused(load(below("a", kBart) + FileTensor{"a.rotary_emb.inv_freq", {2}}, "", "a", two_of_four()),
-                 HEED_ERROR_UNSUPPORTED, "with accept \"rotary\"");
+  const std::vector<FileTensor> with_frequencies = below("a", kBart) + FileTensor{"a.rotary_emb.inv_freq", {2}};
+  expect_refused(
+      load(with_frequencies, "", "a", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
+      "options->rope is NULL, expected rotary positions, for \"a.rotary_emb.inv_freq\"; with accept \"rotary\"");
+  heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+  rope.layout = HEED_ROPE_HALF;
+  heed_multi_head_attention_options with_rope = two_of_four();
+  with_rope.rope = &rope;
+  expect_loaded(load(with_frequencies, "", "a", with_rope));
   // A BERT with cross attention beside the self-attention is a decoder.
   const std::vector<FileTensor> decoder = below("layer.0.attention", kBert) + FileTensor{"layer.0.crossattention.x"};
   expect_refused(load(decoder, "", "layer.0.attention", two_of_four()), HEED_ERROR_INVALID_ARGUMENT,
@@ -255,7 +267,7 @@ TEST_F(Families, AreRecognizedByNamesAlone) {
   // In an encoder or a vision tower, Llama's names do not show whether the attention is causal.
   for (const char* prefix : {"encoder.layers.0.self_attn", "visual.blocks.0.attn", "vision_model.layers.0.attn"}) {
     SCOPED_TRACE(prefix);
-    refused(prefix, kLlama, rotary + "Hugging Face Llama and its kin)", two_of_four(), HEED_ERROR_UNSUPPORTED);
+    refused(prefix, kLlama, of_llama + rotary, two_of_four(), HEED_ERROR_INVALID_ARGUMENT);
     for (const auto& options : {two_of_four(), causal()}) {
       const Answer answer = load(below(prefix, kLlama), "", prefix, options, "rotary");
       expect_loaded(answer);
@@ -438,22 +450,27 @@ TEST_F(Families, WarnOfSettingsThatThePrefixLeavesOpen) {
 }
 
 TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
+  const char* const bias = "a bias of relative positions of another kind";
   const struct {
     const char* config;
     const char* words;
   } cases[] = {
-      {R"({"model_type":"x","rope_theta":10000.0})", "rotary positions"},
-      {R"({"model_type":"x","rope_parameters":{"rope_type":"default"}})", "rotary positions"},
-      {R"({"model_type":"bert","position_embedding_type":"rotary"})", "rotary positions"},
-      {R"({"model_type":"bert","position_embedding_type":"relative_key"})", "a bias of relative positions"},
-      {R"({"model_type":"bert","position_embedding_type":"alibi"})", "ALiBi"},
-      {R"({"model_type":"beit","use_relative_position_bias":true})", "a bias of relative positions"},
-      {R"({"model_type":"speecht5","encoder_max_relative_position":160})", "a bias of relative positions"},
-      {R"({"model_type":"bloom"})", "ALiBi"},
-      {R"({"model_type":"gpt_oss"})", "sinks"},
+      {R"({"model_type":"x","rope_theta":1e4,"rope_scaling":{"type":"dynamic","factor":2.0}})",
+       "rotary positions of type \"dynamic\", whose frequencies change with the length while keys are cached"},
+      {R"({"model_type":"llama","rope_parameters":{"rope_type":"proportional"}})",
+       "rotary positions of a type that heed does not know"},
+      {R"({"model_type":"llama","rope_scaling":{"rope_type":"linear"}})",
+       "rotary positions whose settings are incomplete or out of range"},
+      {R"({"model_type":"qwen2_vl","rope_scaling":{"type":"default","mrope_section":[1,1]}})",
+       "rotary positions on several axes"},
+      {R"({"model_type":"pixtral"})", "rotary positions on several axes"},
+      {R"({"model_type":"bert","position_embedding_type":"relative_key"})", bias},
+      {R"({"model_type":"beit","use_relative_position_bias":true})", bias},
+      {R"({"model_type":"speecht5","encoder_max_relative_position":160})", bias},
+      {R"({"model_type":"longt5"})", bias},
       {R"({"model_type":"longformer"})", "scores or visible keys of another kind"},
       {R"({"model_type":"big_bird","attention_type":"block_sparse"})", "scores or visible keys of another kind"},
-      {R"({"model_type":"jamba","use_qk_norm":true})", "norms of queries and keys"},
+      {R"({"model_type":"jamba","use_qk_norm":true})", "norms of queries and keys of another kind"},
       {R"({"model_type":"jamba","clip_qkv":8.0})", "clipped queries, keys and values"},
       {R"({"model_type":"jamba","layer_types":["linear_attention"]})", "scores or visible keys of another kind"},
   };
@@ -461,6 +478,188 @@ TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
     SCOPED_TRACE(one.config);
     expect_refused(load(below("layers.0.a", kOwn), one.config, "layers.0.a", two_of_four()), HEED_ERROR_UNSUPPORTED,
                    std::string("has attention with ") + one.words + " (by model_type");
+  }
+}
+
+// The rotary positions of a configuration in the styles of transformers 4 and 5, and the members that a layer needs.
+TEST_F(Families, RotarySettingsAreComparedWithTheOptions) {
+  // The expected members, without "options->rope->".
+  const struct {
+    const char* config;
+    const char* expected;
+    const char* prefix = "layers.1.self_attn";
+  } cases[] = {
+      {R"({"model_type":"llama"})", "layout HEED_ROPE_HALF, base 10000;"},
+      {R"({"model_type":"llama","rope_theta":5e5})", "layout HEED_ROPE_HALF, base 500000;"},
+      {R"({"model_type":"llama","rope_parameters":{"rope_type":"default","rope_theta":5e5}})",
+       "layout HEED_ROPE_HALF, base 500000;"},
+      {R"({"model_type":"cohere","rope_theta":8e6})", "layout HEED_ROPE_INTERLEAVED, base 8000000;"},
+      {R"({"model_type":"llama","rope_scaling":{"type":"linear","factor":2.5}})",
+       "layout HEED_ROPE_HALF, scaling HEED_ROPE_SCALING_LINEAR, base 10000, factor 2.5;"},
+      {R"({"model_type":"llama","rope_theta":5e5,"rope_scaling":{"rope_type":"llama3","factor":32.0,"low_freq_factor":2.0,)"
+       R"("high_freq_factor":5.0,"original_max_position_embeddings":8192}})",
+       "scaling HEED_ROPE_SCALING_LLAMA3, base 500000, factor 32, original_length 8192, low_freq_factor 2, "
+       "high_freq_factor 5;"},
+      {R"({"model_type":"qwen2","max_position_embeddings":32768,"rope_scaling":{"type":"yarn","factor":4.0,)"
+       R"("original_max_position_embeddings":32768}})",
+       "scaling HEED_ROPE_SCALING_YARN, base 10000, factor 4, original_length 32768;"},
+      {R"({"model_type":"qwen2","rope_scaling":{"type":"yarn","factor":4.0,"attention_factor":1.5,)"
+       R"("original_max_position_embeddings":32768}})",
+       "original_length 32768, attention_factor 1.5;"},
+      {R"({"model_type":"llama","max_position_embeddings":512,"rope_parameters":{"rope_type":"yarn","factor":4.0,)"
+       R"("mscale":0.707,"mscale_all_dim":1.3,"beta_fast":20,"beta_slow":2,"truncate":false}})",
+       "factor 4, original_length 512, beta_fast 20, beta_slow 2, no_rounding 1, attention_factor 0.930345714;"},
+      {R"({"model_type":"phi3","max_position_embeddings":64,"original_max_position_embeddings":8,"rope_scaling":)"
+       R"({"type":"longrope","long_factor":[1,2,3,4],"short_factor":[1,1,1,1]}})",
+       "scaling HEED_ROPE_SCALING_FACTORS, base 10000, attention_factor 1.41421354, factors \"long_factor\" or "
+       "\"short_factor\";"},
+      {R"({"model_type":"phi3","max_position_embeddings":8,"original_max_position_embeddings":8,"rope_scaling":)"
+       R"({"type":"su","long_factor":[1,2,3,4],"short_factor":[1,1,1,1]}})",
+       "base 10000, factors \"short_factor\";"},
+      {R"({"model_type":"gpt_neox","rotary_pct":0.25,"rotary_emb_base":20000})",
+       "layout HEED_ROPE_HALF, rotary_size 2, base 20000;"},
+      {R"({"model_type":"phi","partial_rotary_factor":0.5})", "layout HEED_ROPE_HALF, rotary_size 4, base 10000;"},
+      {R"({"model_type":"gptj","rotary_dim":4})", "layout HEED_ROPE_INTERLEAVED, rotary_size 4, base 10000;"},
+      // Gemma 3 in version 4: the layers with a window have a base of their own, and no scaling.
+      {R"({"model_type":"gemma3_text","sliding_window":4,"sliding_window_pattern":2,"rope_theta":1e6,)"
+       R"("rope_local_base_freq":2e4,"rope_scaling":{"rope_type":"linear","factor":8.0}})",
+       "scaling HEED_ROPE_SCALING_LINEAR, base 1000000, factor 8;"},
+      {R"({"model_type":"gemma3_text","sliding_window":4,"sliding_window_pattern":2,"rope_theta":1e6,)"
+       R"("rope_local_base_freq":2e4,"rope_scaling":{"rope_type":"linear","factor":8.0}})",
+       "layout HEED_ROPE_HALF, base 20000;", "layers.0.self_attn"},
+      {R"({"model_type":"gpt_oss","layer_types":["sliding_attention","full_attention"],"rope_parameters":)"
+       R"({"rope_theta":10,"rope_type":"default"}})",
+       "layout HEED_ROPE_HALF, base 10;"},
+      // The pairing of the family is not known: the caller's is taken.
+      {R"({"model_type":"x","rope_theta":7})", "base 7;"},
+  };
+  heed_multi_head_attention_options options = causal();
+  options.num_heads = 1;
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.config);
+    Answer refused = load(below(one.prefix, kOwn), one.config, one.prefix, options, "scale, window, sinks");
+    expect_refused(refused, HEED_ERROR_INVALID_ARGUMENT, "options->rope is NULL, expected options->rope->");
+    constexpr std::string_view kMember = "options->rope->";
+    for (size_t at; (at = refused.sentence.find(kMember)) != std::string::npos;)
+      refused.sentence.erase(at, kMember.size());
+    expect_refused(refused, HEED_ERROR_INVALID_ARGUMENT, one.expected);
+  }
+  heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+  options.rope = &rope;
+  for (const int32_t layout : {HEED_ROPE_HALF, HEED_ROPE_INTERLEAVED}) {
+    rope.layout = layout;
+    rope.base = 7;
+    const Answer loaded = load(below("a", kOwn), R"({"model_type":"x","rope_theta":7})", "a", options, "scale, causal");
+    expect_loaded(loaded);
+    ASSERT_EQ(loaded.warnings.size(), 1U);
+    EXPECT_NE(loaded.warnings[0].find("does not say its model's rotary, by model_type \"x\" in config.json: "
+                                      "options->rope->layout HEED_ROPE_"),
+              std::string::npos)
+        << loaded.warnings[0];
+    expect_refused(load(below("a", kOwn), R"({"model_type":"bert","is_decoder":true})", "a", options),
+                   HEED_ERROR_INVALID_ARGUMENT, "options->rope is set, expected NULL");
+  }
+  // Layers without rotary positions.
+  options.rope = nullptr;
+  expect_loaded(
+      load(below("layers.1.a", kOwn), R"({"model_type":"smollm3","no_rope_layers":[1,0]})", "layers.1.a", options));
+  expect_loaded(load(below("layers.1.cross_attn", kOwn), R"({"model_type":"llama"})", "layers.1.cross_attn", [&] {
+    heed_multi_head_attention_options cross = options;
+    cross.causal = HEED_CAUSAL_NONE;
+    return cross;
+  }()));
+}
+
+// The other options that come with positions.
+TEST_F(Families, PositionSettingsAreComparedWithTheOptions) {
+  const struct {
+    const char* config;
+    const char* prefix;
+    const char* words;
+    bool is_causal = true;
+  } cases[] = {
+      {R"({"model_type":"bert","position_embedding_type":"alibi"})", "a",
+       "options->alibi is HEED_ALIBI_NONE, expected HEED_ALIBI_ADDED", false},
+      {R"({"model_type":"bloom"})", "a", "options->alibi is HEED_ALIBI_NONE, expected HEED_ALIBI_ADDED"},
+      {R"({"model_type":"falcon","alibi":true})", "a", "options->alibi is HEED_ALIBI_NONE, expected HEED_ALIBI_SCALED"},
+      {R"({"model_type":"falcon"})", "a",
+       "options->num_kv_heads is 2, expected 1; options->rope is NULL, expected options->rope->layout"},
+      {R"({"model_type":"gpt_oss"})", "a", "options->sinks is 0, expected 1"},
+      {R"({"model_type":"t5","relative_attention_num_buckets":16})", "encoder.a",
+       "expected HEED_RELATIVE_BIAS_BOTH_WAYS, options->relative_bias_buckets 16, options->relative_bias_max_distance "
+       "128",
+       false},
+      {R"({"model_type":"t5"})", "a",
+       "expected HEED_RELATIVE_BIAS_BOTH_WAYS or HEED_RELATIVE_BIAS_ONE_WAY; with accept", false},
+      {R"({"model_type":"t5"})", "decoder.a",
+       "expected HEED_RELATIVE_BIAS_ONE_WAY, options->relative_bias_buckets 32, options->relative_bias_max_distance "
+       "128"},
+      {R"({"model_type":"modernbert","global_attn_every_n_layers":3,"local_attention":10})", "layers.3.attn",
+       "options->rope is NULL, expected options->rope->layout HEED_ROPE_HALF, options->rope->base 160000", false},
+      {R"({"model_type":"modernbert","global_attn_every_n_layers":3,"local_attention":10,"local_rope_theta":5})",
+       "layers.4.attn",
+       "expected options->window_left 5 and options->window_right 5; options->rope is NULL, expected "
+       "options->rope->layout HEED_ROPE_HALF, options->rope->base 5",
+       false},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.config);
+    expect_refused(load(below(one.prefix, kOwn), one.config, one.prefix, one.is_causal ? causal() : two_of_four()),
+                   HEED_ERROR_INVALID_ARGUMENT, one.words);
+  }
+  // Cohere's norm has a weight for each head, and its configuration says whether there is one.
+  heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+  rope.layout = HEED_ROPE_INTERLEAVED;
+  heed_multi_head_attention_options cohere = causal();
+  cohere.rope = &rope;
+  cohere.qk_norm_epsilon = 1e-5F;
+  const std::vector<FileTensor> with_norms = below("self_attn", kLlama) +
+                                             FileTensor{"self_attn.q_norm.weight", {2, 4}} +
+                                             FileTensor{"self_attn.k_norm.weight", {2, 4}};
+  const char* const config = R"({"model_type":"cohere","use_qk_norm":true,"layer_norm_eps":1e-5})";
+  expect_refused(load(with_norms, config, "self_attn", cohere), HEED_ERROR_INVALID_ARGUMENT,
+                 "options->qk_norm is HEED_QK_NORM_RMS, expected HEED_QK_NORM_LAYER; with accept \"qk_norm\"");
+  cohere.qk_norm = HEED_QK_NORM_LAYER;
+  expect_loaded(load(with_norms, config, "self_attn", cohere));
+  // Without a configuration it is not known whether the norm multiplies by weight or by 1 + weight.
+  const Answer by_names = load(with_norms, "", "self_attn", cohere, "rotary, scale, soft_cap, window");
+  expect_loaded(by_names);
+  ASSERT_EQ(by_names.warnings.size(), 1U);
+  EXPECT_NE(by_names.warnings[0].find("does not say its model's qk_norm"), std::string::npos) << by_names.warnings[0];
+}
+
+// A learned table whose first rows belong to no position.
+TEST_F(Families, TheFirstRowOfATableOfPositionsIsCompared) {
+  const struct {
+    const char* config;
+    int64_t first_row;
+  } cases[] = {{R"({"model_type":"opt","pad_token_id":1})", 2},
+               {R"({"model_type":"bart"})", 2},
+               {R"({"model_type":"roberta","pad_token_id":4})", 5},
+               {R"({"model_type":"bert"})", 0}};
+  for (const auto& one : cases) {
+    for (const int64_t first_row : {0, 2, 5}) {
+      SCOPED_TRACE(one.config + (" with " + std::to_string(first_row)));
+      heed_positional_encoding_options options = HEED_POSITIONAL_ENCODING_OPTIONS_INIT;
+      options.kind = HEED_POSITIONS_LEARNED;
+      options.max_positions = 9 - first_row;
+      options.size = 3;
+      options.first_row = first_row;
+      const auto answer = [&](const char* accept) {
+        heed_layer* layer = nullptr;
+        check(heed_positional_encoding_create(context_.get(), &options, &layer));
+        return load_layer(Layer(layer), {{"a.embed_positions.weight", {9, 3}}}, one.config, "a.embed_positions",
+                          accept);
+      };
+      if (first_row == one.first_row) {
+        expect_loaded(answer(nullptr));
+        continue;
+      }
+      expect_refused(answer(nullptr), HEED_ERROR_INVALID_ARGUMENT,
+                     "options->first_row is " + std::to_string(first_row) + ", expected " +
+                         std::to_string(one.first_row) + "; with accept \"first_row\" it is loaded all the same");
+      expect_loaded(answer("first_row"));
+    }
   }
 }
 
@@ -516,9 +715,10 @@ TEST_F(Families, RefusalsNameTheirSource) {
                  "with other options by the names of Hugging Face Llama and its kin: options->causal is");
   const char* const two = R"({"model_type":"foo_vl","vision_config":{"model_type":"clip_vision_model"},)"
                           R"("text_config":{"model_type":"llama"},"audio_config":{"model_type":"wav2vec2"}})";
-  expect_refused(load(below("a", {"qkv_proj.weight", "o_proj.weight"}), two, "a", two_of_four()),
-                 HEED_ERROR_UNSUPPORTED,
-                 "nor has heed an option for rotary positions (by model_type \"llama\" in config.json)");
+  expect_refused(
+      load(below("a", {"qkv_proj.weight", "o_proj.weight"}), two, "a", two_of_four()), HEED_ERROR_UNSUPPORTED,
+      "has \"a.qkv_proj.weight\", and how it packs queries, keys and values is not known of its model: expected "
+      "the projections apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"");
 }
 
 // Options that the names determine need no warning, even if the configuration does not state them.

@@ -77,9 +77,17 @@ TEST_F(LayerFiles, SayTheKindAndTheOptions) {
                                                    heads + R"("dot_product",)" + attention},
         {Kind::MultiHeadAdditive, "multi_head_attention", heads + R"("additive",)" + attention},
         {Kind::Additive, "additive_attention", R"({"num_hiddens":5,"scale":1)" + attention.substr(attention.find(','))},
+        {Kind::General, "general_attention", R"({"query_size":6,"scale":1)" + attention.substr(attention.find(','))},
         {Kind::DotProductRank3, "dot_product_attention", "{" + attention},
         {Kind::Linear, "linear", R"({"output_size":5,"no_bias":false})"},
-        {Kind::Dropout, "dropout", R"({"dropout":0.5})"}}) {
+        {Kind::Dropout, "dropout", R"({"dropout":0.5})"},
+        {Kind::Positions, "positional_encoding",
+         R"({"kind":"learned","max_positions":3,"size":6,"first_row":0,"dropout":0})"},
+        {Kind::Rotary, "multi_head_attention",
+         heads + R"("dot_product",)" + attention.substr(0, attention.size() - 1) +
+             R"(,"qk_norm":"rms","qk_norm_epsilon":1e-06,"rope":{"layout":"half","rotary_size":4,"rotary_offset":0,)"
+             R"("base":10000,"attention_factor":1,"scaling":"none"},"relative_bias":"both_ways",)"
+             R"("relative_bias_buckets":32,"relative_bias_max_distance":128,"sinks":true,"alibi":"added"})"}}) {
     const AttentionCall call(kind);
     const nlohmann::json texts = texts_of(call.layer.get());
     EXPECT_EQ(texts.size(), 3U);
@@ -113,6 +121,77 @@ TEST_F(LayerFiles, SayOptionsOfEveryValue) {
             R"("no_output_projection":true,"biases":["q","v"],"scoring":"dot_product","scale":0.1,"soft_cap":50,)"
             R"("dropout":0.25,"causal":"top_left","window":"bottom_right","window_left":3,"window_right":-1,)"
             R"("empty_rows":"mean"})");
+}
+
+// Options of positions with other values than Kind::Rotary has.
+TEST_F(LayerFiles, SayOptionsOfPositions) {
+  AttentionCall call(Kind::MultiHead);
+  heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+  rope.layout = HEED_ROPE_INTERLEAVED;
+  rope.rotary_size = 2;
+  rope.rotary_offset = 1;
+  rope.base = 500000;
+  rope.scaling = HEED_ROPE_SCALING_YARN;
+  rope.factor = 32;
+  rope.original_length = 4096;
+  rope.attention_factor = 1.5F;
+  rope.no_rounding = 1;
+  heed_multi_head_attention_options options = two_heads();
+  options.rope = &rope;
+  options.qk_norm_epsilon = 0.5F;
+  options.qk_norm = HEED_QK_NORM_LAYER;
+  options.relative_bias = HEED_RELATIVE_BIAS_ONE_WAY;
+  options.relative_bias_buckets = 16;
+  options.relative_bias_max_distance = 64;
+  options.alibi = HEED_ALIBI_SCALED;
+  call.replace_layer(options);
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+  const nlohmann::json written =
+      nlohmann::json::parse(texts_of(call.layer.get()).at("heed.options").get<std::string>());
+  EXPECT_EQ(written.at("rope"), nlohmann::json::parse(R"({"layout":"interleaved","rotary_size":2,"rotary_offset":1,
+      "base":500000,"attention_factor":1.5,"scaling":"yarn","factor":32,"original_length":4096,"beta_fast":32,
+      "beta_slow":1,"no_rounding":true,"low_freq_factor":0,"high_freq_factor":0})"));
+  EXPECT_EQ(written.at("qk_norm"), "layer");
+  EXPECT_EQ(written.at("qk_norm_epsilon"), 0.5);
+  EXPECT_EQ(written.at("relative_bias"), "one_way");
+  EXPECT_EQ(written.at("relative_bias_buckets"), 16);
+  EXPECT_EQ(written.at("relative_bias_max_distance"), 64);
+  EXPECT_EQ(written.at("alibi"), "scaled");
+  EXPECT_FALSE(written.contains("sinks"));
+}
+
+// The parameters that begin with ones and zeros get other values first.
+TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfNormsSinksAndTables) {
+  for (const Kind kind : {Kind::Rotary, Kind::Packed, Kind::Positions}) {
+    for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+      AttentionCall call(kind, {}, dtype);
+      std::vector<std::string> names;
+      for (int64_t i = 0; i < heed_layer_parameter_count(call.layer.get()); ++i) {
+        const char* name = heed_layer_parameter_name(call.layer.get(), i);
+        names.emplace_back(name);
+        const Dims dims = dims_of(snapshot(call.layer.get(), name).get());
+        check(heed_layer_set_parameter(call.layer.get(), name, call.random(dims, 20 + static_cast<uint64_t>(i))));
+      }
+      if (kind == Kind::Positions) {
+        EXPECT_EQ(names, std::vector<std::string>{"weight"});
+      } else {
+        EXPECT_EQ(names, (std::vector<std::string>{"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight",
+                                                   "q_norm.weight", "k_norm.weight", "sinks", "relative_bias.weight"}));
+      }
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      const std::vector<uint8_t> expected = call.read_outputs();
+      const std::string path = folder_.path("layer.safetensors");
+      ASSERT_EQ(heed_layer_save(call.layer.get(), path.c_str()), HEED_OK) << heed_last_error();
+      check(heed_layer_initialize(call.layer.get(), &call.inputs, 99));
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_NE(call.read_outputs(), expected);
+      ASSERT_EQ(heed_layer_load(call.layer.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+      for (const std::string& name : names)
+        EXPECT_EQ(heed_tensor_dtype(snapshot(call.layer.get(), name.c_str()).get()), dtype) << name;
+      ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(call.read_outputs(), expected);
+    }
+  }
 }
 
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfAdditiveScoring) {

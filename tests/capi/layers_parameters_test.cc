@@ -43,6 +43,7 @@ TEST(Parameters, HaveNamesByTheOptions) {
             (Names{"W_q.weight", "W_k.weight", "W_k.bias", "W_v.weight", "w_v.weight"}));
   EXPECT_EQ(names_of(make_additive(context.get(), five_hiddens()).get()),
             (Names{"W_q.weight", "W_k.weight", "w_v.weight"}));
+  EXPECT_EQ(names_of(make_general(context.get(), six_in_queries()).get()), Names{"W.weight"});
   const Layer dot_product = make_dot_product(context.get(), HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   EXPECT_EQ(names_of(dot_product.get()), Names{});
   EXPECT_EQ(heed_layer_is_initialized(dot_product.get()), 1);

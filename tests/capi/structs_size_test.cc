@@ -77,9 +77,22 @@ TEST(StructSize, OutOfRangeIsRefusedInOptionsOfLayers) {
                                                               "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
                                                               heed_dot_product_attention_create);
   expect_limit_of_options(five_hiddens(), "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT", heed_additive_attention_create);
+  expect_limit_of_options(six_in_queries(), "HEED_GENERAL_ATTENTION_OPTIONS_INIT", heed_general_attention_create);
   expect_limit_of_options(two_heads(), "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT", heed_multi_head_attention_create);
   expect_limit_of_options(five_outputs(), "HEED_LINEAR_OPTIONS_INIT", heed_linear_create);
   expect_limit_of_options(one_half(), "HEED_DROPOUT_OPTIONS_INIT", heed_dropout_create);
+  expect_limit_of_options(ten_positions(), "HEED_POSITIONAL_ENCODING_OPTIONS_INIT", heed_positional_encoding_create);
+  const Context context = make_context();
+  expect_limit<heed_rope_options>(
+      whole_heads(), "options->rope", "HEED_ROPE_OPTIONS_INIT", [&](const heed_rope_options* rope) {
+        heed_multi_head_attention_options options = two_heads();
+        options.rope = rope;
+        heed_layer* made = nullptr;
+        const heed_status status = heed_multi_head_attention_create(context.get(), &options, &made);
+        EXPECT_EQ(made != nullptr, status == HEED_OK);
+        heed_layer_destroy(made);
+        return status;
+      });
 }
 
 TEST(StructSize, OutOfRangeIsRefusedInOptionsOfContexts) {
@@ -120,6 +133,12 @@ TEST(StructSize, OutOfRangeIsRefusedInCalls) {
   expect_limit<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", [&](const heed_layer_inputs* given) {
     return heed_layer_forward(call.layer.get(), given, nullptr, &call.outputs);
   });
+  expect_limit<heed_sequence_inputs>(HEED_SEQUENCE_INPUTS_INIT, "inputs->sequences", "HEED_SEQUENCE_INPUTS_INIT",
+                                     [&](const heed_sequence_inputs* given) {
+                                       heed_layer_inputs inputs = call.inputs;
+                                       inputs.sequences = given;
+                                       return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+                                     });
   expect_limit<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT",
                                    [&](const heed_layer_outputs* given) {
                                      return heed_layer_forward(call.layer.get(), &call.inputs, nullptr, given);

@@ -84,6 +84,15 @@ TEST(StructGrowth, OfOptions) {
                                                    heed_layer_destroy(made);
                                                    return status;
                                                  });
+  expect_growth<heed_general_attention_options>(six_in_queries(), "options", "HEED_GENERAL_ATTENTION_OPTIONS_INIT",
+                                                [&](const heed_general_attention_options* options) {
+                                                  heed_layer* made = nullptr;
+                                                  const heed_status status =
+                                                      heed_general_attention_create(context.get(), options, &made);
+                                                  EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                                  heed_layer_destroy(made);
+                                                  return status;
+                                                });
   expect_growth<heed_multi_head_attention_options>(two_heads(), "options", "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT",
                                                    [&](const heed_multi_head_attention_options* options) {
                                                      heed_layer* made = nullptr;
@@ -93,6 +102,25 @@ TEST(StructGrowth, OfOptions) {
                                                      heed_layer_destroy(made);
                                                      return status;
                                                    });
+  expect_growth<heed_rope_options>(
+      whole_heads(), "options->rope", "HEED_ROPE_OPTIONS_INIT", [&](const heed_rope_options* rope) {
+        heed_multi_head_attention_options options = two_heads();
+        options.rope = rope;
+        heed_layer* made = nullptr;
+        const heed_status status = heed_multi_head_attention_create(context.get(), &options, &made);
+        EXPECT_EQ(made != nullptr, status == HEED_OK);
+        heed_layer_destroy(made);
+        return status;
+      });
+  expect_growth<heed_positional_encoding_options>(ten_positions(), "options", "HEED_POSITIONAL_ENCODING_OPTIONS_INIT",
+                                                  [&](const heed_positional_encoding_options* options) {
+                                                    heed_layer* made = nullptr;
+                                                    const heed_status status =
+                                                        heed_positional_encoding_create(context.get(), options, &made);
+                                                    EXPECT_EQ(made != nullptr, status == HEED_OK);
+                                                    heed_layer_destroy(made);
+                                                    return status;
+                                                  });
   expect_growth<heed_linear_options>(five_outputs(), "options", "HEED_LINEAR_OPTIONS_INIT",
                                      [&](const heed_linear_options* options) {
                                        heed_layer* made = nullptr;
@@ -164,8 +192,15 @@ TEST(StructGrowth, OfInputs) {
         return heed_layer_explain(layer, inputs, &call.outputs, nullptr, 0, &num_bytes);
       },
   };
-  for (const auto& function : functions)
+  for (const auto& function : functions) {
     expect_growth<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", function);
+    expect_growth<heed_sequence_inputs>(HEED_SEQUENCE_INPUTS_INIT, "inputs->sequences", "HEED_SEQUENCE_INPUTS_INIT",
+                                        [&](const heed_sequence_inputs* sequences) {
+                                          heed_layer_inputs inputs = call.inputs;
+                                          inputs.sequences = sequences;
+                                          return function(&inputs);
+                                        });
+  }
 }
 
 TEST(StructGrowth, OfOutputs) {
@@ -196,6 +231,30 @@ TEST(StructGrowth, OfOutputs) {
       });
 }
 
+// A program that was compiled before members were added has nothing behind its struct.
+TEST(StructGrowth, MembersThatWereAddedAreOffInSmallerStructs) {
+  const Context context = make_context();
+  heed_multi_head_attention_options options = two_heads();
+  options.alibi = HEED_ALIBI_ADDED;
+  options.struct_size = kFirstSize<heed_multi_head_attention_options>;
+  heed_layer* made = nullptr;
+  check(heed_multi_head_attention_create(context.get(), &options, &made));
+  const Layer layer(made);
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer_inputs inputs = call.inputs;
+  const float slopes[] = {0.5f, 0.25f};
+  const Tensor tensor = make_tensor_of(call.context.get(), {2}, std::vector<float>(slopes, slopes + 2));
+  // A layer with slopes of its own would refuse these.
+  inputs.alibi_slopes = tensor.get();
+  check(heed_layer_initialize(layer.get(), &inputs, 1));
+  EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, nullptr, &call.outputs), HEED_OK) << heed_last_error();
+
+  // Sinks of the wrong shape are not read.
+  inputs.sinks = inputs.queries;
+  inputs.struct_size = offsetof(heed_layer_inputs, sequences);
+  EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, nullptr, &call.outputs), HEED_OK) << heed_last_error();
+}
+
 // Every default is 0, so a struct of zeros with its size equals the macro's.
 TEST(StructMacros, AreZeroAfterTheirSize) {
   const auto is_zero_behind_size = [](const auto& given) {
@@ -211,9 +270,13 @@ TEST(StructMacros, AreZeroAfterTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_context_options HEED_CONTEXT_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_additive_attention_options HEED_ADDITIVE_ATTENTION_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_general_attention_options HEED_GENERAL_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_multi_head_attention_options HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_linear_options HEED_LINEAR_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_dropout_options HEED_DROPOUT_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_rope_options HEED_ROPE_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_positional_encoding_options HEED_POSITIONAL_ENCODING_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_sequence_inputs HEED_SEQUENCE_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));
 }

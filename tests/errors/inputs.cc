@@ -51,6 +51,8 @@ Topic layer_inputs() {
           PROVOKE(heed_layer_create_outputs(dot_product, &inputs, HEED_WANT_OUTPUT, &new_outputs),
                   inputs.queries = tensor_of(HEED_F32, {2, 3, 4});
                   inputs.keys = inputs.values = NULL; inputs.mask = tensor_of(HEED_BOOL, {2, 2, 3, 3})),
+          PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs), general.query_size = 5;
+                  heed_general_attention_create(context, &general, &new_layer)),
           PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs),
                   heed_dropout_create(context, NULL, &new_layer)),
           PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs),

@@ -37,7 +37,10 @@ Topic layer_options() {
               PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.no_output_projection = 1;
                       options.biases = HEED_BIAS_O),
               PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.scoring = 2),
+              PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.add_bias_kv = 1;
+                      options.scoring = HEED_SCORING_ADDITIVE),
               PROVOKE(heed_additive_attention_create(context, NULL, &new_layer)),
+              PROVOKE(heed_general_attention_create(context, NULL, &new_layer)),
               PROVOKE(heed_linear_create(context, NULL, &new_layer)),
           }};
 }

@@ -22,8 +22,10 @@ Topic dlpack();
 Topic weights();
 Topic weight_files();
 Topic layer_options();
+Topic position_options();
 Topic layer_parameters();
 Topic layer_inputs();
+Topic sequences();
 Topic layer_outputs();
 const std::vector<Unprovoked>& unprovoked();
 

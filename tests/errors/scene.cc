@@ -34,6 +34,7 @@ Scene::Scene()
       dot_product(dot_product_call_.layer.get()),
       heads(dot_product_call_.inputs),
       head_outputs(dot_product_call_.outputs) {
+  inputs.sequences = &sequences;
   managed.dl_tensor.data = memory;
   managed.dl_tensor.device = {kDLCPU, 0};
   managed.dl_tensor.ndim = 3;
@@ -60,6 +61,21 @@ heed_tensor* Scene::shape_of(heed_dtype dtype, std::initializer_list<int64_t> si
 
 heed_tensor* Scene::lengths(std::initializer_list<float> values) {
   return call_.tensor_of<float>({static_cast<int64_t>(values.size())}, values);
+}
+
+heed_tensor* Scene::numbers(std::initializer_list<int32_t> values) {
+  return call_.tensor_of<int32_t>({static_cast<int64_t>(values.size())}, values);
+}
+
+void Scene::pack(std::initializer_list<int32_t> query_offsets, std::initializer_list<int32_t> key_offsets) {
+  sequences.query_offsets = numbers(query_offsets);
+  sequences.key_offsets = numbers(key_offsets);
+  inputs.queries = tensor_of(HEED_F32, {5, 6});
+  inputs.keys = tensor_of(HEED_F32, {9, 7});
+  inputs.values = tensor_of(HEED_F32, {9, 9});
+  outputs.output = tensor_of(HEED_F32, {5, 8});
+  outputs.log_sum_exp = tensor_of(HEED_F32, {2, 5});
+  outputs.weights = NULL;
 }
 
 heed_layer* Scene::layer_with(const heed_multi_head_attention_options& changed) {

@@ -28,6 +28,10 @@ class Scene {
   heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
   heed_tensor* shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
   heed_tensor* lengths(std::initializer_list<float> values);
+  // Of I32.
+  heed_tensor* numbers(std::initializer_list<int32_t> values);
+  // Makes inputs and outputs those of a packed batch, with 5 queries and 9 keys in all and these offsets.
+  void pack(std::initializer_list<int32_t> query_offsets, std::initializer_list<int32_t> key_offsets);
   heed_layer* layer_with(const heed_multi_head_attention_options& options);
   heed_tensor* snapshot(const char* name);
   heed_workspace* workspace_of(size_t size);
@@ -93,7 +97,9 @@ class Scene {
   // An initialized multi-head attention layer with these options, and a valid call of it.
   heed_layer* layer;
   heed_multi_head_attention_options options;
+  heed_rope_options rope = capi_test::whole_heads();
   heed_layer_inputs inputs;
+  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
   heed_layer_outputs outputs;
   // The same for dot-product attention of rank 4.
   heed_layer* dot_product;
@@ -102,6 +108,10 @@ class Scene {
   heed_layer_outputs head_outputs;
 
   heed_linear_options linear_options = capi_test::five_outputs();
+  // Queries of 6 elements.
+  heed_general_attention_options general = capi_test::six_in_queries();
+  // Ten learned positions of 6 elements.
+  heed_positional_encoding_options encoding = capi_test::ten_positions();
 
   // Loads four projections of heed's layers, with options->accept set to `accept`.
   heed_status load_accepting(const char* accept);

@@ -44,7 +44,7 @@ Topic weights() {
               layer,
               names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "in_proj_weight", "out_proj.weight"}),
               NULL)),
-          PROVOKE(heed_layer_load(layer, names({"in_proj_weight", "out_proj.weight", "bias_k"}), NULL)),
+          PROVOKE(heed_layer_load(layer, names({"in_proj_weight", "out_proj.weight", "logit_scale"}), NULL)),
           PROVOKE(heed_layer_load(new_layer, names({"fc.weight", "fc.bias"}), "fc"), linear_options.no_bias = 1;
                   heed_linear_create(context, &linear_options, &new_layer)),
           PROVOKE(heed_layer_load(layer_with(options), names({"in_proj_weight", "out_proj.weight"}), NULL),
@@ -104,14 +104,97 @@ Topic weights() {
                                   "attn.c_proj"),
                   heed_linear_create(context, &linear_options, &new_layer)),
           PROVOKE(heed_layer_load(layer, names({"query_key_value.weight", "dense.weight"}), NULL)),
-          PROVOKE(heed_layer_load(layer, names({"qkv_proj.weight", "o_proj.weight"}), NULL)),
+          PROVOKE(heed_layer_load(layer, names({"W_pack.weight", "o_proj.weight"}), NULL)),
           PROVOKE(heed_layer_load(layer, names({"kv_a_proj_with_mqa.weight", "o_proj.weight"}), NULL)),
           PROVOKE(heed_layer_load(layer,
-                                  model("{'model_type':'gpt_neox'}",
-                                        "{'query_key_value.weight':{'dtype':'F32','shape':[0],"
-                                        "'data_offsets':[0,0]}}",
+                                  model("{'model_type':'longformer'}",
+                                        "{'Wqkv.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'Wo.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}}",
                                         0),
                                   NULL)),
+          PROVOKE(heed_layer_load(
+              layer, names({"h.0.self_attention.query_key_value.weight", "h.0.self_attention.dense.weight"}),
+              "h.0.self_attention")),
+          PROVOKE(heed_layer_load(
+              layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "relative_bias.weight"}), NULL)),
+          PROVOKE(heed_layer_load(
+              layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "q_norm.weight"}), NULL)),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'cohere','use_qk_norm':true}",
+                                        "{'W_q.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'W_k.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'W_v.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'W_o.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'q_norm.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]},"
+                                        "'k_norm.weight':{'dtype':'F32','shape':[0],'data_offsets':[0,0]}}",
+                                        0),
+                                  NULL),
+                  options.qk_norm_epsilon = 2e-5F),
+          PROVOKE(heed_layer_load(layer,
+                                  names({"layers.0.self_attn.qkv_proj.weight", "layers.0.self_attn.o_proj.weight"}),
+                                  "layers.0.self_attn")),
+          PROVOKE(heed_layer_load(
+              layer, names({"layers.0.attention.query_key_value.weight", "layers.0.attention.dense.weight"}),
+              "layers.0.attention")),
+          PROVOKE(heed_layer_load(layer, names({"blocks.0.attn.Wqkv.weight", "blocks.0.attn.out_proj.weight"}),
+                                  "blocks.0.attn")),
+          PROVOKE(
+              heed_layer_load(layer, names({"layers.0.attn.Wqkv.weight", "layers.0.attn.Wo.weight"}), "layers.0.attn")),
+          PROVOKE(
+              heed_layer_load(layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "sinks"}), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_theta':500000.0}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_scaling':{'type':'dynamic','factor':2}}"),
+                                  NULL)),
+          PROVOKE(
+              heed_layer_load(layer, model("{'model_type':'qwen2_vl','rope_scaling':{'mrope_section':[1]}}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'pixtral'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'longt5'}"), NULL)),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'llama','rope_theta':500000.0,'rope_scaling':{'type':'llama3',"
+                                        "'factor':8,'original_max_position_embeddings':8192}}"),
+                                  NULL),
+                  heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
+                  wrong.layout = HEED_ROPE_INTERLEAVED; options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'cohere','rope_scaling':{'type':'linear','factor':8}}"), NULL),
+                  heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
+                  wrong.layout = HEED_ROPE_HALF; wrong.scaling = HEED_ROPE_SCALING_LINEAR; wrong.factor = 4;
+                  options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'phi3','max_position_embeddings':64,"
+                                        "'original_max_position_embeddings':8,'rope_scaling':{'type':'longrope',"
+                                        "'long_factor':[4,4],'short_factor':[1,1]}}"),
+                                  NULL),
+                  heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
+                  const float factors[] = {1, 2}; wrong.layout = HEED_ROPE_HALF;
+                  wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;
+                  wrong.attention_factor = 1; options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options), model("{'model_type':'opt'}"), NULL),
+                  heed_rope_options unwanted = HEED_ROPE_OPTIONS_INIT;
+                  unwanted.layout = HEED_ROPE_HALF; options.rope = &unwanted; options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  names({"h.0.attn.q_proj.weight", "h.0.attn.k_proj.weight", "h.0.attn.v_proj.weight",
+                                         "h.0.attn.out_proj.weight", "h.0.attn.rotary_emb.inv_freq"}),
+                                  "h.0.attn"),
+                  options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'t5'}",
+                                        "{'encoder.q.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[0,256]},"
+                                        "'encoder.k.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[256,512]},"
+                                        "'encoder.v.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[512,768]},"
+                                        "'encoder.o.weight':{'dtype':'F32','shape':[8,8],'data_offsets':[768,1024]}}",
+                                        1024),
+                                  "encoder"),
+                  options.scale = 1),
+          PROVOKE(heed_layer_load(new_layer,
+                                  model("{'model_type':'opt'}",
+                                        "{'weight':{'dtype':'F32','shape':[8,8],'data_offsets':[0,256]}}", 256),
+                                  NULL),
+                  heed_positional_encoding_options table = HEED_POSITIONAL_ENCODING_OPTIONS_INIT;
+                  table.kind = HEED_POSITIONS_LEARNED; table.max_positions = table.size = 8;
+                  heed_positional_encoding_create(context, &table, &new_layer)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_scaling':{'type':'new'}}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_scaling':{'type':'linear'}}"), NULL)),
           PROVOKE(heed_layer_load(layer, names({"q_proj.weight", "k_proj.weight", "v_proj.weight"}), NULL)),
           PROVOKE(heed_layer_load(
               layer,

@@ -63,7 +63,7 @@ PATIENCE = 10.0
 MAX_MEMORY = 8 << 30
 MAX_FILE = 1 << 30
 # Rules and random calls against the reference take most of the time.
-ENVIRONMENT = {"HEED_PROPERTY_CASES": "1000", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+ENVIRONMENT = {"HEED_PROPERTY_CASES": "1200", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
 
 root = Path(__file__).resolve().parent.parent.parent
 sys.setrecursionlimit(10000)

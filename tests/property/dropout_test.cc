@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout layers: docs/semantics.md, sections "Linear layers and dropout" and "Random numbers", against the reference's
-// Philox.
+// Dropout layers: docs/semantics.md, sections "Linear layers, dropout and positional encodings" and "Random numbers",
+// against the reference's Philox.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -96,7 +96,7 @@ TEST(FewQueries, NeitherThreadsNorTheBatchChangeABit) {
       }
       Call alone = part_of_batch(call, batch - 1, 1);
       alone.num_threads = 2;
-      EXPECT_TRUE(same_bits(run(alone), part_of_batch(expected, batch - 1, 1))) << flag;
+      EXPECT_TRUE(same_bits(run(alone), part_of_batch(call, expected, batch - 1, 1))) << flag;
     }
   }
 }

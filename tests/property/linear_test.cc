@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers: docs/semantics.md, section "Linear layers and dropout", against the f64 reference, and the cases that
-// must agree to the bit.
+// Linear layers: docs/semantics.md, section "Linear layers, dropout and positional encodings", against the f64
+// reference, and the cases that must agree to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>

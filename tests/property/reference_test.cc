@@ -6,10 +6,14 @@
 #include <cmath>
 
 #include "reference/error_bound.h"
+#include "reference/head_norm.h"
 #include "reference/multi_head_attention.h"
 #include "reference/narrow_bound.h"
 #include "reference/number_format.h"
 #include "reference/philox.h"
+#include "reference/positional_encoding.h"
+#include "reference/positions.h"
+#include "reference/rotary.h"
 #include "reference/visibility.h"
 
 namespace heed::reference {
@@ -175,6 +179,213 @@ TEST(Reference, ErrorsOfQueriesAndKeysReachAdditiveScores) {
   EXPECT_NEAR(attention(problem).log_sum_exp.errors[0] - without, kSecondOrder * 2.0 * 2.0 * 5.0 * 0.75, 1e-4);
 }
 
+TEST(Reference, SinkTakesPartInTheSoftmaxWithoutAValue) {
+  AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 20.0});
+  problem.limits.sinks = {0.5};
+  AttentionResult result = attention(problem);
+  EXPECT_NEAR(result.output.values[0], 14.882873, 0.5e-6);
+  EXPECT_NEAR(result.log_sum_exp.values[0], 2.464369, 0.5e-6);
+  problem.limits.lengths = {0.0};
+  result = attention(problem);
+  EXPECT_EQ(result.output.values[0], 0.0);
+  EXPECT_EQ(result.log_sum_exp.values[0], 0.5);
+}
+
+TEST(Reference, ConstantKeysAreSeenWhateverHidesOthers) {
+  AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 20.0});
+  problem.constant_keys = {2, exact({std::log(3.0), 0.0}), exact({8.0, 0.0})};
+  problem.limits.lengths = {0.0};
+  problem.limits.alibi_slopes = {5.0};
+  problem.limits.bias = {7.0, 7.0};
+  problem.options.empty_rows = EmptyRows::Mean;
+  AttentionResult result = attention(problem);
+  EXPECT_NEAR(result.output.values[0], 6.0, kF64Error * 8.0);
+  EXPECT_NEAR(result.log_sum_exp.values[0], std::log(4.0), kF64Error);
+  EXPECT_EQ(result.weights.values.size(), 4U);
+  EXPECT_EQ(result.weights.values[1], 0.0);
+  EXPECT_NEAR(result.weights.values[2], 0.75, kF64Error);
+  EXPECT_NEAR(result.weights.values[3], 0.25, kF64Error);
+
+  problem.limits = {};
+  result = attention(problem);
+  EXPECT_NEAR(result.log_sum_exp.values[0], std::log(std::exp(1.0) + std::exp(2.0) + 4.0), kF64Error);
+  problem.limits.query_counts = {0};
+  EXPECT_EQ(attention(problem).weights.values, std::vector<double>(4, 0.0));
+}
+
+// Dropout numbers constant keys after the keys of the batch element, not after those of the longest one.
+TEST(Reference, DropoutOfConstantKeysFollowsTheKeysOfTheBatchElement) {
+  AttentionProblem problem = one_row({0.0, 0.0, 0.0}, {1.0, 1.0, 1.0});
+  problem.constant_keys = {1, exact({0.0}), exact({4.0})};
+  problem.limits.lengths = {0.0};
+  problem.options.dropout = 0.75;
+  problem.options.training = true;
+  // Of the words 6627E8D5 E169C58D BC57AC4C 9B00DBD8 only the second is at least C0000000.
+  EXPECT_EQ(attention(problem).output.values[0], 0.0);
+  problem.limits.key_counts = {1};
+  EXPECT_EQ(attention(problem).output.values[0], 16.0);
+}
+
+TEST(Reference, RowsBeyondTheQueriesOfABatchElementAreEmpty) {
+  AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 20.0});
+  problem.limits.sinks = {0.5};
+  problem.limits.query_counts = {0};
+  problem.options.empty_rows = EmptyRows::Mean;
+  AttentionResult result = attention(problem);
+  EXPECT_EQ(result.output.values[0], 0.0);
+  EXPECT_EQ(result.log_sum_exp.values[0], -kInfinity);
+  problem.limits = {};
+  problem.limits.key_counts = {1};
+  result = attention(problem);
+  EXPECT_EQ(result.output.values[0], 10.0);
+  EXPECT_EQ(result.weights.values, (std::vector<double>{1.0, 0.0}));
+}
+
+TEST(Positions, AreGivenOrEndAtTheLastKey) {
+  AttentionSizes sizes;
+  sizes.batch = 2;
+  sizes.num_queries = 3;
+  sizes.num_keys = 5;
+  AttentionLimits limits;
+  EXPECT_EQ(query_position(sizes, limits, 1, 0), 2);
+  limits.query_counts = {3, 1};
+  EXPECT_EQ(query_position(sizes, limits, 1, 0), 4);
+  limits.key_counts = {5, 0};
+  EXPECT_EQ(query_position(sizes, limits, 1, 0), -1);
+  limits.positions = {0, 0, 0, 7, 8, 6};
+  EXPECT_EQ(query_position(sizes, limits, 1, 2), 6);
+}
+
+TEST(Positions, BucketsAreThoseOfT5) {
+  RelativeBias bias = {{}, 32, 128, true};
+  for (const auto& [distance, bucket] : {std::pair{-7, 7},
+                                         {-8, 8},
+                                         {-16, 10},
+                                         {-64, 14},
+                                         {1, 17},
+                                         {8, 24},
+                                         {64, 30},
+                                         {127, 31},
+                                         {0, 0},
+                                         {500, 31},
+                                         {-500, 15}})
+    EXPECT_EQ(relative_bucket(bias, distance), bucket) << distance;
+  bias.both_ways = false;
+  for (const auto& [distance, bucket] :
+       {std::pair{-15, 15}, {-16, 16}, {-32, 21}, {-64, 26}, {-127, 31}, {0, 0}, {1, 0}, {300, 0}})
+    EXPECT_EQ(relative_bucket(bias, distance), bucket) << distance;
+}
+
+TEST(Positions, SlopesAreThoseOfThePaper) {
+  for (int64_t h = 0; h < 8; ++h) EXPECT_EQ(alibi_slope(h, 8), std::exp2(-static_cast<double>(h + 1)));
+  const double others[] = {0.707107, 0.353553, 0.176777, 0.088388};
+  for (int64_t h = 8; h < 12; ++h) EXPECT_NEAR(alibi_slope(h, 12), others[h - 8], 0.5e-6);
+}
+
+TEST(Rotary, EachPairingRotatesItsElements) {
+  RotaryOptions options;
+  options.size = 4;
+  const double expected[][4] = {{-1.413353, 1.879118, -2.828857, 4.058191}, {-1.272233, -1.838865, 2.878668, 4.088187}};
+  for (Pairing pairing : {Pairing::Half, Pairing::Interleaved}) {
+    options.pairing = pairing;
+    double x[] = {1, 2, 3, 4};
+    double errors[] = {0, 0, 0, 0};
+    rotate(options, rotary_frequencies(options), 3, std::nullopt, x, errors);
+    for (int d = 0; d < 4; ++d) {
+      EXPECT_NEAR(x[d], expected[pairing == Pairing::Half ? 0 : 1][d], 0.5e-6);
+      EXPECT_GT(errors[d], kUnitRoundoff);
+      EXPECT_LT(errors[d], 20.0 * kUnitRoundoff);
+    }
+  }
+}
+
+TEST(Rotary, FrequenciesAreThoseOfTheModels) {
+  RotaryOptions yarn;
+  yarn.size = 64;
+  yarn.scaling = RotaryScaling::Yarn;
+  yarn.base = 150000;
+  yarn.factor = 32;
+  yarn.original_length = 4096;
+  EXPECT_NEAR(rotary_frequencies(yarn)[12].value, 7.0157139e-3, 0.5e-10);
+  yarn.rounds_range = false;
+  EXPECT_NEAR(rotary_frequencies(yarn)[12].value, 6.7949595e-3, 0.5e-10);
+  EXPECT_NEAR(attention_factor(yarn), 1.3465736, 0.5e-7);
+  EXPECT_LT(rotary_frequencies(yarn)[12].error, 1e-12);
+  RotaryOptions llama;
+  llama.size = 128;
+  llama.scaling = RotaryScaling::Llama3;
+  llama.base = 5e5;
+  llama.factor = 8;
+  llama.original_length = 8192;
+  EXPECT_NEAR(rotary_frequencies(llama)[30].value, 1.37189357e-3, 0.5e-11);
+  EXPECT_NEAR(rotary_frequencies(llama)[32].value, 5.2484616e-4, 0.5e-11);
+  EXPECT_LT(rotary_frequencies(llama)[32].error, 1e-12);
+  RotaryOptions ntk;
+  ntk.size = 128;
+  ntk.scaling = RotaryScaling::Ntk;
+  ntk.factor = 8;
+  EXPECT_NEAR(std::pow(rotary_frequencies(ntk)[1].value, -64.0), 82684.62264, 0.5e-5);
+  RotaryOptions factors;
+  factors.size = 4;
+  factors.scaling = RotaryScaling::Factors;
+  factors.factor = 32;
+  factors.original_length = 4096;
+  factors.factors = {2.0, 5.0};
+  EXPECT_NEAR(rotary_frequencies(factors)[1].value, 0.002, kF64Error);
+  EXPECT_NEAR(attention_factor(factors), 1.19023807, 0.5e-8);
+}
+
+// Moves the elements of a head to the ends of their intervals. The results move by no more than their errors, and by a
+// good part of them.
+TEST(HeadNorm, ErrorsOfTheElementsMoveTheRowWithinTheBound) {
+  constexpr int64_t kSize = 7;
+  for (bool subtracts_mean : {false, true}) {
+    const HeadNorm norm = {{1.0, -2.0, 0.5, 3.0, 1.0, 1.0, 1.0}, 1e-3, subtracts_mean};
+    const std::vector<double> x = {0.5, -1.5, 2.0, 0.25, -0.75, 1.0, 0.125};
+    Bounded expected = exact(x);
+    expected.errors = {0.01, 0.02, 0.005, 0.01, 0.03, 0.0, 0.01};
+    const std::vector<double> errors = expected.errors;
+    normalize_heads(norm, 1, 1, kSize, std::nullopt, expected);
+    double largest_fraction = 0.0;
+    for (uint32_t ends = 0; ends < (1U << kSize); ++ends) {
+      Bounded moved = exact(x);
+      for (size_t d = 0; d < kSize; ++d) moved.values[d] += (ends >> d & 1U) != 0 ? errors[d] : -errors[d];
+      normalize_heads(norm, 1, 1, kSize, std::nullopt, moved);
+      for (size_t d = 0; d < kSize; ++d) {
+        const double fraction = std::fabs(moved.values[d] - expected.values[d]) / expected.errors[d];
+        EXPECT_LE(fraction, 1.0) << d;
+        largest_fraction = std::max(largest_fraction, fraction);
+      }
+    }
+    EXPECT_GT(largest_fraction, 0.5);
+  }
+}
+
+TEST(HeadNorm, RowsOfZerosAndOfLargeNumbers) {
+  const HeadNorm norm = {{1.0, 2.0}, 1e-6, false};
+  Bounded heads = exact({0.0, 0.0, 1e30, 1e-30, kNaN, 1.0});
+  heads.errors = {0.0, 1e-9, 0.0, 0.0, 0.0, 0.0};
+  normalize_heads(norm, 1, 3, 2, std::nullopt, heads);
+  EXPECT_EQ(heads.values[1], 0.0);
+  EXPECT_NEAR(heads.errors[1], 2.0 * 1e-9 * 1e3, 1e-8);
+  EXPECT_EQ(heads.errors[2], kInfinity);
+  EXPECT_TRUE(std::isnan(heads.values[5]));
+}
+
+TEST(Sinusoids, OfEachKind) {
+  struct Expected {
+    Sinusoids kind;
+    std::vector<double> row;
+  };
+  for (const Expected& expected :
+       {Expected{Sinusoids::InTurn, {0.14112, -0.989992, 0.138798, 0.990321, 0.006463, 0.999979}},
+        {Sinusoids::Halves, {0.14112, 0.029996, 0.0003, -0.989992, 0.99955, 1.0}},
+        {Sinusoids::HalvesOfPairs, {0.14112, 0.138798, 0.006463, -0.989992, 0.990321, 0.999979}}}) {
+    for (int64_t d = 0; d < 6; ++d)
+      EXPECT_NEAR(sinusoid(expected.kind, 6, 3, d).value, expected.row[static_cast<size_t>(d)], 0.5e-6);
+  }
+}
+
 TEST(Reference, EmptyRowsAreZeroOrTheMean) {
   AttentionProblem problem = one_row({1.0, 2.0}, {10.0, 30.0});
   problem.limits.lengths = {0.0};
@@ -298,8 +509,8 @@ TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
   problem.sizes.num_keys = 2;
   problem.queries = {1.0, 1.0};
   problem.keys = problem.values = {1.0, 10.0, 3.0, 30.0};
-  problem.query_projection = {2, 2, {0.0, 0.0, 0.0, 0.0}, {}};
-  problem.key_projection = problem.query_projection;
+  problem.key_projection = {2, 2, {0.0, 0.0, 0.0, 0.0}, {}};
+  problem.query_projection = problem.key_projection;
   problem.value_projection = {2, 2, {1.0, 0.0, 0.0, 1.0}, {0.5, 0.0}};
   problem.output_projection = Projection{2, 1, {1.0, 2.0}, {100.0}};
   const AttentionResult result = multi_head_attention(problem);
@@ -319,6 +530,9 @@ TEST(ErrorBound, ConstantsAreAsInTheTable) {
   EXPECT_EQ(full.c1, 7.0);
   EXPECT_EQ(full.c3, 128.0);
   EXPECT_EQ(full.c4, 22.5);
+  EXPECT_EQ(bound_constants({8, 64, true, true, true, Scoring::DotProduct, true}).c3, 134.0);
+  EXPECT_EQ(bound_constants({8, 600, false, false, false, Scoring::DotProduct, true}).c3, 1218.0);
+  EXPECT_EQ(bound_constants({8, 64, false, false, false, Scoring::DotProduct, false, 2}).c3, 138.0);
   const BoundConstants additive = bound_constants({8, 130, false, false, false, Scoring::Additive});
   EXPECT_EQ(additive.c1, plain.c1);
   EXPECT_EQ(additive.c2, 30.0);

@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 #include "support/samples.h"
 
@@ -138,6 +139,51 @@ TEST_F(Rule15, HoldsForTinyAdditiveScores) {
     expect_within_bound(call);
     multiply(call.parameters.at("w_v.weight"), factor);
     expect_within_bound(call);
+  }
+}
+
+// Exponentials on both sides of 2^-100 = e^-69, below which they may be 0, with values that make them visible.
+TEST_F(Rule15, HoldsForScoresFarApart) {
+  for (const int64_t num_queries : {2, 40}) {
+    for (const double largest_value : {1.0, 1e30}) {
+      Call call = dot_product_call({1, 2, 1, num_queries, 600, 8, 4}, random);
+      multiply(*call.values, largest_value);
+      Call with_slopes = call;
+      with_slopes.alibi_slopes = make_input({{2}, {0.4, 8.0}});
+      expect_within_bound(with_slopes);
+      with_slopes.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      expect_within_bound(with_slopes);
+      for (const auto& [highest, lowest] : {std::pair{-60.0, -120.0}, {-68.0, -71.0}}) {
+        Array bias = filled({num_queries, 600}, 0.0);
+        for_each_index(bias.dims, [&, highest = highest, lowest = lowest](const Dims& index, size_t i) {
+          if (index[1] != 7 * index[0]) bias.values[i] = random.uniform(lowest, highest);
+        });
+        call.bias = make_input(bias);
+        expect_within_bound(call);
+        call.sinks = make_input({{2}, {60.0, -60.0}});
+        expect_within_bound(call);
+        call.sinks.reset();
+      }
+    }
+  }
+}
+
+// Equal scores, with values of every size: the result is their mean.
+TEST_F(Rule15, HoldsForEqualInputsWithLargeValues) {
+  for (const int64_t num_queries : {2, 40}) {
+    for (const int64_t num_keys : {1, 3, 300}) {
+      for (const double value : {1.0, 1e15, 1e30}) {
+        Call call = dot_product_call({1, 1, 1, num_queries, num_keys, 4, 3}, random);
+        call.queries = make_input(filled({1, num_queries, 4}, 1.7));
+        call.keys = make_input(filled({1, num_keys, 4}, -2.3));
+        multiply(*call.values, value);
+        expect_within_bound(call);
+        call.values = make_input(filled({1, num_keys, 3}, value));
+        expect_within_bound(call);
+        call.alibi_slopes = make_input({{1}, {0.7}});
+        expect_within_bound(call);
+      }
+    }
   }
 }
 

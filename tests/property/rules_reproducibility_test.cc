@@ -95,7 +95,7 @@ void expect_batch_elements_alone_have_the_same_bits(Call call) {
   want_everything(call);
   const Results together = run(call);
   for (int64_t b = 0; b < sizes_of(call).batch; ++b)
-    EXPECT_TRUE(same_bits(run(part_of_batch(call, b, 1)), part_of_batch(together, b, 1)));
+    EXPECT_TRUE(same_bits(run(part_of_batch(call, b, 1)), part_of_batch(call, together, b, 1)));
 }
 
 TEST(Rule10, BatchElementAloneHasTheSameBits) {

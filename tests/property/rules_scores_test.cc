@@ -37,7 +37,8 @@ TEST(Rule02, ScaleDefaultsToTheRootOfTheHeadSize) {
     want_everything(call);
     const Results by_default = run(call);
     const auto head_size = static_cast<double>(sizes_of(call).head_size);
-    call.options.scale = call.kind == Kind::Additive ? 1.0F : static_cast<float>(1.0 / std::sqrt(head_size));
+    const bool is_unscaled = call.kind == Kind::Additive || call.kind == Kind::General;
+    call.options.scale = is_unscaled ? 1.0F : static_cast<float>(1.0 / std::sqrt(head_size));
     EXPECT_TRUE(same_bits(by_default.output, run(call).output));
   }
 }
@@ -110,6 +111,44 @@ TEST(Rule02, GivenScaleReplacesTheDefault) {
   // d2l-java's DotProductAttention divides by sqrt(2), since the slices it sees have rank 2.
   call.options.scale = static_cast<float>(1.0 / std::sqrt(2.0));
   EXPECT_NEAR(score_of(call), 8.0 / std::sqrt(2.0), a_few_roundings(6.0));
+}
+
+// q . (W k) with q = (1, 2), k = (1, -1, 2) and W k = (3, -1).
+TEST(Rule02, GeneralScoreIsTheDotProductWithAProjectedKey) {
+  Call call;
+  call.kind = Kind::General;
+  call.queries = make_input({{1, 1, 2}, {1.0, 2.0}});
+  call.keys = make_input({{1, 1, 3}, {1.0, -1.0, 2.0}});
+  call.values = make_input({{1, 1, 4}, {1.0, 2.0, 3.0, 4.0}});
+  call.parameters["W.weight"] = make_input({{2, 3}, {1.0, 0.0, 1.0, 2.0, 1.0, -1.0}});
+  want_everything(call);
+  EXPECT_EQ(score_of(call), 1.0);
+  EXPECT_EQ(run(call).output->contents.values, call.values->contents.values);
+  call.options.scale = -0.5F;
+  EXPECT_EQ(score_of(call), -0.5);
+}
+
+// Sizes of heads and inputs next to multiples of a vector, few and many queries.
+TEST(Rule02, GeneralScoresOfEverySize) {
+  Random random(207);
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    for (const int64_t size : {1, 3, 16, 17, 64}) {
+      for (const int64_t num_queries : {1, 20}) {
+        MultiHeadSample sample;
+        sample.num_queries = num_queries;
+        sample.num_keys = 70;
+        sample.query_size = size;
+        sample.key_size = 65 - size;
+        sample.value_size = size + 1;
+        sample.dtype = dtype;
+        Call call = general_call(sample, random);
+        if (size > 3) call.options.scale = 0.25F;
+        call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+        want_everything_in_f32(call);
+        EXPECT_TRUE(agrees_with_reference(call)) << size << ", " << num_queries << " queries";
+      }
+    }
+  }
 }
 
 TEST(Rule02, ScaleThatIsNotFiniteIsRefused) {

@@ -10,6 +10,7 @@
 #include "reference/error_bound.h"
 #include "reference/narrow_bound.h"
 #include "reference/philox.h"
+#include "reference/positions.h"
 #include "reference/sum_of_products.h"
 #include "reference/visibility.h"
 
@@ -21,7 +22,7 @@ using ConstRow = Eigen::Map<const Vector>;
 using Row = Eigen::Map<Vector>;
 
 // A smaller weight may be 0 in f32, so that its product with an infinite value may be NaN.
-constexpr double kSmallestSureWeight = 0x1p-120;
+constexpr double kSmallestSureWeight = 0x1p-98;
 
 // The exponential of a score that is this much below the largest is 0 in f32.
 constexpr double kNegligible = 110.0;
@@ -43,15 +44,16 @@ std::vector<Interest> interests(const AttentionProblem& problem) {
   for (int64_t b = 0; b < sizes.batch; ++b) {
     const auto of_batch_element = interests.begin() + b * sizes.num_keys;
     for (int64_t h = 0; h < sizes.num_heads; ++h) {
-      for (int64_t q = 0; q < sizes.num_queries; ++q) {
-        bool is_empty = true;
+      for (int64_t q = 0; q < num_queries(sizes, problem.limits, b); ++q) {
+        bool is_empty = problem.constant_keys.count == 0;
         for (int64_t k = 0; k < sizes.num_keys; ++k) {
           if (!is_visible(problem, b, h, q, k)) continue;
           of_batch_element[k] = Interest::Seen;
           is_empty = false;
         }
         if (is_empty && problem.options.empty_rows == EmptyRows::Mean)
-          std::replace(of_batch_element, of_batch_element + sizes.num_keys, Interest::None, Interest::MeanOfAll);
+          std::replace(of_batch_element, of_batch_element + num_keys(sizes, problem.limits, b), Interest::None,
+                       Interest::MeanOfAll);
       }
     }
   }
@@ -70,9 +72,12 @@ class RowSolver {
         b_(b),
         h_(h),
         q_(q),
+        num_keys_(num_keys(sizes_, problem.limits, b)),
+        num_columns_(sizes_.num_keys + problem.constant_keys.count),
         zeros_(Vector::Zero(std::max(sizes_.head_size, sizes_.value_head_size))) {
-    const int64_t group_size = sizes_.num_heads / sizes_.num_kv_heads;
-    first_key_ = (b * sizes_.num_kv_heads + h / group_size) * sizes_.num_keys;
+    const int64_t kv_head = h / (sizes_.num_heads / sizes_.num_kv_heads);
+    first_key_ = (b * sizes_.num_kv_heads + kv_head) * sizes_.num_keys;
+    first_constant_key_ = kv_head * problem.constant_keys.count;
     row_ = (b * sizes_.num_heads + h) * sizes_.num_queries + q;
     for (int64_t k = 0; k < sizes_.num_keys; ++k) {
       if (is_visible(problem, b, h, q, k)) {
@@ -81,11 +86,15 @@ class RowSolver {
         masked_.push_back(k);
       }
     }
+    for (int64_t k = sizes_.num_keys; q < num_queries(sizes_, problem.limits, b) && k < num_columns_; ++k)
+      visible_.push_back(k);
   }
 
   void solve(AttentionResult& result) {
-    weights_ = Vector::Zero(sizes_.num_keys);
-    if (visible_.empty()) {
+    weights_ = Vector::Zero(num_columns_);
+    if (q_ >= num_queries(sizes_, problem_.limits, b_)) {
+      log_sum_exp_ = -kInfinity;
+    } else if (visible_.empty()) {
       solve_empty();
     } else {
       solve_seen();
@@ -99,8 +108,8 @@ class RowSolver {
       write_unknown(result);
       return;
     }
-    row_of(result.weights.values, row_, sizes_.num_keys) = weights_;
-    row_of(result.weights.errors, row_, sizes_.num_keys) = weight_errors();
+    row_of(result.weights.values, row_, num_columns_) = weights_;
+    row_of(result.weights.errors, row_, num_columns_) = weight_errors();
     result.log_sum_exp.values[static_cast<size_t>(row_)] = log_sum_exp_;
     result.log_sum_exp.errors[static_cast<size_t>(row_)] = log_sum_exp_error();
     write_output(row_of(result.output.values, row_, sizes_.value_head_size),
@@ -110,18 +119,22 @@ class RowSolver {
  private:
   // Rule 7. The mean treats every key as visible, also hidden ones. Otherwise the output stays 0.
   void solve_empty() {
-    log_sum_exp_ = -kInfinity;
-    if (options_.empty_rows == EmptyRows::Zero || sizes_.num_keys == 0) return;
-    for (int64_t k = 0; k < sizes_.num_keys; ++k) visible_.push_back(k);
-    weights_.setConstant(1.0 / static_cast<double>(sizes_.num_keys));
+    is_empty_ = true;
+    log_sum_exp_ = sink();
+    RowMagnitudes magnitudes;
+    if (std::isfinite(sink())) magnitudes.scores = std::fabs(sink());
+    exponent_ = row_exponent(constants(), magnitudes);
+    if (options_.empty_rows == EmptyRows::Zero) return;
+    for (int64_t k = 0; k < num_keys_; ++k) visible_.push_back(k);
+    for (int64_t k : visible_) weights_[k] = 1.0 / static_cast<double>(num_keys_);
     magnitudes_.resize(visible_.size());
-    exponent_ = row_exponent(constants(), RowMagnitudes());
   }
 
   // Rules 2, 3 and 8.
   void solve_seen() {
     RowMagnitudes magnitudes;
     magnitudes.scores = std::fabs(options_.soft_cap);
+    if (std::isfinite(sink())) magnitudes.scores = std::max(magnitudes.scores, std::fabs(sink()));
     Vector scores(static_cast<int64_t>(visible_.size()));
     magnitudes_.resize(visible_.size());
     for (int64_t i = 0; i < scores.size(); ++i) {
@@ -132,14 +145,15 @@ class RowSolver {
     }
     exponent_ = row_exponent(constants(), magnitudes);
     largest_terms_ = magnitudes.terms + magnitudes.inherited;
-    const double maximum = scores.maxCoeff<Eigen::PropagateNaN>();
+    const double largest_score = scores.maxCoeff<Eigen::PropagateNaN>();
+    const double maximum = std::isnan(sink()) || sink() > largest_score ? sink() : largest_score;
     if (!std::isfinite(maximum)) {
       for (int64_t k : visible_) weights_[k] = kNaN;
       log_sum_exp_ = kNaN;
       return;
     }
     const Vector exponentials = (scores - maximum).unaryExpr([](double x) { return std::exp(x); });
-    const double sum = exponentials.sum();
+    const double sum = exponentials.sum() + std::exp(sink() - maximum);
     for (int64_t i = 0; i < scores.size(); ++i) weights_[visible_[static_cast<size_t>(i)]] = exponentials[i] / sum;
     log_sum_exp_ = maximum + std::log(sum);
   }
@@ -148,8 +162,7 @@ class RowSolver {
   double score(int64_t k, RowMagnitudes& magnitudes, KeyMagnitudes& of_key) {
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
     const ConstRow query_error = errors_of(problem_.queries, row_, sizes_.head_size);
-    const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
-    const ConstRow key_error = errors_of(problem_.keys, first_key_ + k, sizes_.head_size);
+    const auto [key, key_error] = key_at(k);
     const double scale = this->scale();
     const double cap = options_.soft_cap;
 
@@ -172,16 +185,20 @@ class RowSolver {
     of_key.scaled = score;
     of_key.score = -kInfinity;
     if (cap != 0.0) score = cap * std::tanh(score / cap);
-    // The roundings of the ALiBi term: of the distance, of its index in the block, of the product, and of the sum, which
-    // a bias may cancel.
-    double alibi_error = 0.0;
-    if (!problem_.limits.alibi_slopes.empty()) {
-      const double distance = std::fabs(static_cast<double>(sizes_.num_keys - sizes_.num_queries + q_ - k));
-      of_key.bias = -problem_.limits.alibi_slopes[static_cast<size_t>(h_)] * distance;
-      score += of_key.bias;
-      if (std::isfinite(score)) alibi_error = kUnitRoundoff * (4.0 * std::fabs(of_key.bias) + std::fabs(score));
+    double added_error = 0.0;
+    const bool adds_terms = !is_constant(k);
+    if (adds_terms && !problem_.limits.alibi_slopes.empty()) {
+      const double term = -problem_.limits.alibi_slopes[static_cast<size_t>(h_)] * std::fabs(distance_to(k));
+      // The roundings of the term: of the distance, of its index in the block, of the product, and of the slope.
+      if (std::isfinite(term)) added_error += kUnitRoundoff * (4.0 + problem_.limits.slope_roundings) * std::fabs(term);
+      add(term, score, of_key, added_error);
     }
-    if (!problem_.limits.bias.empty()) {
+    const RelativeBias& relative = problem_.limits.relative_bias;
+    if (adds_terms && !relative.weight.empty()) {
+      const int64_t bucket = relative_bucket(relative, static_cast<int64_t>(distance_to(k)));
+      add(relative.weight[static_cast<size_t>(bucket * sizes_.num_heads + h_)], score, of_key, added_error);
+    }
+    if (adds_terms && !problem_.limits.bias.empty()) {
       const double bias = problem_.limits.bias[static_cast<size_t>(row_ * sizes_.num_keys + k)];
       of_key.bias += bias;
       score += bias;
@@ -194,24 +211,61 @@ class RowSolver {
     const double magnitude = terms_.abs().sum();
     const double inherited = term_errors_.sum();
     magnitudes.terms = std::max(magnitudes.terms, std::fabs(scale) * magnitude);
-    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited + alibi_error);
+    magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited + added_error);
     // The scaled query may underflow, and the error is multiplied by the key.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
     of_key.underflow = (num_underflows * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
     magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
     of_key.score = score;
     of_key.terms = std::fabs(scale) * magnitude;
-    of_key.inherited = std::fabs(scale) * inherited + alibi_error;
+    of_key.inherited = std::fabs(scale) * inherited + added_error;
     of_key.key = of_queries + key_error.sum();
     const double largest = (magnitude + inherited) * largest_factor + std::fabs(score);
     if (!(largest <= kLargestCovered)) is_known_ = false;
     return score;
   }
 
+  // Adds a term to a score. A bias that is added later may cancel the sum, but not its rounding.
+  static void add(double term, double& score, KeyMagnitudes& of_key, double& added_error) {
+    score += term;
+    of_key.bias += term;
+    if (std::isfinite(score)) added_error += kUnitRoundoff * std::fabs(score);
+  }
+
+  // From the query to key k.
+  double distance_to(int64_t k) const {
+    return static_cast<double>(k - query_position(sizes_, problem_.limits, b_, q_));
+  }
+
+  // The sink of the row's head; -infinity without one.
+  double sink() const {
+    return problem_.limits.sinks.empty() ? -kInfinity : problem_.limits.sinks[static_cast<size_t>(h_)];
+  }
+
   // Row `index` of the input's errors.
   ConstRow errors_of(const Bounded& input, int64_t index, int64_t size) const {
     return input.errors.empty() ? ConstRow(zeros_.data(), size) : row_of(input.errors, index, size);
   }
+
+  // The elements of a key or value, and their errors.
+  struct BoundedRow {
+    ConstRow values;
+    ConstRow errors;
+  };
+  BoundedRow row_at(const Bounded& input, int64_t index, int64_t size) const {
+    return {row_of(input.values, index, size), errors_of(input, index, size)};
+  }
+  BoundedRow key_at(int64_t k) const {
+    if (is_constant(k))
+      return row_at(problem_.constant_keys.keys, first_constant_key_ + k - sizes_.num_keys, sizes_.head_size);
+    return row_at(problem_.keys, first_key_ + k, sizes_.head_size);
+  }
+  BoundedRow value_at(int64_t k) const {
+    if (is_constant(k))
+      return row_at(problem_.constant_keys.values, first_constant_key_ + k - sizes_.num_keys, sizes_.value_head_size);
+    return row_at(problem_.values, first_key_ + k, sizes_.value_head_size);
+  }
+  bool is_constant(int64_t k) const { return k >= sizes_.num_keys; }
 
   Interest interest(int64_t k) const { return interests_[static_cast<size_t>(b_ * sizes_.num_keys + k)]; }
 
@@ -224,15 +278,13 @@ class RowSolver {
   // to hide them.
   void look_at_masked_keys() {
     if (visible_.empty() || std::isnan(log_sum_exp_)) return;
-    const bool is_mean = log_sum_exp_ == -kInfinity;
+    const bool is_mean = is_empty_;
     const Format format = *problem_.compute_format;
     const ConstRow query = row_of(problem_.queries.values, row_, sizes_.head_size);
     const ConstRow query_error = errors_of(problem_.queries, row_, sizes_.head_size);
     for (int64_t k : masked_) {
-      const ConstRow key = row_of(problem_.keys.values, first_key_ + k, sizes_.head_size);
-      const ConstRow key_error = errors_of(problem_.keys, first_key_ + k, sizes_.head_size);
-      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
+      const auto [key, key_error] = key_at(k);
+      const auto [value, value_error] = value_at(k);
       // A device replaces keys that only a mean needs by zeros. A row of the mean needs no value but its own.
       const bool has_key = interest(k) == Interest::Seen && !(key.isFinite().all() && key_error.isFinite().all());
       const bool has_value = !is_mean && !(value.isFinite().all() && value_error.isFinite().all());
@@ -248,10 +300,15 @@ class RowSolver {
 
   void bound_narrow() {
     if (visible_.empty() || std::isnan(log_sum_exp_)) return;
+    if (std::isfinite(sink()) && !is_empty_) {
+      KeyMagnitudes of_sink;
+      of_sink.score = of_sink.scaled = sink();
+      magnitudes_.push_back(of_sink);
+    }
     NarrowRowParameters parameters;
     parameters.format = *problem_.compute_format;
     parameters.constants = constants();
-    parameters.num_keys = sizes_.num_keys;
+    parameters.num_keys = num_columns_;
     parameters.scale = scale();
     parameters.soft_cap = std::fabs(options_.soft_cap);
     parameters.has_bias = problem_.limits.add_to_scores();
@@ -265,13 +322,13 @@ class RowSolver {
     if (may_be_nan_ || row_may_be_nan_)
       std::fill_n(result.output.may_be_nan.begin() + row_ * sizes_.value_head_size, sizes_.value_head_size, uint8_t{1});
     if (!row_may_be_nan_) return;
-    for (int64_t k : visible_) result.weights.may_be_nan[static_cast<size_t>(row_ * sizes_.num_keys + k)] = 1;
+    for (int64_t k : visible_) result.weights.may_be_nan[static_cast<size_t>(row_ * num_columns_ + k)] = 1;
     result.log_sum_exp.may_be_nan[static_cast<size_t>(row_)] = 1;
   }
 
   // f32 could give any score in this row, so only the weights of hidden keys are known.
   void write_unknown(AttentionResult& result) const {
-    for (int64_t k : visible_) row_of(result.weights.errors, row_, sizes_.num_keys)[k] = kInfinity;
+    for (int64_t k : visible_) row_of(result.weights.errors, row_, num_columns_)[k] = kInfinity;
     result.log_sum_exp.errors[static_cast<size_t>(row_)] = kInfinity;
     row_of(result.output.errors, row_, sizes_.value_head_size).setConstant(kInfinity);
   }
@@ -279,7 +336,8 @@ class RowSolver {
   double inverse_kept() const { return options_.drops() ? 1.0 / (1.0 - options_.dropout) : 1.0; }
 
   bool is_kept(int64_t k) const {
-    return !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, k);
+    const int64_t number = is_constant(k) ? num_keys_ + k - sizes_.num_keys : k;
+    return !options_.drops() || dropout_keeps(options_.dropout_seed, options_.dropout, b_, h_, q_, number);
   }
 
   // Like write_output, with intervals of the weights and with the roundings of the format.
@@ -287,7 +345,7 @@ class RowSolver {
     const Format format = *problem_.compute_format;
     // The smallest probability that the format certainly does not round to 0.
     const double smallest_sure = std::max(2.0 * smallest_number(format), kSmallestSureWeight);
-    const auto num_keys = static_cast<double>(sizes_.num_keys);
+    const auto num_keys = static_cast<double>(num_columns_);
     Vector sum = Vector::Zero(sizes_.value_head_size);
     Vector off = sum;
     Vector magnitude = sum;
@@ -296,8 +354,7 @@ class RowSolver {
     for (size_t i = 0; i < visible_.size(); ++i) {
       const auto index = static_cast<int64_t>(i);
       const int64_t k = visible_[i];
-      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
+      const auto [value, value_error] = value_at(k);
       const double kept = is_kept(k) ? 1.0 : 0.0;
       sum += weights_[k] * kept * value;
       magnitude += value.abs() + value_error;
@@ -307,7 +364,7 @@ class RowSolver {
       if (kept != 0.0 && fused_->low[index] < smallest_sure) unsure += value.isInf().cast<double>();
     }
     for (int64_t k : masked_) {
-      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
+      const ConstRow value = value_at(k).values;
       magnitude += value.isFinite().select(value.abs(), 0.0);
     }
     output = sum * inverse_kept();
@@ -340,8 +397,7 @@ class RowSolver {
     Vector unsure = sum;
     const double smallest_part = std::exp(-exponent_);  // the fraction of a weight that f32 certainly keeps
     for (int64_t k : visible_) {
-      const ConstRow value = row_of(problem_.values.values, first_key_ + k, sizes_.value_head_size);
-      const ConstRow value_error = errors_of(problem_.values, first_key_ + k, sizes_.value_head_size);
+      const auto [value, value_error] = value_at(k);
       const bool kept = is_kept(k);
       sum += weights_[k] * (kept ? 1.0 : 0.0) * value;
       largest = largest.max(value.abs());
@@ -352,7 +408,8 @@ class RowSolver {
     output = sum * inverse_kept();
     if (visible_.empty()) return;
     const double underflow = (constants().c3 + 2.0) * kSmallestF32;
-    error = inverse_kept() * ((largest + inherited) * std::expm1(exponent_) + inherited + underflow);
+    const double left_out = 3.0 * static_cast<double>(num_keys_ + problem_.constant_keys.count) * kLeastExponential;
+    error = inverse_kept() * ((largest + inherited) * (std::expm1(exponent_) + left_out) + inherited + underflow);
     for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
       if (!std::isfinite(inherited[d])) {
         output[d] = 0.0;
@@ -367,7 +424,7 @@ class RowSolver {
   }
 
   Vector weight_errors() const {
-    Vector errors = Vector::Zero(sizes_.num_keys);
+    Vector errors = Vector::Zero(num_columns_);
     if (std::isnan(log_sum_exp_)) return errors;
     if (unfused_) {
       for (size_t i = 0; i < visible_.size(); ++i) {
@@ -392,10 +449,12 @@ class RowSolver {
     BoundParameters parameters;
     parameters.scoring = options_.scoring;
     parameters.head_size = sizes_.head_size;
-    parameters.num_keys = sizes_.num_keys;
+    parameters.num_keys = num_keys_;
     parameters.has_soft_cap = options_.soft_cap != 0.0;
     parameters.has_bias = problem_.limits.add_to_scores();
     parameters.drops = options_.drops();
+    parameters.has_sink = !problem_.limits.sinks.empty();
+    parameters.num_constant_keys = problem_.constant_keys.count;
     return bound_constants(parameters);
   }
 
@@ -404,16 +463,20 @@ class RowSolver {
   const AttentionOptions& options_;
   const std::vector<Interest>& interests_;
   int64_t b_, h_, q_;
+  int64_t num_keys_;       // of the batch element
+  int64_t num_columns_;    // in a row of weights
   int64_t row_ = 0;        // index in queries, output, weights and log_sum_exp
   int64_t first_key_ = 0;  // the row of keys and values that is key 0
+  int64_t first_constant_key_ = 0;
   std::vector<int64_t> visible_;
-  std::vector<KeyMagnitudes> magnitudes_;  // of each visible key
+  std::vector<KeyMagnitudes> magnitudes_;  // of each visible key; for the narrow bound of the sink, too
   // Hidden from this row, but another row of the batch element reads them; only with a compute format.
   std::vector<int64_t> masked_;
   Vector weights_;
   double log_sum_exp_ = 0.0;
   double exponent_ = 0.0;
   bool is_known_ = true;
+  bool is_empty_ = false;
 
   Vector zeros_;  // the errors of a row that is read exactly
   // Of the score of one key; members, so that they are allocated once for all keys.
@@ -446,7 +509,7 @@ AttentionResult attention(const AttentionProblem& problem) {
   const auto rows = static_cast<size_t>(sizes.batch * sizes.num_heads * sizes.num_queries);
   AttentionResult result;
   result.output = Bounded(rows * static_cast<size_t>(sizes.value_head_size));
-  result.weights = Bounded(rows * static_cast<size_t>(sizes.num_keys));
+  result.weights = Bounded(rows * static_cast<size_t>(sizes.num_keys + problem.constant_keys.count));
   result.log_sum_exp = Bounded(rows);
   std::vector<Interest> of_keys;
   if (problem.compute_format) {

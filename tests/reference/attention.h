@@ -46,15 +46,31 @@ struct AttentionSizes {
   int64_t value_head_size = 1;
 };
 
+// A bias for each bucket of distances from query to key, as T5's.
+struct RelativeBias {
+  std::vector<double> weight;  // (buckets, H); empty: none
+  int64_t num_buckets = 0;
+  int64_t max_distance = 0;
+  bool both_ways = false;
+};
+
 // What determines which keys a query sees, and what is added to the scores. An empty vector: not given.
 struct AttentionLimits {
+  // (B): how many of the queries and keys belong to a batch element; the others are padding. Empty: all.
+  std::vector<int64_t> query_counts;
+  std::vector<int64_t> key_counts;
+  std::vector<int64_t>
+      positions;                // (B, Q): the position of each query among the keys, which have the positions 0, 1, ...
   std::vector<double> lengths;  // (B, Q)
   std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: visible
   std::vector<double> bias;     // (B, H, Q, K), -inf hides
-  // (H): adds -slope * |K - Q + q - k|, which hides nothing.
+  // (H): adds -slope * |position of the query - k|, which hides nothing.
   std::vector<double> alibi_slopes;
+  double slope_roundings = 0;  // how many roundings an engine's slopes have behind them
+  RelativeBias relative_bias;
+  std::vector<double> sinks;  // (H): a score of each row of the head that has no value
 
-  bool add_to_scores() const { return !bias.empty() || !alibi_slopes.empty(); }
+  bool add_to_scores() const { return !bias.empty() || !alibi_slopes.empty() || !relative_bias.weight.empty(); }
 };
 
 // Numbers, and for each the largest difference of an engine's result before it is rounded to the output's format. An
@@ -73,6 +89,14 @@ struct Bounded {
 // Inputs as an engine reads them: exact, or rounded to the format in which it computes.
 Bounded as_read(const std::vector<double>& values, std::optional<Format> compute_format);
 
+// Keys that every row sees, whatever hides others. Nothing is added to their scores. They follow the keys of `weights`,
+// and dropout numbers them after those of the batch element.
+struct ConstantKeys {
+  int64_t count = 0;
+  Bounded keys;    // (Hkv, count, D)
+  Bounded values;  // (Hkv, count, Dv)
+};
+
 struct AttentionProblem {
   // The format to which the engine rounds operands and intermediate results; none for an engine that computes in f32.
   std::optional<Format> compute_format;
@@ -80,15 +104,16 @@ struct AttentionProblem {
   AttentionOptions options;
   AttentionLimits limits;
   // For inputs that the engine reads exactly, `errors` may be empty.
-  Bounded queries;                    // (B, H, Q, D)
-  Bounded keys;                       // (B, Hkv, K, D)
-  Bounded values;                     // (B, Hkv, K, Dv)
+  Bounded queries;  // (B, H, Q, D)
+  Bounded keys;     // (B, Hkv, K, D)
+  Bounded values;   // (B, Hkv, K, Dv)
+  ConstantKeys constant_keys;
   std::vector<double> score_weights;  // (H, D), with additive scoring
 };
 
 struct AttentionResult {
   Bounded output;       // (B, H, Q, Dv)
-  Bounded weights;      // (B, H, Q, K), before dropout
+  Bounded weights;      // (B, H, Q, K + constant keys), before dropout
   Bounded log_sum_exp;  // (B, H, Q)
 };
 

@@ -9,16 +9,18 @@ namespace heed::reference {
 
 BoundConstants bound_constants(const BoundParameters& parameters) {
   const auto keys = static_cast<double>(parameters.num_keys);
-  // Rescales between blocks; where the keys are split into chunks, one more.
-  const double rescales =
-      parameters.num_keys <= kKeysPerBlock ? 0.0 : std::ceil(keys / static_cast<double>(kKeysPerBlock));
+  // Rescales between blocks; where the keys are split into chunks, one more. Sink and constant keys come before the first
+  // block, so that this one may raise the maximum too.
+  const bool has_scores_before = parameters.has_sink || parameters.num_constant_keys > 0;
+  const bool is_one_block = parameters.num_keys <= kKeysPerBlock && !has_scores_before;
+  const double rescales = is_one_block ? 0.0 : std::ceil(keys / static_cast<double>(kKeysPerBlock));
   BoundConstants constants;
   constants.c1 = 6.0 + (parameters.drops ? 1.0 : 0.0);
   // For each term: the rounding of query + key, and the error of tanh. A unit in the last place is twice the unit
   // round-off.
   const double tanh_error = parameters.scoring == Scoring::Additive ? 1.0 + 2.0 * kTanhUlps : 0.0;
   constants.c2 = 2.0 * (static_cast<double>(parameters.head_size) + 2.0 + tanh_error);
-  constants.c3 = 2.0 * keys + 6.0 * rescales;
+  constants.c3 = 2.0 * (keys + static_cast<double>(parameters.num_constant_keys)) + 6.0 * rescales;
   constants.c4 = 6.5 + (parameters.has_soft_cap ? 14.0 : 0.0) + (parameters.has_bias ? 2.0 : 0.0);
   return constants;
 }

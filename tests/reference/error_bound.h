@@ -16,6 +16,10 @@ inline constexpr double kUnitRoundoff = 0x1p-24;
 // The smallest subnormal of f32: twice the largest error of a product or exponential that underflows.
 inline constexpr double kSmallestF32 = 0x1p-149;
 
+// An engine may replace an exponential that is smaller than this, relative to the row's largest, by 0. The row's sum is at
+// least 0.9 of its largest exponential.
+inline constexpr double kLeastExponential = 0x1p-100;
+
 // If sums of magnitudes are larger, an f32 engine may overflow although the result is finite, so no bound is stated.
 inline constexpr double kLargestCovered = 0x1p127;
 
@@ -37,6 +41,8 @@ struct BoundParameters {
   bool has_bias = false;
   bool drops = false;
   Scoring scoring = Scoring::DotProduct;
+  bool has_sink = false;
+  int64_t num_constant_keys = 0;
 };
 
 // The constants of rule 15.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "reference/error_bound.h"
+#include "reference/positions.h"
 #include "reference/sum_of_products.h"
 
 namespace heed::reference {
@@ -40,6 +41,78 @@ Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, i
   result.errors = swap_middle(array.errors, outer, a, b, size);
   result.may_be_nan = swap_middle(array.may_be_nan, outer, a, b, size);
   return result;
+}
+
+// Rotates (B, heads, rows, D), with position_of(b, row) for each row.
+template <typename PositionOf>
+void rotate_heads(const MultiHeadProblem& problem, int64_t num_heads, int64_t rows, Bounded& heads,
+                  PositionOf position_of) {
+  const std::vector<Frequency> frequencies = rotary_frequencies(*problem.rotary);
+  for (int64_t b = 0; b < problem.sizes.batch; ++b) {
+    for (int64_t i = 0; i < num_heads * rows; ++i) {
+      const int64_t first = (b * num_heads * rows + i) * problem.sizes.head_size;
+      rotate(*problem.rotary, frequencies, position_of(b, i % rows), problem.compute_format,
+             heads.values.data() + first, heads.errors.data() + first);
+    }
+  }
+}
+
+// Norms and rotations of projected queries and keys.
+void transform(const MultiHeadProblem& problem, Bounded& queries, Bounded& keys) {
+  const AttentionSizes& sizes = problem.sizes;
+  if (problem.query_norm) {
+    normalize_heads(*problem.query_norm, sizes.num_heads, sizes.num_queries, sizes.head_size, problem.compute_format,
+                    queries);
+    normalize_heads(*problem.key_norm, sizes.num_kv_heads, sizes.num_keys, sizes.head_size, problem.compute_format,
+                    keys);
+  }
+  if (!problem.rotary) return;
+  rotate_heads(problem, sizes.num_heads, sizes.num_queries, queries,
+               [&](int64_t b, int64_t q) { return query_position(sizes, problem.limits, b, q); });
+  rotate_heads(problem, sizes.num_kv_heads, sizes.num_keys, keys, [](int64_t, int64_t k) { return k; });
+}
+
+// Appends `row`, or zeros if there is no row, to each head of (heads, count, size).
+Bounded with_row(const Bounded& rows, int64_t count, const Bounded& row, int64_t num_heads, int64_t size) {
+  Bounded result;
+  for (const auto member : {&Bounded::values, &Bounded::errors}) {
+    for (int64_t head = 0; head < num_heads; ++head) {
+      const auto first = (rows.*member).begin() + head * count * size;
+      (result.*member).insert((result.*member).end(), first, first + count * size);
+      for (int64_t d = 0; d < size; ++d)
+        (result.*member).push_back((row.*member).empty() ? 0.0 : (row.*member)[static_cast<size_t>(head * size + d)]);
+    }
+  }
+  return result;
+}
+
+ConstantKeys constant_keys(const MultiHeadProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  ConstantKeys constant;
+  const auto append = [&](const Bounded& key, const Bounded& value) {
+    constant.keys = with_row(constant.keys, constant.count, key, sizes.num_kv_heads, sizes.head_size);
+    constant.values = with_row(constant.values, constant.count, value, sizes.num_kv_heads, sizes.value_head_size);
+    ++constant.count;
+  };
+  if (!problem.bias_key.empty())
+    append(as_read(problem.bias_key, problem.compute_format), as_read(problem.bias_value, problem.compute_format));
+  if (problem.has_zero_key) append(Bounded(), Bounded());
+  return constant;
+}
+
+// Rows beyond the queries of a batch element are 0 after the output's projection too.
+void clear_padding(const MultiHeadProblem& problem, Bounded& output) {
+  const AttentionSizes& sizes = problem.sizes;
+  const int64_t size =
+      static_cast<int64_t>(output.values.size()) / std::max<int64_t>(1, sizes.batch * sizes.num_queries);
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    const int64_t first = (b * sizes.num_queries + num_queries(sizes, problem.limits, b)) * size;
+    const int64_t end = (b + 1) * sizes.num_queries * size;
+    std::fill(output.values.begin() + first, output.values.begin() + end, 0.0);
+    std::fill(output.errors.begin() + first, output.errors.begin() + end, 0.0);
+    if (!output.may_be_nan.empty())
+      std::fill(output.may_be_nan.begin() + first, output.may_be_nan.begin() + end, uint8_t{0});
+  }
 }
 
 }  // namespace
@@ -117,8 +190,10 @@ AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
   inner.limits = problem.limits;
   const int64_t query_rows = sizes.batch * sizes.num_queries;
   const int64_t key_rows = sizes.batch * sizes.num_keys;
-  inner.queries = swap_middle(project(problem.query_projection, as_read(problem.queries, format), query_rows, format),
-                              sizes.batch, sizes.num_queries, sizes.num_heads, sizes.head_size);
+  const Bounded queries = as_read(problem.queries, format);
+  inner.queries =
+      swap_middle(problem.query_projection ? project(*problem.query_projection, queries, query_rows, format) : queries,
+                  sizes.batch, sizes.num_queries, sizes.num_heads, sizes.head_size);
   inner.keys = swap_middle(project(problem.key_projection, as_read(problem.keys, format), key_rows, format),
                            sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.head_size);
   const Bounded values = as_read(problem.values, format);
@@ -126,10 +201,13 @@ AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
       swap_middle(problem.value_projection ? project(*problem.value_projection, values, key_rows, format) : values,
                   sizes.batch, sizes.num_keys, sizes.num_kv_heads, sizes.value_head_size);
   inner.score_weights = problem.score_weights;
+  transform(problem, inner.queries, inner.keys);
+  inner.constant_keys = constant_keys(problem);
 
   AttentionResult result = attention(inner);
   result.output = swap_middle(result.output, sizes.batch, sizes.num_heads, sizes.num_queries, sizes.value_head_size);
   if (problem.output_projection) result.output = project(*problem.output_projection, result.output, query_rows, format);
+  clear_padding(problem, result.output);
   return result;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multi-head attention in f64: project, attend, join the heads, project. The additive layer is the same with one head,
-// additive scoring, and no projections of values and output.
+// additive scoring, and no projections of values and output. Of the general score's layer only the keys are projected.
 #pragma once
 
 #include <optional>
 
 #include "reference/attention.h"
+#include "reference/head_norm.h"
+#include "reference/rotary.h"
 
 namespace heed::reference {
 
@@ -25,11 +27,20 @@ struct MultiHeadProblem {
   std::vector<double> queries;                 // (B, Q, Eq)
   std::vector<double> keys;                    // (B, K, Ek)
   std::vector<double> values;                  // (B, K, Ev)
-  Projection query_projection;                 // to H * D
+  std::optional<Projection> query_projection;  // to H * D; without it the queries are not projected
   Projection key_projection;                   // to Hkv * D
   std::optional<Projection> value_projection;  // to Hkv * Dv; without it the values are not projected
   std::optional<Projection> output_projection;
   std::vector<double> score_weights;  // (H, D), with additive scoring
+  // A key that every row sees and its value, (Hkv, D) and (Hkv, Dv), after norm and rotation; empty: none. Then one of
+  // zeros.
+  std::vector<double> bias_key;
+  std::vector<double> bias_value;
+  bool has_zero_key = false;
+  // Of the projected heads, before attention reads them: first the norm, then the rotation.
+  std::optional<HeadNorm> query_norm;
+  std::optional<HeadNorm> key_norm;
+  std::optional<RotaryOptions> rotary;
 };
 
 // (rows, input size) to (rows, output size)

@@ -139,7 +139,7 @@ NarrowWeights fused_weights(const NarrowRowParameters& parameters, const std::ve
 NarrowWeights with_rounded_probabilities(const NarrowRowParameters& parameters, const NarrowWeights& weights) {
   // For a probability, at most 1, and for their sum, at least 1.
   const double roundoff = unit_roundoff(parameters.format);
-  const double smallest = underflow_of(parameters.format) + kSmallestNormalF32;
+  const double smallest = underflow_of(parameters.format) + kLeastExponential;
   const auto num_keys = static_cast<double>(parameters.num_keys);
   const double sum = roundoff + num_keys * smallest;
   const double f32 = kSecondOrder * kUnitRoundoff * (2.0 * num_keys + 8.0 * num_blocks(parameters) + 8.0);

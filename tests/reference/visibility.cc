@@ -3,12 +3,15 @@
 
 #include <limits>
 
+#include "reference/positions.h"
+
 namespace heed::reference {
 namespace {
 
 // The key on the diagonal for query q: the last one that a causal mask allows, the centre of a window.
-int64_t diagonal(Alignment alignment, const AttentionSizes& sizes, int64_t q) {
-  return alignment == Alignment::BottomRight ? q + sizes.num_keys - sizes.num_queries : q;
+int64_t diagonal(Alignment alignment, const AttentionProblem& problem, int64_t b, int64_t q) {
+  const bool is_index = alignment == Alignment::TopLeft && problem.limits.positions.empty();
+  return is_index ? q : query_position(problem.sizes, problem.limits, b, q);
 }
 
 }  // namespace
@@ -20,12 +23,13 @@ bool is_visible(const AttentionProblem& problem, int64_t b, int64_t h, int64_t q
   const auto row = static_cast<size_t>(b * sizes.num_queries + q);
   const auto pair = static_cast<size_t>(((b * sizes.num_heads + h) * sizes.num_queries + q) * sizes.num_keys + k);
 
+  if (q >= num_queries(sizes, limits, b) || k >= num_keys(sizes, limits, b)) return false;
   if (!limits.lengths.empty() && !(static_cast<double>(k) < limits.lengths[row])) return false;
   if (!limits.mask.empty() && limits.mask[pair] == 0) return false;
   if (!limits.bias.empty() && limits.bias[pair] == -std::numeric_limits<double>::infinity()) return false;
-  if (options.causal != Alignment::None && k > diagonal(options.causal, sizes, q)) return false;
+  if (options.causal != Alignment::None && k > diagonal(options.causal, problem, b, q)) return false;
   if (options.window != Alignment::None) {
-    const int64_t p = diagonal(options.window, sizes, q);
+    const int64_t p = diagonal(options.window, problem, b, q);
     if (options.window_left >= 0 && p - k > options.window_left) return false;
     if (options.window_right >= 0 && k - p > options.window_right) return false;
   }

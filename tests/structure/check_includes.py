@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 # inline function in the objects of several ISAs would be one symbol for all of them.
 PLAIN_OPS = [
     "core/ops/attention.h",
+    "core/ops/head_transform.h",
     "core/ops/kv_source.h",
     "core/ops/operand.h",
     "core/ops/sequence.h",

@@ -47,6 +47,22 @@ const std::vector<Change>& changes() {
       {{Feature::Mask}, [](AttentionProblem& p) { p.mask.given = 1; }},
       {{Feature::Bias}, [](AttentionProblem& p) { p.bias.given = 1; }},
       {{Feature::AlibiSlopes}, [](AttentionProblem& p) { p.alibi_slopes.given = 1; }},
+      {{Feature::RelativeBias}, [](AttentionProblem& p) { p.relative_bias.given = 1; }},
+      {{Feature::Sinks}, [](AttentionProblem& p) { p.sinks.given = 1; }},
+      {{Feature::QueryPositions},
+       [](AttentionProblem& p) {
+         p.limits.positions.given = 1;
+         p.limits.sequence.band_first = -kUnlimited;
+         p.limits.sequence.band_last = kUnlimited;
+       }},
+      {{Feature::QueryPositions, Feature::Band},
+       [](AttentionProblem& p) {
+         p.limits.positions.given = 1;
+         p.limits.sequence.band_first = -kUnlimited;
+         p.limits.sequence.band_last = 0;
+       }},
+      {{Feature::ConstantKeys}, [](AttentionProblem& p) { p.bias_key.given = p.bias_value.given = 1; }},
+      {{Feature::ConstantKeys}, [](AttentionProblem& p) { p.has_zero_key = 1; }},
       {{Feature::MeanOfEmptyRows}, [](AttentionProblem& p) { p.empty_rows = EmptyRows::Mean; }},
       {{Feature::SharedKeyHeads}, [](AttentionProblem& p) { p.num_kv_heads = 2; }},
       {{Feature::OtherValueHeadSize}, [](AttentionProblem& p) { p.value_head_size = 8; }},

@@ -110,6 +110,17 @@ TEST_P(KernelFunctions, Exp2IsExactAtItsLimits) {
   for (int n = 0; n <= 149; ++n) EXPECT_EQ(value_of(exp2, static_cast<float>(-n)), std::ldexp(1.0F, -n)) << n;
 }
 
+TEST_P(KernelFunctions, Exp2WithoutTinyIsZeroBelowItsLimitAndElseTheSame) {
+  const auto& probe = GetParam();
+  EXPECT_EQ(value_of(probe.exp2_without_tiny, -100.0F), 0x1p-100F);
+  for (const float argument : {-100.00001F, -101.0F, -126.5F, -140.0F, -1e9F, -kInfinity})
+    EXPECT_EQ(std::bit_cast<uint32_t>(value_of(probe.exp2_without_tiny, argument)), 0U) << argument;
+  EXPECT_TRUE(std::isnan(value_of(probe.exp2_without_tiny, kNaN)));
+  std::vector<float> arguments = floats_between(0.0F, 100.0F, 10007);
+  for (float& argument : arguments) argument = -argument;
+  EXPECT_EQ(values_of(probe.exp2_without_tiny, arguments), values_of(probe.exp2_of_nonpositive, arguments));
+}
+
 TEST_P(KernelFunctions, PhiloxEqualsThatOfBase) {
   const int64_t count = int64_t{64} * GetParam().lanes;
   for (const uint64_t seed :

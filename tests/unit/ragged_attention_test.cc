@@ -87,6 +87,7 @@ class Packed {
   AttentionProblem all() {
     AttentionProblem problem = from_rows(0, 0, 0);
     problem.batch = static_cast<int64_t>(table.size());
+    problem.is_packed = 1;
     problem.limits.num_queries = largest_.num_queries;
     problem.limits.num_keys = largest_.num_keys;
     problem.limits.table = table.data();
@@ -107,6 +108,16 @@ class Packed {
 
   void forget_results() {
     for (std::vector<float>* results : {&output, &log_sum_exp, &weights}) std::ranges::fill(*results, kUnwritten);
+  }
+
+  // Weights are padded to the most queries and keys: what is beyond an element's own is 0, whatever was there.
+  void empty_weights_beyond_elements() {
+    auto row = weights.begin();
+    for (const Element& element : elements_) {
+      for (int64_t i = 0; i < num_heads_ * largest_.num_queries; ++i, row += largest_.num_keys)
+        std::fill(row + (i % largest_.num_queries < element.num_queries ? element.num_keys : 0),
+                  row + largest_.num_keys, 0.0F);
+    }
   }
 
   std::vector<Sequence> table;
@@ -184,6 +195,7 @@ class RaggedAttention : public testing::TestWithParam<Isa> {
         Packed packed(elements, group, band);
         packed.forget_results();
         for (size_t b = 0; b < elements.size(); ++b) run(packed.alone(b, band), 1);
+        packed.empty_weights_beyond_elements();
         const auto output = bits_of(packed.output);
         const auto log_sum_exp = bits_of(packed.log_sum_exp);
         const auto weights = bits_of(packed.weights);

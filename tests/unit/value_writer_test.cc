@@ -110,6 +110,50 @@ void expect_made_of(const std::shared_ptr<Context>& context, const ParameterValu
 
 constexpr DType kFloats[] = {DType::F32, DType::F16, DType::BF16, DType::F64};
 
+// The rows of every second block of a tensor, as of keys among queries and values: in pieces that end inside of blocks.
+TEST(ValueWriter, ReadsBlocksOfAFileInEveryDType) {
+  struct Size {
+    int64_t block;
+    int64_t num_blocks;
+    int64_t columns;
+  };
+  for (const auto& [block, num_blocks, columns] :
+       {Size{1, 1, 1}, Size{3, 5, 7}, Size{16, 40, 333}, Size{64, 9, 700}, Size{7, 3, 50000}}) {
+    for (const bool is_vector : {false, true}) {
+      for (const DType stored : kFloats) {
+        for (const DType dtype : {stored == DType::F64 ? DType::F32 : stored, DType::F32, DType::BF16}) {
+          SCOPED_TRACE(std::to_string(num_blocks) + " blocks of " + std::to_string(block) + " x " +
+                       std::to_string(columns) + " of " + name_of(stored) + " to " + name_of(dtype));
+          const int64_t rows = block * num_blocks;
+          const int64_t width = is_vector ? 1 : columns;
+          const std::vector<int64_t> dims = is_vector ? std::vector{2 * rows} : std::vector{2 * rows, columns};
+          std::atomic<uint64_t> num_read = 0;
+          const SafetensorsFile file(std::make_unique<CountedSource>(file_of({{"weight", stored, dims}}), num_read));
+          const SafetensorsEntry& entry = *file.find("weight");
+          const auto context = open(1 + static_cast<int32_t>(rows % 3));
+          const Tensor whole = Tensor::zeros(context, stored, entry.shape);
+          file.read(entry, whole.data());
+          const Shape shape = is_vector ? Shape{rows} : Shape{rows, columns};
+          const Tensor expected = Tensor::zeros(context, stored, shape);
+          const int64_t block_size = block * width;
+          for (int64_t b = 0; b < num_blocks; ++b) {
+            std::memcpy(expected.element(b * block_size), whole.element((2 * b + 1) * block_size),
+                        static_cast<size_t>(block_size) * size_of(stored));
+          }
+          const Parameter parameter("W", shape, 1, is_vector ? Use::Other : Use::Projection);
+          const FileElements source(file, entry, 0, width, 1);
+          const BlockElements blocks(source, block_size, block_size, 2 * block_size);
+          num_read = 0;
+          FreshMemory fresh;
+          const ParameterValue made = write_value(context, fresh, parameter, blocks, dtype, shape);
+          expect_made_of(context, made, parameter, converted_copy(context, expected, dtype));
+          EXPECT_EQ(num_read, expected.num_bytes());
+        }
+      }
+    }
+  }
+}
+
 // Sizes of one piece and of many pieces, the last one partly filled. The parameter is the second half of the tensor.
 TEST(ValueWriter, ReadsRowsAndColumnsOfAFileInEveryDType) {
   struct Size {

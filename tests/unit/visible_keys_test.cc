@@ -122,6 +122,145 @@ TEST(VisibleKeys, AreThoseOfThePairsOneByOne) {
   }
 }
 
+// A batch whose elements have sequences of their own, as with lengths of queries or packed, and positions of queries.
+struct Ragged {
+  explicit Ragged(std::mt19937& random) {
+    const auto pick = [&random](int64_t low, int64_t high) {
+      return std::uniform_int_distribution<int64_t>(low, high)(random);
+    };
+    batch = pick(0, 4);
+    is_packed = pick(0, 1) == 0;
+    has_positions = pick(0, 2) != 0;
+    const bool has_table = is_packed || pick(0, 2) != 0;
+    limits = unlimited(pick(0, 9), pick(0, 12));
+    const int64_t band_first = pick(0, 2) == 0 ? -kUnlimited : pick(-9, 9);
+    const int64_t band_last = pick(0, 2) == 0 ? kUnlimited : pick(-9, 12);
+    int64_t query_begin = 0;
+    int64_t key_begin = 0;
+    for (int64_t b = 0; b < batch; ++b) {
+      Sequence& sequence = sequences.emplace_back(limits.sequence);
+      if (has_table) {
+        sequence.query_count = pick(0, limits.num_queries);
+        sequence.key_count = pick(0, limits.num_keys);
+        sequence.query_position = sequence.key_count - sequence.query_count;
+      }
+      if (is_packed) {
+        sequence.query_begin = query_begin;
+        sequence.key_begin = key_begin;
+      }
+      query_begin += sequence.query_count;
+      key_begin += sequence.key_count;
+    }
+    const auto set_band = [&](Sequence& sequence) {
+      const int64_t queries = has_positions ? kUnlimited : sequence.query_count;
+      const int64_t keys = has_positions ? kUnlimited : sequence.key_count;
+      sequence.band_first = std::max(band_first, -queries);
+      sequence.band_last = std::min(band_last, keys);
+    };
+    for (Sequence& sequence : sequences) set_band(sequence);
+    set_band(limits.sequence);
+    limits.has_table = has_table ? 1 : 0;
+    if (has_table) limits.table = sequences.data();
+    if (has_positions) {
+      const int64_t rows = is_packed ? query_begin : batch * limits.num_queries;
+      positions.resize(static_cast<size_t>(std::max<int64_t>(1, rows)));
+      for (int64_t& position : positions) position = pick(0, 20) == 0 ? INT32_MAX : pick(0, 14);
+      limits.positions.given = 1;
+      limits.positions.dtype = DType::I64;
+      limits.positions.data = positions.data();
+      limits.positions.strides[0] = is_packed ? 0 : limits.num_queries;
+      limits.positions.strides[2] = 1;
+    }
+    if (is_packed || pick(0, 1) == 0) return;
+    lens.resize(static_cast<size_t>(std::max<int64_t>(1, batch * limits.num_queries)));
+    for (int32_t& length : lens) length = static_cast<int32_t>(pick(0, limits.num_keys));
+    limits.valid_lens.given = 1;
+    limits.valid_lens.dtype = DType::I32;
+    limits.valid_lens.data = lens.data();
+    limits.valid_lens.strides[0] = limits.num_queries;
+    limits.valid_lens.strides[2] = pick(0, 1);
+  }
+
+  int64_t origin(int64_t b, int64_t q) const {
+    if (!has_positions) return q;
+    const int64_t row = is_packed ? sequences[static_cast<size_t>(b)].query_begin + q : b * limits.num_queries + q;
+    return positions[static_cast<size_t>(row)];
+  }
+  bool sees(int64_t b, int64_t q, int64_t k) const {
+    const Sequence& sequence = sequences[static_cast<size_t>(b)];
+    if (q >= sequence.query_count || k >= sequence.key_count) return false;
+    if (!lens.empty() &&
+        k >= lens[static_cast<size_t>(b * limits.valid_lens.strides[0] + q * limits.valid_lens.strides[2])])
+      return false;
+    return k - origin(b, q) >= sequence.band_first && k - origin(b, q) <= sequence.band_last;
+  }
+
+  int64_t batch = 0;
+  bool is_packed = false;
+  bool has_positions = false;
+  KeyLimits limits;
+  std::vector<Sequence> sequences;
+  std::vector<int64_t> positions;
+  std::vector<int32_t> lens;
+};
+
+TEST(VisibleKeys, OfRaggedBatchesAndPositionsAreThoseOfThePairsOneByOne) {
+  std::mt19937 random(62);
+  for (int i = 0; i < 20000; ++i) {
+    const Ragged given(random);
+    const KeyLimits& limits = given.limits;
+    double pairs = 0;
+    double num_visible = 0;
+    double num_queries = 0;
+    for (int64_t b = 0; b < given.batch; ++b) {
+      const Sequence& sequence = given.sequences[static_cast<size_t>(b)];
+      Hull of_element;
+      bool is_some_empty = false;
+      std::vector<KeyRange> ranges(static_cast<size_t>(sequence.query_count));
+      find_keys_of_queries(limits, b, 0, sequence.query_count, ranges.data());
+      for (int64_t q = 0; q < sequence.query_count; ++q) {
+        Hull of_query;
+        for (int64_t k = 0; k < sequence.key_count; ++k) {
+          if (!given.sees(b, q, k)) continue;
+          ++pairs;
+          of_query.add(k);
+          of_element.add(k);
+        }
+        is_some_empty = is_some_empty || of_query.end == 0;
+        ASSERT_TRUE(of_query.is(keys_of_query(limits, b, q))) << "case " << i << ", query " << q;
+        ASSERT_TRUE(of_query.is(ranges[static_cast<size_t>(q)])) << "case " << i << ", query " << q;
+        const int64_t position = given.has_positions ? given.origin(b, q) : sequence.query_position + q;
+        ASSERT_EQ(position_of_query(limits, b, q), position) << "case " << i;
+      }
+      const KeyRange visible = keys_of_element(limits, b);
+      ASSERT_TRUE(of_element.is(visible)) << "case " << i << ", element " << b;
+      EXPECT_EQ(wanted_rows(limits, WantedRows::Visible, b), visible);
+      EXPECT_EQ(wanted_rows(limits, WantedRows::VisibleOrMean, b),
+                is_some_empty ? (KeyRange{0, sequence.key_count}) : visible)
+          << "case " << i;
+      EXPECT_EQ(wanted_rows(limits, WantedRows::Queries, b), (KeyRange{0, sequence.query_count}));
+      num_visible += static_cast<double>(visible.size());
+      num_queries += static_cast<double>(sequence.query_count);
+    }
+    ASSERT_EQ(visible_pairs(limits, given.batch), pairs) << "case " << i;
+    EXPECT_EQ(num_wanted_rows(limits, WantedRows::Visible, given.batch), num_visible) << "case " << i;
+    EXPECT_EQ(num_wanted_rows(limits, WantedRows::Queries, given.batch), num_queries) << "case " << i;
+  }
+}
+
+// A problem that is only planned has no positions, as if they were the usual ones.
+TEST(VisibleKeys, PositionsWithoutDataAreThoseBeforeTheLastKey) {
+  KeyLimits limits = unlimited(3, 8);
+  limits.positions.given = 1;
+  limits.sequence.band_first = -kUnlimited;
+  limits.sequence.band_last = 0;
+  for (int64_t q = 0; q < 3; ++q) {
+    EXPECT_EQ(position_of_query(limits, 0, q), 5 + q);
+    EXPECT_EQ(keys_of_query(limits, 0, q), (KeyRange{0, 6 + q}));
+  }
+  EXPECT_EQ(visible_pairs(limits, 2), 2.0 * (6 + 7 + 8));
+}
+
 TEST(VisibleKeys, OfABatchThatNobodyCouldRunAreCountedInClosedForm) {
   KeyLimits limits = unlimited(int64_t{1} << 40, (int64_t{1} << 41) + 7);
   limits.sequence.band_first = limits.num_keys - limits.num_queries - 5;

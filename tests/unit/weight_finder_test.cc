@@ -15,8 +15,10 @@
 namespace heed {
 namespace {
 
-constexpr const char* kPossible[] = {"W_q.weight", "W_q.bias",   "W_k.weight", "W_k.bias",   "W_v.weight",
-                                     "W_v.bias",   "W_o.weight", "W_o.bias",   "w_v.weight", nullptr};
+constexpr const char* kPossible[] = {"W_q.weight",           "W_q.bias",      "W_k.weight",    "W_k.bias",
+                                     "W_v.weight",           "W_v.bias",      "W_o.weight",    "W_o.bias",
+                                     "w_v.weight",           "q_norm.weight", "k_norm.weight", "sinks",
+                                     "relative_bias.weight", nullptr};
 
 using Names = std::vector<std::string>;
 
@@ -93,7 +95,8 @@ FoundWeights find(const File& file, const std::string& prefix, const Names& para
   // Refuses tensors that change the result, as Layer::load does.
   const std::vector<ModelAttention> no_models;
   const LoadAccept no_accept("");
-  ModelCheck(file.get(), prefix, LayerAttention(), no_models, no_accept).require_supported(found.changing);
+  ModelCheck(file.get(), prefix, LayerAttention(), no_models, found.lacking, no_accept)
+      .require_supported(found.changing);
   return found;
 }
 
@@ -155,6 +158,10 @@ std::vector<Layout> layouts() {
       {"Hugging Face T5", linear({"q", "k", "v", "o"})},
       {"Hugging Face DistilBERT", linear({"q_lin", "k_lin", "v_lin", "out_lin"})},
       {"Hugging Face GPT-2", packed("c_attn", "c_proj")},
+      {"Hugging Face GPT-NeoX", packed("query_key_value", "dense")},
+      {"Hugging Face Phi-3", packed("qkv_proj", "o_proj")},
+      {"Hugging Face MPT", packed("Wqkv", "out_proj")},
+      {"Hugging Face ModernBERT", packed("Wqkv", "Wo")},
       {"timm Attention", packed("qkv", "proj")},
       {"Keras MultiHeadAttention", modules({"query", "key", "value", "attention_output"}, "/kernel", "/bias"), '/'},
       {"Keras MultiHeadAttention", modules({"query", "key", "value", "attention_output"}, "/kernel:0", "/bias:0"), '/'},
@@ -324,20 +331,63 @@ TEST(WeightFinder, TwoCompleteLayoutsAreRefused) {
 
 TEST(WeightFinder, TensorsForWhichHeedHasNoOptionAreRefused) {
   const Names pytorch = {"a.in_proj_weight", "a.out_proj.weight"};
-  for (const char* added : {"a.bias_k", "a.bias_v"}) {
+  for (const char* added : {"a.logit_scale", "a.head_scale"}) {
     expect_refused(pytorch + Names{added}, "a", kWeights, Status::Unsupported,
                    "\"memory\" has \"" + std::string(added) +
                        "\", which changes what PyTorch nn.MultiheadAttention computes, and heed has no option for it" +
                        with_accept(added + 2));
   }
   const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
-  expect_refused(llama + Names{"q_norm.weight", "k_norm.weight"}, "", kWeights, Status::Unsupported,
-                 "\"memory\" has \"q_norm.weight\", which changes what Hugging Face Llama computes, and heed has no "
-                 "option for it, nor for \"k_norm.weight\"" +
-                     with_accept("qk_norm"));
+  expect_refused(
+      llama + Names{"q_layernorm.weight", "bias_k"}, "", kWeights, Status::Unsupported,
+      "\"memory\" has \"bias_k\", which changes what Hugging Face Llama computes, and heed has no option for "
+      "it, nor for \"q_layernorm.weight\"" +
+          with_accept("bias_k, qk_norm"));
   // Tensors of another module do not matter here.
   EXPECT_EQ(find(File(below("a", llama) + Names{"b.q_norm.weight", "q_norm.weight"}), "a", kWeights).weights.size(),
             4u);
+}
+
+// Norms, sinks and biases are parameters if the layer has them, otherwise the caller learns that it lacks them.
+TEST(WeightFinder, FindsWhatOptionsAskForAndTellsWhichAreMissing) {
+  const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
+  const Names more = {"q_norm.weight", "k_norm.weight", "sinks"};
+  EXPECT_EQ(found_names(File(below("a", llama + more)), "a", kWeights + more), below("a", llama + more));
+  const auto lacking = [](const Names& names, const std::string& prefix, const Names& parameters) {
+    Names found;
+    for (const LackingWeight& weight : find(File(names), prefix, parameters).lacking)
+      found.push_back(weight.name + " " + std::string(weight.feature));
+    return found;
+  };
+  EXPECT_EQ(lacking(below("a", llama + more), "a", kWeights),
+            (Names{"a.q_norm.weight qk_norm", "a.k_norm.weight qk_norm", "a.sinks sinks"}));
+  EXPECT_EQ(lacking(below("a", kWeights + more), "a", kWeights),
+            (Names{"a.q_norm.weight qk_norm", "a.k_norm.weight qk_norm", "a.sinks sinks"}));
+  expect_refused(
+      llama, "", kWeights + Names{"sinks"}, Status::NotFound,
+      "\"memory\" has no tensor \"sinks\", which options->sinks asks for; it has 4 of the 5 parameters by the "
+      "names of Hugging Face Llama");
+}
+
+// T5's table is in the first layer, unless each layer has its own.
+TEST(WeightFinder, ATableOfTheFirstLayerServesAll) {
+  const Names t5 = {"q.weight", "k.weight", "v.weight", "o.weight"};
+  const Names parameters = kWeights + Names{"relative_bias.weight"};
+  const std::string table = "relative_attention_bias.weight";
+  const std::string first = "encoder.block.0.layer.0.SelfAttention";
+  const std::string second = "encoder.block.12.layer.0.SelfAttention";
+  const Names shared = below(first, t5 + Names{table}) + below(second, t5);
+  EXPECT_EQ(found_names(File(shared), second, parameters), below(second, t5) + below(first, {table}));
+  const Names own = shared + below(second, {table});
+  EXPECT_EQ(found_names(File(own), second, parameters), below(second, t5 + Names{table}));
+  const std::vector<LackingWeight> lacking = find(File(shared), second, kWeights).lacking;
+  ASSERT_EQ(lacking.size(), 1U);
+  EXPECT_EQ(lacking[0].name, first + "." + table);
+  expect_refused(
+      below(second, t5), second, parameters, Status::NotFound,
+      "\"memory\" has no tensor \"" + second + "." + table +
+          "\" for relative_bias.weight, which options->relative_bias asks for; it has 4 of the 5 parameters by "
+          "the names of Hugging Face T5");
 }
 
 // The value of `accept` for a tensor of this name below the prefix.
@@ -372,7 +422,7 @@ TEST(WeightFinder, TensorsThatChangeTheResultAreRefusedByTheirFullName) {
   for (const char* name : {"gru_rel_pos_const", "inner_attn_ln.weight", "bias_k"})
     refused(bart, "", kWeights, name, "Hugging Face BART");
   const Names llama = {"q_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight"};
-  for (const char* name : {"q_layernorm.weight", "q_layernorm.norms.0.weight", "attn_sub_norm.weight", "sinks"})
+  for (const char* name : {"q_layernorm.weight", "q_layernorm.norms.0.weight", "attn_sub_norm.weight"})
     refused(llama, "", kWeights, name, "Hugging Face Llama");
   for (const char* name : {"q_bias", "norm.weight", "rel_pos_h", "logit_scale"})
     refused({"qkv.weight", "proj.weight"}, "", kWeights, name, "timm Attention");
@@ -502,8 +552,8 @@ TEST(WeightFinder, SentencesOfLongNamesAreWhole) {
                   .ends_with("expected HEED_BIAS_Q in options->biases, and as it has W_k.bias, W_v.bias too, "
                              "options->biases HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V"));
   EXPECT_TRUE(sentence(below(wrong, llama), kAll).ends_with(": expected options->biases HEED_BIAS_NONE"));
-  EXPECT_TRUE(sentence(below(wrong, llama + Names{"sinks"}), kWeights)
-                  .ends_with("and heed has no option for it" + with_accept("sinks")));
+  EXPECT_TRUE(sentence(below(wrong, llama + Names{"bias_k"}), kWeights)
+                  .ends_with("and heed has no option for it" + with_accept("bias_k")));
   EXPECT_TRUE(sentence(below(wrong, {"x"}), kWeights).ends_with("www.x\""));
   EXPECT_TRUE(sentence(below(right, {"x"}), kWeights).ends_with("www\""));
   EXPECT_TRUE(sentence(below(right, apart) + below(right + "2", apart), kWeights).ends_with("rrr\" and 1 more"));

@@ -94,30 +94,55 @@ TEST(WeightForm, EachHoldsTheSameParameter) {
     SCOPED_TRACE(row.what);
     const WeightSource source{"", "", row.form};
     EXPECT_EQ(to_string(stored_shape(source, row.parameter, kHeads)), to_string(row.stored));
-    const Tensor view = view_as_parameter(source, tensor_of(row.stored, row.element));
+    const Tensor view = view_as_parameters(source, tensor_of(row.stored, row.element));
     EXPECT_EQ(to_string(view.shape()), to_string(row.parameter));
     EXPECT_EQ(elements_of(view), expected(row.parameter));
   }
 }
 
-TEST(WeightForm, PartsAreAdjacentAlongOut) {
-  for (const int32_t part : {0, 1, 2}) {
-    const auto shifted = [part](int64_t out, int64_t in) {
-      return out / kFeatures == part ? number(out % kFeatures, in) : -1;
-    };
-    const WeightSource rows{"", "", WeightForm::Linear, part, 3};
-    EXPECT_EQ(to_string(stored_shape(rows, kWeight, kHeads)), "(63, 5)");
-    EXPECT_EQ(
-        elements_of(view_as_parameter(rows, tensor_of({63, 5}, [&](const Dims& i) { return shifted(i[0], i[1]); }))),
-        expected(kWeight));
-    EXPECT_EQ(to_string(stored_shape(rows, kBias, kHeads)), "(63)");
-    EXPECT_EQ(elements_of(view_as_parameter(rows, tensor_of({63}, [&](const Dims& i) { return shifted(i[0], 0); }))),
-              expected(kBias));
-    const WeightSource columns{"", "", WeightForm::Transposed, part, 3};
-    EXPECT_EQ(to_string(stored_shape(columns, kWeight, kHeads)), "(5, 63)");
-    EXPECT_EQ(
-        elements_of(view_as_parameter(columns, tensor_of({5, 63}, [&](const Dims& i) { return shifted(i[1], i[0]); }))),
-        expected(kWeight));
+// The number of a packed tensor's row: 1000 times the part, and the row in that part.
+std::vector<int64_t> packed(const std::vector<PartRows>& parts) {
+  std::vector<int64_t> rows;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const PartRows& of = parts[part];
+    for (int64_t row = 0; row < of.block * of.num_blocks; ++row) {
+      const auto at = static_cast<size_t>(of.first + row / of.block * of.step + row % of.block);
+      if (rows.size() <= at) rows.resize(at + 1, -1);
+      EXPECT_EQ(rows[at], -1) << "two rows in one place";
+      rows[at] = static_cast<int64_t>(1000 * part) + row;
+    }
+  }
+  return rows;
+}
+
+std::vector<int64_t> packed(Packing packing, const PackedRows& rows) {
+  std::vector<PartRows> parts;
+  for (const int32_t part : {0, 1, 2})
+    parts.push_back(rows_of_part({"", "", WeightForm::Linear, part, 3, packing}, rows));
+  return packed(parts);
+}
+
+TEST(Packing, OrdersTheRowsOfQueriesKeysAndValues) {
+  EXPECT_EQ(packed(Packing::Equal, {{2, 2, 2}, 2}), (std::vector<int64_t>{0, 1, 1000, 1001, 2000, 2001}));
+  EXPECT_EQ(packed(Packing::InTurn, {{3, 1, 2}, 1}), (std::vector<int64_t>{0, 1, 2, 1000, 2000, 2001}));
+  // Two key heads of one row, two query heads for each, value heads of two rows.
+  EXPECT_EQ(packed(Packing::ByKeyHead, {{4, 2, 4}, 2}),
+            (std::vector<int64_t>{0, 1, 1000, 2000, 2001, 2, 3, 1001, 2002, 2003}));
+  // GPT-NeoX: a key head for each query head; Falcon: one key head for all.
+  EXPECT_EQ(packed(Packing::ByKeyHead, {{2, 2, 2}, 2}), (std::vector<int64_t>{0, 1000, 2000, 1, 1001, 2001}));
+  EXPECT_EQ(packed(Packing::ByKeyHead, {{3, 1, 1}, 1}), (std::vector<int64_t>{0, 1, 2, 1000, 2000}));
+}
+
+TEST(Packing, OfAllRowsIsTheShapeInTheFile) {
+  const WeightSource rows{"", "", WeightForm::Linear, 1, 3};
+  EXPECT_EQ(to_string(stored_shape(rows, kWeight, kHeads)), "(63, 5)");
+  EXPECT_EQ(to_string(stored_shape(rows, kBias, kHeads)), "(63)");
+  EXPECT_EQ(to_string(stored_shape({"", "", WeightForm::Transposed, 1, 3}, kWeight, kHeads)), "(5, 63)");
+  for (const Packing packing : {Packing::InTurn, Packing::ByKeyHead}) {
+    const WeightSource source{"", "", WeightForm::Linear, 1, 3, packing};
+    EXPECT_EQ(to_string(stored_shape(source, kWeight, kHeads, {{40, 21, 7}, 7})), "(68, 5)");
+    EXPECT_EQ(to_string(stored_shape(source, kBias, kHeads, {{40, 21, 7}, 7})), "(68)");
+    EXPECT_EQ(stored_shape(source, kBias, kHeads, {{INT64_MAX, 21, 7}, 7})[0], INT64_MAX);
   }
 }
 

@@ -8,10 +8,13 @@ namespace Heed;
 /// <remarks>Letters in shapes: B batch, H query heads, Hkv key heads, Q queries, K keys, D head size, Dv head size of
 /// values; Eq, Ek and Ev input sizes of queries, keys and values. Only dot-product attention reads rank 4, (B, H, Q, D),
 /// (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type: Float32, Float16
-/// or BFloat16.</remarks>
+/// or BFloat16. A packed batch has the rows of all batch elements one after another, without padding:
+/// <see cref="QueryOffsets"/> says where each element begins. Queries are then (total, Eq), for dot-product attention
+/// (total, D) or (H, total, D); likewise keys and values. The output is (total, size), LogSumExp (H, total), and there
+/// are no weights. The results have the same bits as those of each element alone.</remarks>
 public sealed class AttentionInputs
 {
-    /// <summary>The members of C's struct, in the order of a list of inputs.</summary>
+    /// <summary>The members of C's struct of inputs, first those of a list of inputs in its order.</summary>
     internal static readonly TensorMember<NativeLayerInputs>[] Members =
     {
         new(nameof(Queries), (inputs, tensor) => inputs.Queries = tensor),
@@ -21,10 +24,20 @@ public sealed class AttentionInputs
         new(nameof(Mask), (inputs, tensor) => inputs.Mask = tensor),
         new(nameof(Bias), (inputs, tensor) => inputs.Bias = tensor),
         new(nameof(AlibiSlopes), (inputs, tensor) => inputs.AlibiSlopes = tensor),
+        new(nameof(Sinks), (inputs, tensor) => inputs.Sinks = tensor),
+    };
+
+    /// <summary>The members of C's struct of sequences, which come after them.</summary>
+    internal static readonly TensorMember<NativeSequenceInputs>[] SequenceMembers =
+    {
+        new(nameof(Positions), (sequences, tensor) => sequences.Positions = tensor),
+        new(nameof(QueryLens), (sequences, tensor) => sequences.QueryLens = tensor),
+        new(nameof(QueryOffsets), (sequences, tensor) => sequences.QueryOffsets = tensor),
+        new(nameof(KeyOffsets), (sequences, tensor) => sequences.KeyOffsets = tensor),
     };
 
     /// <summary>The arrays that the program has set, by <see cref="Input"/>; null: not set.</summary>
-    private readonly NDArray?[] arrays = new NDArray?[Members.Length];
+    private readonly NDArray?[] arrays = new NDArray?[Members.Length + SequenceMembers.Length];
 
     /// <summary>Makes inputs.</summary>
     /// <param name="queries">See <see cref="Queries"/>.</param>
@@ -40,7 +53,8 @@ public sealed class AttentionInputs
         ValidLens = validLens;
     }
 
-    /// <summary>The inputs that are arrays, in the order of <see cref="Members"/>.</summary>
+    /// <summary>The inputs that are arrays, in the order of <see cref="Members"/> and
+    /// <see cref="SequenceMembers"/>.</summary>
     private enum Input
     {
         Queries,
@@ -50,9 +64,15 @@ public sealed class AttentionInputs
         Mask,
         Bias,
         AlibiSlopes,
+        Sinks,
+        Positions,
+        QueryLens,
+        QueryOffsets,
+        KeyOffsets,
     }
 
-    /// <summary>The queries, (B, Q, Eq); for Linear and Dropout the input, of any shape. Required.</summary>
+    /// <summary>The queries, (B, Q, Eq); for Linear and Dropout the input, of any shape; packed
+    /// (total, Eq). Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
@@ -105,12 +125,58 @@ public sealed class AttentionInputs
     }
 
     /// <summary>The slopes of ALiBi, Float32 of (H), or (1) if there are no heads. They lower each scaled score by
-    /// slope * |distance from query to key|, where the last query has the position of the last key.
-    /// <see cref="CreateAlibiSlopes"/> makes those of the paper. Null: none.</summary>
+    /// slope * |distance from query to key|, where the last query has the position of the last key unless
+    /// <see cref="Positions"/> says another. <see cref="CreateAlibiSlopes"/> makes those of the paper. Null:
+    /// none.</summary>
     public NDArray? AlibiSlopes
     {
         get => this[Input.AlibiSlopes];
         set => this[Input.AlibiSlopes] = value;
+    }
+
+    /// <summary>The sinks, Float32 of (H), or (1) if there are no heads: for each head one more score in the softmax,
+    /// without a value. Null: none.</summary>
+    public NDArray? Sinks
+    {
+        get => this[Input.Sinks];
+        set => this[Input.Sinks] = value;
+    }
+
+    /// <summary>Where each query stands among the keys, of which key j has the position j: Int32 or Int64 of (B, Q), in
+    /// a packed batch (total), each from 0 to 2147483647. The causal mask and the window, whatever their alignment,
+    /// ALiBi, relative bias and rotary positions use it; <see cref="PositionalEncoding"/> adds the row of that
+    /// position. Null: K - Q + i for rotary positions and ALiBi, what the alignment says for causal mask and window,
+    /// and the index of the row for PositionalEncoding.</summary>
+    public NDArray? Positions
+    {
+        get => this[Input.Positions];
+        set => this[Input.Positions] = value;
+    }
+
+    /// <summary>How many queries, from the first, each batch element has: Int32 or Int64 of (B), from 0 to Q. Later
+    /// rows are padding: they are not computed, and their results are 0, LogSumExp minus infinity. Without keys they
+    /// are no keys either. Null: all rows are queries.</summary>
+    public NDArray? QueryLens
+    {
+        get => this[Input.QueryLens];
+        set => this[Input.QueryLens] = value;
+    }
+
+    /// <summary>Where the rows of each batch element begin in packed queries: Int32 or Int64 of (B + 1), from 0 to the
+    /// number of rows, never falling. Element b has the rows from offset b to below offset b + 1. Not together with
+    /// QueryLens, ValidLens, Mask, Bias or weights. Null: not packed.</summary>
+    public NDArray? QueryOffsets
+    {
+        get => this[Input.QueryOffsets];
+        set => this[Input.QueryOffsets] = value;
+    }
+
+    /// <summary>Where the rows of each batch element begin in packed keys and values, as QueryOffsets, which must be
+    /// set too. Null: not packed, or without keys those of the queries.</summary>
+    public NDArray? KeyOffsets
+    {
+        get => this[Input.KeyOffsets];
+        set => this[Input.KeyOffsets] = value;
     }
 
     /// <summary>Whether dropout is active; false by default.</summary>
@@ -150,7 +216,7 @@ public sealed class AttentionInputs
         return this;
     }
 
-    /// <summary>Sets all members of C's struct for a call.</summary>
+    /// <summary>Sets all members of C's structs for a call.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
-    internal void Fill(TensorMembers<NativeLayerInputs> members) => members.SetAll(arrays);
+    internal void Fill(TensorMembers members) => members.SetAll(arrays);
 }

@@ -29,9 +29,9 @@ public abstract class AttentionOptions
     }
 
     /// <summary>The factor of the scores, any finite number. 0, the default, means 1 for
-    /// <see cref="AdditiveAttention"/>, and 1 / sqrt(size of a query in its head) for the others, also with additive
-    /// scoring; additive scoring in <see cref="MultiHeadAttention"/> usually needs 1. The DotProductAttention in
-    /// d2l-java's utils/attention divides by sqrt(2).</summary>
+    /// <see cref="AdditiveAttention"/> and <see cref="GeneralAttention"/>, and 1 / sqrt(size of a query in its head) for
+    /// the others, also with additive scoring; additive scoring in <see cref="MultiHeadAttention"/> usually needs 1. The
+    /// DotProductAttention in d2l-java's utils/attention divides by sqrt(2).</summary>
     public float Scale { get; set; }
 
     /// <summary>The cap that scaled scores approach: a score s becomes SoftCap * tanh(s / SoftCap). 0, the default,

@@ -84,5 +84,5 @@ public sealed class AttentionOutputs : IDisposable
 
     /// <summary>Sets all members of C's struct for a call.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
-    internal void Fill(TensorMembers<NativeLayerOutputs> members) => members.SetAll(arrays);
+    internal void Fill(TensorMembers members) => members.SetAll(arrays);
 }

@@ -7,8 +7,8 @@ namespace Heed;
 
 /// <summary>A computation with parameters and possibly child blocks. heed's own blocks are
 /// <see cref="MultiHeadAttention"/>, <see cref="DotProductAttention"/>, <see cref="AdditiveAttention"/>,
-/// <see cref="Linear"/> and <see cref="Dropout"/>; a program composes others as subclasses of
-/// <see cref="AbstractBlock"/>.</summary>
+/// <see cref="GeneralAttention"/>, <see cref="PositionalEncoding"/>, <see cref="Linear"/> and <see cref="Dropout"/>; a
+/// program composes others as subclasses of <see cref="AbstractBlock"/>.</summary>
 /// <remarks>Many threads may call Forward on one block at the same time. A call that changes a block's parameters waits
 /// for the calls of Forward that use this block. On a disposed block, Dispose, SetSeed and ToString still work; a
 /// member that needs the parameters throws <see cref="ObjectDisposedException"/>.</remarks>

@@ -11,12 +11,11 @@ internal sealed unsafe class LayerCall : IDisposable
     [ThreadStatic]
     private static LayerCall? free;
 
-    private readonly TensorMembers<NativeLayerInputs> inputs =
-        new TensorMembers<NativeLayerInputs>(new NativeLayerInputs(), AttentionInputs.Members);
-
-    private readonly TensorMembers<NativeLayerOutputs> outputs =
-        new TensorMembers<NativeLayerOutputs>(new NativeLayerOutputs(), AttentionOutputs.Members);
-
+    private readonly NativeLayerInputs nativeInputs = new NativeLayerInputs();
+    private readonly NativeSequenceInputs nativeSequences = new NativeSequenceInputs();
+    private readonly NativeLayerOutputs nativeOutputs = new NativeLayerOutputs();
+    private readonly TensorMembers inputs;
+    private readonly TensorMembers outputs;
     private readonly long* seed;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
@@ -24,7 +23,13 @@ internal sealed unsafe class LayerCall : IDisposable
 
     private LayerCall()
     {
-        seed = inputs.Struct.AddressOf(value => inputs.Struct.DropoutSeed = value);
+        // Without any of its members it means the same as null.
+        nativeInputs.Sequences = NativeStruct.PointerOf(nativeSequences);
+        inputs = new TensorMembers()
+            .Add(nativeInputs, AttentionInputs.Members)
+            .Add(nativeSequences, AttentionInputs.SequenceMembers);
+        outputs = new TensorMembers().Add(nativeOutputs, AttentionOutputs.Members);
+        seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);
     }
 
     /// <summary>Begins a call. A call inside another one on the same thread gets structs of its own. That happens if
@@ -87,7 +92,7 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         if (training != isActive)
         {
-            inputs.Struct.Training = isActive ? 1 : 0;
+            nativeInputs.Training = isActive ? 1 : 0;
             training = isActive;
         }
         *seed = dropoutSeed;
@@ -108,29 +113,29 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    internal void Initialize(NativeLayer layer, long seed) => layer.Initialize(inputs.Struct, seed);
+    internal void Initialize(NativeLayer layer, long seed) => layer.Initialize(nativeInputs, seed);
 
     /// <summary>Makes a new tensor for an output. This replaces the outputs of this call.</summary>
     internal NativeTensor CreateOutput(NativeLayer layer, Wanted wanted)
     {
         int index = AttentionOutputs.IndexOf(wanted);
         outputs.Clear();
-        layer.CreateOutputs(inputs.Struct, (int)wanted, outputs.Struct);
+        layer.CreateOutputs(nativeInputs, (int)wanted, nativeOutputs);
         return new NativeTensor(outputs.Get(index));
     }
 
-    internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(inputs.Struct, outputs.Struct);
+    internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(nativeInputs, nativeOutputs);
 
     internal void Forward(NativeLayer layer, NativeWorkspace? workspace) =>
-        layer.Forward(inputs.Struct, workspace, outputs.Struct);
+        layer.Forward(nativeInputs, workspace, nativeOutputs);
 
     internal void ScaledDotProductAttention(NativeContext context, DotProductAttentionOptions options)
     {
         using var members = new NativeDotProductAttentionOptions();
         options.Fill(members);
-        HeedNative.HeedScaledDotProductAttention(context, members, inputs.Struct, outputs.Struct);
+        HeedNative.HeedScaledDotProductAttention(context, members, nativeInputs, nativeOutputs);
     }
 
     internal string Explain(NativeLayer layer) => NativeText.Of(
-        (text, capacity) => layer.Explain(inputs.Struct, outputs.Struct, text, capacity));
+        (text, capacity) => layer.Explain(nativeInputs, nativeOutputs, text, capacity));
 }

@@ -58,8 +58,8 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     /// <summary>The dot-product attention of this block. It has the attention weights (B * H, Q, K) of the last
-    /// Forward, with the heads of a batch element next to each other. Called by itself, it computes attention with the
-    /// same options, without projections. It is disposed with this block.</summary>
+    /// Forward, with the heads of a batch element next to each other. Called by itself, it computes attention with
+    /// those of the same options that it has, without projections. It is disposed with this block.</summary>
     public DotProductAttention Attention { get; }
 
     /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights, which have

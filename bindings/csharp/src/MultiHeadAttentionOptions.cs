@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+using System;
+
 namespace Heed;
 
 /// <summary>The options of a <see cref="MultiHeadAttention"/>, which copies them.</summary>
@@ -35,9 +37,60 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
     /// <summary>How the score of a query and a key is computed; by their dot product by default.</summary>
     public Scoring Scoring { get; set; }
 
-    internal MultiHeadAttentionOptions Copy() => (MultiHeadAttentionOptions)MemberwiseClone();
+    /// <summary>Rotary positions of queries and keys; null, the default: none.</summary>
+    public RopeOptions? Rope { get; set; }
 
-    internal NativeLayer NewLayer(NativeContext context)
+    /// <summary>The norm of queries and keys, head by head, before rotary positions, if <see cref="QkNormEpsilon"/> is
+    /// above 0. It adds the parameters "q_norm.weight" and "k_norm.weight": (HeadSize) for Rms, (NumHeads, HeadSize)
+    /// and (NumKvHeads, HeadSize) for Layer.</summary>
+    public QkNorm QkNorm { get; set; }
+
+    /// <summary>What is added to the mean of the squares in the norm of queries and keys, above 0; 0, the default,
+    /// means no norm.</summary>
+    public float QkNormEpsilon { get; set; }
+
+    /// <summary>Whether each head has a score that takes part in the softmax without a value, the parameter "sinks"
+    /// (NumHeads). False, the default: only those of <see cref="AttentionInputs.Sinks"/>.</summary>
+    public bool Sinks { get; set; }
+
+    /// <summary>A bias of each score by the distance from query to key, the parameter "relative_bias.weight"
+    /// (RelativeBiasBuckets, NumHeads); none by default.</summary>
+    public RelativeBias RelativeBias { get; set; }
+
+    /// <summary>How many buckets the distances of the relative bias have, an even number for BothWays; 0, the default,
+    /// means 32.</summary>
+    public long RelativeBiasBuckets { get; set; }
+
+    /// <summary>The distance from which on all distances share a bucket of the relative bias; 0, the default, means
+    /// 128.</summary>
+    public long RelativeBiasMaxDistance { get; set; }
+
+    /// <summary>Whether scores are lowered by the distance from query to key, with the slopes of
+    /// <see cref="AttentionInputs.CreateAlibiSlopes"/>; the inputs' own slopes must then be null. None by
+    /// default.</summary>
+    public Alibi Alibi { get; set; }
+
+    /// <summary>Whether every query sees one more key, whatever hides the others, as with PyTorch's add_bias_kv. The key
+    /// is the parameter "bias_k" (NumKvHeads * HeadSize), its value "bias_v" (NumKvHeads * ValueHeadSize). The attention
+    /// weights have one column more. False by default; not with Scoring.Additive.</summary>
+    public bool AddBiasKv { get; set; }
+
+    /// <summary>Whether every query sees one more key that is 0, with the value 0, whatever hides the others, as with
+    /// PyTorch's add_zero_attn. The attention weights have one column more, behind that of <see cref="AddBiasKv"/>.
+    /// False by default; not with Scoring.Additive.</summary>
+    public bool AddZeroAttn { get; set; }
+
+    internal MultiHeadAttentionOptions Copy()
+    {
+        var copy = (MultiHeadAttentionOptions)MemberwiseClone();
+        copy.Rope = Rope?.Copy();
+        return copy;
+    }
+
+    internal NativeLayer NewLayer(NativeContext context) =>
+        Rope is null ? NewLayer(context, IntPtr.Zero) : Rope.With(rope => NewLayer(context, rope));
+
+    private NativeLayer NewLayer(NativeContext context, IntPtr rope)
     {
         using var members = new NativeMultiHeadAttentionOptions();
         Fill(members);
@@ -50,6 +103,16 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
         members.NoOutputProjection = OutputProjection ? 0 : 1;
         members.Biases = (int)Biases;
         members.Scoring = (int)Scoring;
+        members.Rope = rope;
+        members.QkNorm = (int)QkNorm;
+        members.QkNormEpsilon = QkNormEpsilon;
+        members.Sinks = Sinks ? 1 : 0;
+        members.RelativeBias = (int)RelativeBias;
+        members.RelativeBiasBuckets = RelativeBiasBuckets;
+        members.RelativeBiasMaxDistance = RelativeBiasMaxDistance;
+        members.Alibi = (int)Alibi;
+        members.AddBiasKv = AddBiasKv ? 1 : 0;
+        members.AddZeroAttn = AddZeroAttn ? 1 : 0;
         return HeedNative.HeedMultiHeadAttentionCreate(context, members);
     }
 }

@@ -3,39 +3,45 @@ using System;
 
 namespace Heed;
 
-/// <summary>The members of one of C's structs that point to tensors. A tensor is held from <see cref="Set"/> to
-/// <see cref="Release"/>, so that it stays alive if another thread disposes it during the call. The pointers of the
-/// previous call stay in the struct: every member must be set again for the next call, to null if there is no
-/// tensor.</summary>
-/// <typeparam name="TStruct">The proxy of the struct.</typeparam>
-internal sealed unsafe class TensorMembers<TStruct>
-    where TStruct : NativeStruct
+/// <summary>The members of C's structs that point to tensors, in the order in which they were added. A tensor is held
+/// from <see cref="Set"/> to <see cref="Release"/>, so that it stays alive if another thread disposes it during the
+/// call. The pointers of the previous call stay in the structs: every member must be set again for the next call, to
+/// null if there is no tensor.</summary>
+internal sealed unsafe class TensorMembers
 {
-    private readonly TensorMember<TStruct>[] members;
+    private string[] names = Array.Empty<string>();
 
     /// <summary>The addresses of the members: writing to them takes a fraction of the generated setter's
     /// time.</summary>
-    private readonly long*[] addresses;
+    private long*[] addresses = new long*[0];
 
     /// <summary>The tensors that are held, by the index of the member.</summary>
-    private readonly NativeHandle?[] held;
-
-    internal TensorMembers(TStruct native, TensorMember<TStruct>[] members)
-    {
-        Struct = native;
-        this.members = members;
-        addresses = new long*[members.Length];
-        held = new NativeHandle?[members.Length];
-        for (int index = 0; index < members.Length; index++)
-        {
-            TensorMember<TStruct> member = members[index];
-            addresses[index] = native.AddressOf(pointer => member.Set(native, new IntPtr(pointer)));
-        }
-    }
-
-    internal TStruct Struct { get; }
+    private NativeHandle?[] held = Array.Empty<NativeHandle?>();
 
     internal int Count => held.Length;
+
+    /// <summary>Adds members of a struct.</summary>
+    /// <typeparam name="TStruct">The proxy of the struct.</typeparam>
+    internal TensorMembers Add<TStruct>(TStruct native, TensorMember<TStruct>[] members)
+        where TStruct : NativeStruct
+    {
+        int index = held.Length;
+        int count = index + members.Length;
+        Array.Resize(ref names, count);
+        Array.Resize(ref held, count);
+        var longer = new long*[count];
+        for (int i = 0; i < index; i++)
+        {
+            longer[i] = addresses[i];
+        }
+        addresses = longer;
+        foreach (TensorMember<TStruct> member in members)
+        {
+            names[index] = member.Name;
+            addresses[index++] = native.AddressOf(pointer => member.Set(native, new IntPtr(pointer)));
+        }
+        return this;
+    }
 
     /// <summary>Points each member to an array, or to null.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
@@ -43,7 +49,7 @@ internal sealed unsafe class TensorMembers<TStruct>
     {
         for (int index = 0; index < arrays.Length; index++)
         {
-            Set(index, NDArray.TensorOf(arrays[index], members[index].Name));
+            Set(index, NDArray.TensorOf(arrays[index], names[index]));
         }
     }
 

@@ -696,6 +696,43 @@ enum {
                                    1/sqrt(head_size) with this scoring too; scale = 1 gives the plain formula */
 };
 
+/* Which elements of a head one rotation turns [rule 16]. The wrong pairing gives wrong numbers that look right, so there
+ * is no default: 0 is refused. */
+enum {
+  HEED_ROPE_HALF = 1,           /* (i, i + rotary_size / 2): Llama, Qwen, Gemma, ... in Hugging Face's files */
+  HEED_ROPE_INTERLEAVED = 2     /* (2i, 2i + 1): the paper's; GPT-J, Cohere, Meta's own files of Llama */
+};
+
+/* How rotary positions are stretched for texts that are longer than those of the training [rule 16]. */
+enum {
+  HEED_ROPE_SCALING_NONE = 0,
+  HEED_ROPE_SCALING_LINEAR = 1, /* positions are divided by factor (Chen et al., arXiv 2306.15595) */
+  HEED_ROPE_SCALING_NTK = 2,    /* the base is multiplied by factor^(r / (r - 2)), with r = rotary_size */
+  HEED_ROPE_SCALING_YARN = 3,   /* Peng et al., "YaRN", arXiv 2309.00071 */
+  HEED_ROPE_SCALING_LLAMA3 = 4, /* as Llama 3.1 */
+  HEED_ROPE_SCALING_FACTORS = 5 /* each frequency is divided by a factor of its own: longrope, arXiv 2402.13753 */
+};
+
+/* Norms of queries and keys, head by head. */
+enum {
+  HEED_QK_NORM_RMS = 0,         /* one weight for all heads: Qwen 3, Gemma 3 */
+  HEED_QK_NORM_LAYER = 1        /* a layer norm without bias, with a weight for each head: Cohere */
+};
+
+/* Bias of a score by the distance from query to key, in buckets, as T5's [rule 5]. */
+enum {
+  HEED_RELATIVE_BIAS_NONE = 0,
+  HEED_RELATIVE_BIAS_BOTH_WAYS = 1, /* half of the buckets are for keys after the query: encoders */
+  HEED_RELATIVE_BIAS_ONE_WAY = 2    /* keys after the query share the bucket of distance 0: decoders */
+};
+
+/* Attention with linear biases as a part of a layer, with the slopes of heed_tensor_fill_alibi_slopes [rule 5]. */
+enum {
+  HEED_ALIBI_NONE = 0,
+  HEED_ALIBI_ADDED = 1,         /* added to the scaled scores: Bloom, MPT, the paper */
+  HEED_ALIBI_SCALED = 2         /* the same times the scale, with slopes rounded to BF16: Falcon */
+};
+
 /* Which projections of multi-head attention add a bias, a set of bits. */
 enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HEED_BIAS_O = 8, HEED_BIAS_ALL = 15 };
 
@@ -736,6 +773,55 @@ typedef struct heed_additive_attention_options {
   { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
     HEED_EMPTY_ROWS_ZERO }
 
+/* Rotary positions (Su et al., "RoFormer", arXiv 2104.09864) [rule 16]. In each head of queries and keys, pair i of the
+ * elements rotary_offset to rotary_offset + rotary_size - 1 is rotated by the angle position * theta_i, with theta_i =
+ * base^(-2i / rotary_size), changed as scaling says: (a, b) becomes (a cos - b sin, b cos + a sin). Angles are computed in
+ * f64, and their cosines and sines rounded once. A query's position is K - Q + i unless heed_sequence_inputs says another,
+ * that of a key its index. Members that a scaling does not use must be 0. */
+typedef struct heed_rope_options {
+  size_t struct_size;
+  int64_t rotary_size;     /* even; 0: the rest of the head */
+  int64_t rotary_offset;   /* the first element that is rotated */
+  int64_t original_length; /* positions of the training: YARN, LLAMA3, FACTORS without an attention_factor */
+  int64_t num_factors;     /* FACTORS: rotary_size / 2 */
+  const float* factors;    /* FACTORS: theta_i is divided by factors[i], above 0; copied */
+  float base;              /* 0: 10000 */
+  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0. FACTORS: the same, at least 1, for the
+                              attention factor alone */
+  float beta_fast;         /* YARN: frequencies that turn more often in original_length stay as they are; 0: 32 */
+  float beta_slow;         /* YARN: those that turn less often are divided by factor; 0: 1 */
+  float low_freq_factor;   /* LLAMA3: wavelengths above original_length / low_freq_factor are stretched; 0: 1 */
+  float high_freq_factor;  /* LLAMA3: those below original_length / high_freq_factor stay; 0: 4 */
+  float attention_factor;  /* factor on cosines and sines. 0: YARN 0.1 ln(factor) + 1; FACTORS sqrt(1 + ln(factor) /
+                              ln(original_length)), 1 up to a factor of 1; else 1 */
+  int32_t layout;          /* HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED; required */
+  int32_t scaling;         /* HEED_ROPE_SCALING_... */
+  int32_t no_rounding;     /* YARN: 1: the ends of the range of frequencies are not rounded to whole pairs, as gpt-oss */
+} heed_rope_options;
+#define HEED_ROPE_OPTIONS_INIT                                                                                    \
+  { sizeof(heed_rope_options), 0, 0, 0, 0, NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, HEED_ROPE_SCALING_NONE, \
+    0 }
+
+/* Attention with the general score of Luong et al. ("Effective Approaches to Attention-based Neural Machine Translation",
+ * 2015, arXiv 1508.04025, section 3.1): the score of a query q and a key k, which may have different sizes, is q . (W k).
+ * Values are not projected. Parameter, (out, in) as in PyTorch, no bias:
+ *   W.weight (query_size, Ek) */
+typedef struct heed_general_attention_options {
+  size_t struct_size;
+  int64_t query_size;    /* Eq; required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t window_right;
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float soft_cap;
+  float dropout;
+  int32_t causal;
+  int32_t window;
+  int32_t empty_rows;
+} heed_general_attention_options;
+#define HEED_GENERAL_ATTENTION_OPTIONS_INIT                                                                \
+  { sizeof(heed_general_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
+
 /* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
  * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
  *   W_q.weight (num_heads * head_size, Eq)                 W_q.bias (num_heads * head_size)           with HEED_BIAS_Q
@@ -743,6 +829,13 @@ typedef struct heed_additive_attention_options {
  *   W_v.weight (num_kv_heads * value_head_size, Ev)        W_v.bias (num_kv_heads * value_head_size)  with HEED_BIAS_V
  *   W_o.weight (output_size, num_heads * value_head_size)  W_o.bias (output_size)                     with HEED_BIAS_O
  *   w_v.weight (num_heads, head_size)                      with HEED_SCORING_ADDITIVE
+ *   q_norm.weight, k_norm.weight                           with qk_norm_epsilon: (head_size) with HEED_QK_NORM_RMS;
+ *                                                          (num_heads, head_size), (num_kv_heads, head_size) with
+ *                                                          HEED_QK_NORM_LAYER
+ *   sinks (num_heads)                                      with sinks
+ *   relative_bias.weight (relative_bias_buckets, num_heads)  with relative_bias
+ *   bias_k (num_kv_heads * head_size)                      with add_bias_kv
+ *   bias_v (num_kv_heads * value_head_size)                with add_bias_kv
  * Head h owns rows h * head_size to (h + 1) * head_size - 1 of W_q, and so on. With HEED_SCORING_ADDITIVE the score of
  * a query q of head h and a key k of its key head is w_v[h] . tanh(q + k), times scale. */
 typedef struct heed_multi_head_attention_options {
@@ -767,10 +860,24 @@ typedef struct heed_multi_head_attention_options {
   int32_t window;
   int32_t empty_rows;
   int32_t reserved;             /* 0 */
+  const heed_rope_options* rope; /* rotary positions; NULL: none */
+  int64_t relative_bias_buckets;  /* 0: 32; with HEED_RELATIVE_BIAS_BOTH_WAYS even */
+  int64_t relative_bias_max_distance; /* from here on all distances share a bucket; 0: 128 */
+  float qk_norm_epsilon;        /* above 0: each head of queries and keys is normalized, before rotary positions */
+  int32_t qk_norm;              /* HEED_QK_NORM_...; 0 without qk_norm_epsilon */
+  int32_t sinks;                /* 1: each head has a score that takes part in the softmax without a value [rule 3] */
+  int32_t relative_bias;        /* HEED_RELATIVE_BIAS_... */
+  int32_t alibi;                /* HEED_ALIBI_...; inputs->alibi_slopes must then be NULL */
+  int32_t add_bias_kv;          /* 1: every query sees one more key, bias_k, with the value bias_v, whatever hides the others,
+                                   as PyTorch's add_bias_kv; weights have a column more. Not with HEED_SCORING_ADDITIVE */
+  int32_t add_zero_attn;        /* 1: every query sees one more key that is 0, with the value 0, as PyTorch's
+                                   add_zero_attn; weights have a column more. Not with HEED_SCORING_ADDITIVE */
+  int32_t reserved_2;           /* 0 */
 } heed_multi_head_attention_options;
 #define HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT                                                              \
   { sizeof(heed_multi_head_attention_options), 0, 0, 0, 0, 0, 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_BIAS_NONE, 0, \
-    HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0 }
+    HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0, NULL, 0, 0, 0.0f,    \
+    HEED_QK_NORM_RMS, 0, HEED_RELATIVE_BIAS_NONE, HEED_ALIBI_NONE, 0, 0, 0 }
 
 /* A linear layer, y = x W^T + b, over the last axis of its input of any rank. Parameters, with the names and shapes of
  * PyTorch's nn.Linear:
@@ -795,11 +902,60 @@ typedef struct heed_dropout_options {
 } heed_dropout_options;
 #define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
 
+/* The kinds of positional encoding. With p the position, d = size and i from 0: */
+enum {
+  HEED_POSITIONS_SINUSOIDAL = 0,           /* sin(p / 10000^(2i/d)), cos(p / 10000^(2i/d)) in turn (Vaswani et al., section
+                                              3.5): the paper, d2l */
+  HEED_POSITIONS_SINUSOIDAL_HALVES = 1,    /* sines of p / 10000^(i / (d/2 - 1)), then cosines: Whisper, fairseq */
+  HEED_POSITIONS_LEARNED = 2,              /* row first_row + p of a table: BERT, GPT-2, OPT, BART */
+  HEED_POSITIONS_SINUSOIDAL_HALVES_2I = 3  /* sines of p / 10000^(2i/d), then cosines: Marian */
+};
+
+/* Positional encoding: output = dropout(queries + the row of each position). Queries (B, S, size): row s of a batch
+ * element has the position s unless heed_sequence_inputs says another. Parameters, for HEED_POSITIONS_LEARNED alone:
+ *   weight (first_row + max_positions, size)
+ * Sinusoids are computed in f64 and rounded once. */
+typedef struct heed_positional_encoding_options {
+  size_t struct_size;
+  int64_t max_positions; /* how many positions there are: position p must be below it; required, >= 1 */
+  int64_t size;          /* required, >= 1; even for HEED_POSITIONS_SINUSOIDAL_HALVES, above 2, and ..._HALVES_2I */
+  int64_t first_row;     /* learned: the row of position 0, as 2 for OPT, BART and RoBERTa */
+  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training [rule 11] */
+  int32_t kind;          /* HEED_POSITIONS_... */
+} heed_positional_encoding_options;
+#define HEED_POSITIONAL_ENCODING_OPTIONS_INIT \
+  { sizeof(heed_positional_encoding_options), 0, 0, 0, 0.0f, HEED_POSITIONS_SINUSOIDAL }
+
 /* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
+
+/* Where the rows of queries and keys are, for attention and positional encoding; a pointer in heed_layer_inputs. All
+ * members are I32 or I64, in memory of the device as the other inputs [rule 4].
+ *
+ * Packed: with query_offsets the rows of all batch elements lie one after another, without padding. Element b has the
+ * rows query_offsets[b] to query_offsets[b + 1] - 1 of queries, which are then (total, Eq), in dot-product attention
+ * (total, D) or (H, total, D); likewise key_offsets, keys and values. output and log_sum_exp have the same form,
+ * (total, output size) and (H, total). The results have the same bits as those of each element alone. */
+typedef struct heed_sequence_inputs {
+  size_t struct_size;
+  const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1, on
+                                       an axis where key j has the position j. Causal mask and window, whatever their
+                                       alignment, ALiBi, relative bias and rotary positions use it [rule 6]. NULL: those
+                                       rules say where a query is; rotary positions and ALiBi take K - Q + i. In a
+                                       positional encoding NULL means s */
+  const heed_tensor* query_lens;    /* NULL, or (B), from 0 to Q: later rows of queries are padding: they are not computed,
+                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL) they are no
+                                       keys either */
+  const heed_tensor* query_offsets; /* NULL, or (B + 1): from 0 to total, never falling. Excludes query_lens, valid_lens,
+                                       mask, bias and weights */
+  const heed_tensor* key_offsets;   /* NULL, or (B + 1): given iff query_offsets and keys are; for keys NULL the same as
+                                       query_offsets */
+} heed_sequence_inputs;
+#define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
 
 /* The inputs of a layer, which are neither changed nor kept.
  *
- *                multi-head, additive     dot-product, rank 3     dot-product, rank 4
+ *                multi-head, additive,    dot-product, rank 3     dot-product, rank 4
+ *                general
  *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
  *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
  *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
@@ -829,8 +985,11 @@ typedef struct heed_layer_inputs {
   const heed_tensor* alibi_slopes; /* NULL, or F32 of (H), (1) without heads: adds -slope * |p - j| to the scaled scores,
                                       with p = K - Q + i for query i and key j [rule 5]; see
                                       heed_tensor_fill_alibi_slopes */
+  const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
+  const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
+                                     without a value [rule 3] */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
+#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -839,7 +998,8 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
  * another element, of the same output, another output or an input.
  *
- *                multi-head           additive    dot-product, rank 3   dot-product, rank 4   dtype
+ *                multi-head           additive,   dot-product, rank 3   dot-product, rank 4   dtype
+ *                                     general
  *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
  *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
@@ -874,6 +1034,12 @@ HEED_API heed_status heed_additive_attention_create(heed_context* context,
                                                     const heed_additive_attention_options* options,
                                                     heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes an attention layer with Luong's general score. The size of keys is learned when it gets its parameter. The caller
+ * destroys *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (query_size below 1). */
+HEED_API heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
+                                                   heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
  * *layer.
  * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
@@ -882,6 +1048,14 @@ HEED_API heed_status heed_additive_attention_create(heed_context* context,
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a positional encoding. A learned table is a parameter; the others are initialized from the start. The caller
+ * destroys *layer.
+ * Errors: INVALID_ARGUMENT (max_positions or size below 1; a size that is odd where it must be even; first_row negative,
+ * or not 0 for sinusoids; dropout outside [0, 1); kind). */
+HEED_API heed_status heed_positional_encoding_create(heed_context* context,
+                                                     const heed_positional_encoding_options* options,
+                                                     heed_layer** layer) HEED_NOEXCEPT;
 
 /* Makes a linear layer. Its input size is learned when it gets its parameters. The caller destroys *layer.
  * Errors: INVALID_ARGUMENT (output_size below 1; no_bias not 0 or 1). */
@@ -938,14 +1112,17 @@ HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* nam
  * (with or without the separator at its end; NULL or "": no prefix), which may be
  *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes them, the same as in d2l-pytorch
  *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
- *   Hugging Face's                 BERT, ViT, ALBERT, BART, Whisper, CLIP, Llama, Mistral, Qwen2, T5, DistilBERT, GPT-2
+ *   Hugging Face's                 BERT, ViT, ALBERT, DistilBERT, BART, OPT, Whisper, CLIP, T5, GPT-2, GPT-J, GPT-NeoX,
+ *                                  Falcon, Bloom, MPT, Llama, Mistral, Qwen, Gemma, Phi-3, Cohere, Granite, gpt-oss,
+ *                                  ModernBERT, and the tables of positions of these
  *   timm's, Keras', DJL's, d2l-java's
  *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
  * and are converted from that framework's shapes into heed's. docs/weights.md has all names, the options that belong to
  * each, and how to write such files. The config.json beside the file, if there is one with a model_type, or else the
  * names tell what else the model computes. It is an error if the layer's options differ from the model's settings
- * (heads, causal, scale, soft cap, window), and if the model has a feature that heed lacks (rotary positions, ALiBi, a
- * bias of relative positions, sinks, norms). Settings that the files do not contain give a HEED_LOG_WARNING; the layer
+ * (heads, causal, scale, soft cap, window, every member of rope, qk_norm, sinks, relative_bias, alibi, first_row), and if
+ * the model has a feature that heed lacks (rotary frequencies that change with the length, clipped projections).
+ * Settings that the files do not contain, as the base of rotary positions, give a HEED_LOG_WARNING; the layer
  * then computes by its options. Dtypes and shapes as for heed_layer_set_parameter. Either all parameters are set or, on
  * failure, none. Tensors elsewhere in the file are ignored. A parameter of the same layout that the options lack (a
  * bias) is an error, and so is any other tensor in the attention's module that is not known to be harmless.

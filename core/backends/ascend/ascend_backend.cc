@@ -10,6 +10,7 @@
 #include "backends/ascend/attention.h"
 #include "backends/ascend/linear.h"
 #include "backends/ascend/npu.h"
+#include "backends/ascend/rotations.h"
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/zeros.h"
 #include "backends/backend.h"
@@ -17,6 +18,7 @@
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/linear.h"
+#include "ops/rotations.h"
 #include "ops/softmax.h"
 
 namespace heed {
@@ -194,6 +196,7 @@ Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Pl
     for (int32_t i = 0; i < problem.num_parts; ++i) {
       check_precision(device, problem.parts[i].weight, "a weight is", compute, made);
       check_precision(device, problem.parts[i].bias, "a bias is", compute, made);
+      check_precision(device, problem.parts[i].transform.norm_weight, "the weight of a norm is", compute, made);
     }
     new (plan) Plan(made);
   });
@@ -286,11 +289,27 @@ Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const P
   });
 }
 
+Status plan_rotations(const BackendDevice& device, const RotationsProblem& problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_rotations(problem);
+    made.isa = device.npu->chip();
+    new (plan) Plan(made);
+  });
+}
+
+Status run_rotations(BackendDevice& device, const RotationsProblem& problem, const Plan&, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device.npu);
+    ascend::run_rotations(*device.npu, problem);
+  });
+}
+
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
     operation<AttentionProblem, plan_attention, run_attention>(),
     operation<SoftmaxProblem, plan_softmax, run_softmax>(),
     operation<DropoutProblem, plan_dropout, run_dropout>(),
+    operation<RotationsProblem, plan_rotations, run_rotations>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -13,8 +13,9 @@
 // - A Hide mask is 1 where a key is hidden. The kernel adds -3e38 times the mask, which makes the weight exactly 0.
 // - With a mask, infinite keys are replaced by NaN. Otherwise a row whose visible scores are all -infinity would attend
 //   to its hidden keys.
-// - A bias, or a mask that differs between heads, is added to the scores from a square plane for each head. The largest
-//   bias of a row is subtracted first, which changes no weight: so the differences that matter fit F16.
+// - A bias, ALiBi's penalty of distance, or a mask that differs between heads, is added to the scores from a square plane
+//   for each head. The largest bias of a row is subtracted first, which changes no weight: so the differences that matter
+//   fit F16.
 #include "backends/ascend/fused_output.h"
 
 #include <algorithm>
@@ -224,6 +225,7 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
   for (size_t i = 0; i < static_cast<size_t>(num_planes()); ++i) {
     const std::vector<int32_t>& keys = keys_[i];
     const int64_t b = element(i);
+    std::vector<float> biases(keys.size());
     for (int64_t h = 0; h < problem_.num_heads; ++h, plane += side * side) {
       for (int64_t q = 0; q < problem_.limits.num_queries; ++q) {
         uint16_t* row = plane + q * side;
@@ -231,15 +233,11 @@ void Sequences::fill_additive(aclDataType dtype, int64_t side, uint16_t* plane) 
           std::fill_n(row, keys.size(), uint16_t{0});
           continue;
         }
-        const float largest = seen_.largest_bias(b, h, q);
+        seen_.write_biases(b, h, q, keys, biases.data());
         for (size_t column = 0; column < keys.size(); ++column) {
-          if (!seen_.is_visible(b, h, q, keys[column])) continue;
-          const float bias = seen_.bias(b, h, q, keys[column]);
-          const double above = static_cast<double>(bias) - static_cast<double>(largest);
-          row[column] =
-              std::isfinite(bias)
-                  ? narrow(static_cast<float>(std::max(above, static_cast<double>(additive.lowest_visible))), dtype)
-                  : narrow(std::nanf(""), dtype);
+          const float bias = biases[column];
+          if (bias == -HUGE_VALF) continue;
+          row[column] = narrow(std::isfinite(bias) ? std::max(bias, additive.lowest_visible) : std::nanf(""), dtype);
         }
       }
     }
@@ -398,8 +396,26 @@ class FusedOutput {
     const int64_t h = problem_.num_heads;
     const int64_t n = sequences_.num_planes();
     const atb::Dims shape = sequences_.is_shared() ? dims_of({h, side, side}) : dims_of({n, h, side, side});
-    std::vector<uint16_t> plane(static_cast<size_t>(n * h * side * side));
-    sequences_.fill_additive(dtype_, side, plane.data());
+    const auto fill = [this, side](void* host) {
+      sequences_.fill_additive(dtype_, side, static_cast<uint16_t*>(host));
+    };
+    return kept_or_uploaded("additive " + std::to_string(h) + " heads", shape, fill, kept);
+  }
+
+  // The mask that `fill` writes. It is kept for later calls if visibility has a name; otherwise `kept` owns it.
+  template <typename Fill>
+  DeviceArray kept_or_uploaded(const std::string& kind, const atb::Dims& shape, const Fill& fill, Temporary& kept) {
+    if (seen_.has_name()) {
+      std::string name = kind + " " + std::to_string(dtype_) +
+                         (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name();
+      if (!sequences_.is_shared()) name += " from " + std::to_string(range_.first);
+      return npu_.constant(name, dtype_, shape, fill);
+    }
+    DeviceArray array;
+    array.dtype = dtype_;
+    array.shape = shape;
+    std::vector<uint16_t> plane(static_cast<size_t>(array.num_elements()));
+    fill(plane.data());
     kept = uploaded(npu_, dtype_, shape, plane.data());
     return kept.array();
   }
@@ -421,16 +437,7 @@ class FusedOutput {
     const int64_t n = sequences_.num_planes();
     const atb::Dims shape = sequences_.is_shared() ? dims_of({q, k}) : dims_of({n, q, k});
     const auto fill = [this](void* host) { sequences_.fill_hide(dtype_, static_cast<uint16_t*>(host)); };
-    if (seen_.has_name()) {
-      std::string name =
-          "hide " + std::to_string(dtype_) + (problem_.empty_rows == EmptyRows::Mean ? " mean " : " ") + seen_.name();
-      if (!sequences_.is_shared()) name += " from " + std::to_string(range_.first);
-      return npu_.constant(name, dtype_, shape, fill);
-    }
-    std::vector<uint16_t> plane(static_cast<size_t>(n * q * k));
-    fill(plane.data());
-    kept = uploaded(npu_, dtype_, shape, plane.data());
-    return kept.array();
+    return kept_or_uploaded("hide", shape, fill, kept);
   }
 
   // Copies the result to the target: without the padding of the heads, with rows without a visible key set to 0, and
@@ -479,7 +486,7 @@ double fused_mask_bytes(const AttentionProblem& problem) {
   const auto q = static_cast<double>(problem.limits.num_queries);
   const double side = std::max(q, static_cast<double>(problem.limits.num_keys));
   const double num_planes = differs(problem, 0) ? static_cast<double>(std::min(problem.batch, kMaxSequences)) : 1.0;
-  const bool is_additive = problem.bias.given != 0 || differs(problem, 1);
+  const bool is_additive = problem.bias.given != 0 || problem.alibi_slopes.given != 0 || differs(problem, 1);
   return 2.0 * num_planes * side * (is_additive ? static_cast<double>(problem.num_heads) * side : q);
 }
 

@@ -8,15 +8,11 @@
 namespace heed::ascend {
 
 inline constexpr AttentionFeatures kKnownFeatures = {
-    AttentionFeature::Lengths,
-    AttentionFeature::Band,
-    AttentionFeature::Mask,
-    AttentionFeature::Bias,
-    AttentionFeature::MeanOfEmptyRows,
-    AttentionFeature::SharedKeyHeads,
-    AttentionFeature::OtherValueHeadSize,
-    AttentionFeature::Weights,
-    AttentionFeature::LogSumExp,
+    AttentionFeature::Lengths,        AttentionFeature::Band,
+    AttentionFeature::Mask,           AttentionFeature::Bias,
+    AttentionFeature::AlibiSlopes,    AttentionFeature::MeanOfEmptyRows,
+    AttentionFeature::SharedKeyHeads, AttentionFeature::OtherValueHeadSize,
+    AttentionFeature::Weights,        AttentionFeature::LogSumExp,
 };
 
 inline constexpr MissingFeatureTexts kMissingFeatureTexts("ATB's attention");

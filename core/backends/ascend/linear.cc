@@ -2,9 +2,13 @@
 #include "backends/ascend/linear.h"
 
 #include <utility>
+#include <vector>
 
 #include "backends/ascend/arrange.h"
+#include "backends/ascend/head_transform.h"
 #include "backends/ascend/operations.h"
+#include "backends/ascend/zeros.h"
+#include "ops/visible_keys.h"
 
 namespace heed::ascend {
 namespace {
@@ -37,11 +41,49 @@ Weight load_weight(Npu& npu, const LinearPart& part, int64_t input_size, aclData
   return {reshaped(load(npu, weight, dtype, kept), {n, input_size}), true};
 }
 
+// The rows of ATB's result, (s, r, h, d): those of the output (h, s, r, d).
+StridedArray rows_of(const LinearProblem& problem, const LinearPart& part) {
+  const StridedArray output =
+      strided(part.output, {part.output_size / part.head_size, problem.batch, problem.rows, part.head_size});
+  StridedArray rows = output;
+  for (const auto& [to, from] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
+    rows.sizes[to] = output.sizes[from];
+    rows.strides[to] = output.strides[from];
+  }
+  return rows;
+}
+
+// Sets the rows of a dense result that are not wanted to 0.
+void zero_unwanted(Npu& npu, const LinearProblem& problem, const LinearPart& part, const DeviceArray& result) {
+  if (part.zeroes_unwanted == 0) return;
+  const auto row_bytes = static_cast<int64_t>(size_of_element(result.dtype)) * part.output_size;
+  const auto zero = [&](int64_t s, int64_t first, int64_t end) {
+    void* begin = static_cast<char*>(result.data) + (s * problem.rows + first) * row_bytes;
+    if (first < end) write_zeros(npu, begin, static_cast<size_t>((end - first) * row_bytes));
+  };
+  for (int64_t s = 0; s < problem.batch; ++s) {
+    const KeyRange wanted = wanted_rows(problem.limits, part.wanted_rows, s);
+    zero(s, 0, wanted.first);
+    zero(s, wanted.end, problem.rows);
+  }
+}
+
+const char* kernel_of(const LinearProblem& problem) {
+  bool has_norm = false;
+  bool is_rotated = false;
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    has_norm = has_norm || problem.parts[i].transform.norm != HeadNorm::None;
+    is_rotated = is_rotated || problem.parts[i].transform.layout != RotaryLayout::None;
+  }
+  if (has_norm) return is_rotated ? "ATB Linear, RmsNorm and Rope" : "ATB Linear and RmsNorm";
+  return is_rotated ? "ATB Linear and Rope" : "ATB Linear";
+}
+
 }  // namespace
 
 Plan plan_linear(const LinearProblem& problem) {
   Plan plan;
-  plan.kernel = "ATB Linear";
+  plan.kernel = kernel_of(problem);
   bool can = problem.input.given == 0 ||
              can_arrange(strided(problem.input, {1, problem.batch, problem.rows, problem.input_size}));
   for (int32_t i = 0; i < problem.num_parts; ++i) {
@@ -49,6 +91,7 @@ Plan plan_linear(const LinearProblem& problem) {
     const int64_t d = part.head_size;
     can = can && can_arrange(strided(part.weight, {1, 1, part.output_size, problem.input_size})) &&
           can_arrange(strided(part.output, {part.output_size / d, problem.batch, problem.rows, d}));
+    if (part.transform.is_given()) add_transform_reasons(plan, problem, part);
   }
   if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");
   if (!can) plan.add_reason(kOutOfReach);
@@ -56,7 +99,7 @@ Plan plan_linear(const LinearProblem& problem) {
   return plan;
 }
 
-// Computes all rows, whatever wanted_rows says: this device's IntermediateForm makes layers want all.
+// Computes all rows, whatever wanted_rows says.
 void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
   const int64_t num_rows = problem.batch * problem.rows;
   if (num_rows == 0) return;
@@ -64,28 +107,34 @@ void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
   Temporary kept_input;
   const DeviceArray input = reshaped(
       load(npu, strided(problem.input, {1, problem.batch, problem.rows, e}), dtype, kept_input), {num_rows, e});
+  // Of the parts whose heads are transformed.
+  std::vector<Target> targets;
+  std::vector<TransformedHeads> transformed;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
     const int64_t n = part.output_size;
-    const int64_t d = part.head_size;
     if (n == 0) continue;
     Temporary kept_weight;
     Temporary kept_bias;
     const Weight weight = load_weight(npu, part, e, dtype, kept_weight);
     DeviceArray bias;
     if (part.bias.given != 0) bias = load(npu, strided(part.bias, {1, 1, 1, n}), dtype, kept_bias);
-    // (h, s, r, d) seen as (s, r, h, d), the order of ATB's result.
-    const StridedArray output = strided(part.output, {n / d, problem.batch, problem.rows, d});
-    StridedArray rows = output;
-    for (const auto& [to, from] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
-      rows.sizes[to] = output.sizes[from];
-      rows.strides[to] = output.strides[from];
+    const DeviceArray* const added = part.bias.given != 0 ? &bias : nullptr;
+    const auto multiply_into = [&](const DeviceArray& product) {
+      linear(npu, input, weight.array, weight.is_transposed, added, product);
+      zero_unwanted(npu, problem, part, product);
+    };
+    if (!part.transform.is_given()) {
+      const Target target(npu, rows_of(problem, part), dtype);
+      multiply_into(reshaped(target.array(), {num_rows, n}));
+      target.store();
+      continue;
     }
-    const Target target(npu, rows, dtype);
-    linear(npu, input, weight.array, weight.is_transposed, part.bias.given != 0 ? &bias : nullptr,
-           reshaped(target.array(), {num_rows, n}));
-    target.store();
+    const Target& target = targets.emplace_back(npu, rows_of(problem, part), dtype);
+    multiply_into(transformed.emplace_back(npu, part, reshaped(target.array(), {num_rows, n})).projected());
   }
+  transform_heads(npu, problem, transformed);
+  for (const Target& target : targets) target.store();
 }
 
 size_t packed_bytes(const LinearPart& part, int64_t input_size) {

@@ -13,8 +13,8 @@
 namespace heed::ascend {
 namespace {
 
-// Operations of ATB that are kept. Beyond this all are destroyed, since a host may have any number of threads and of
-// parameter sizes.
+// Operations of ATB that are kept. Beyond this all are destroyed, together with ATB's context, since a host may have any
+// number of threads and of parameter sizes.
 constexpr size_t kMaxOperations = 2048;
 
 // Limits for the constants that are kept, in bytes and in number. Beyond them all are released at the beginning of the
@@ -133,6 +133,12 @@ int64_t DeviceArray::num_elements() const {
 
 size_t DeviceArray::num_bytes() const { return static_cast<size_t>(num_elements()) * size_of_element(dtype); }
 
+std::string name_of(const char* words, std::initializer_list<int64_t> numbers) {
+  std::string name = words;
+  for (const int64_t number : numbers) name += " " + std::to_string(number);
+  return name;
+}
+
 atb::Dims dims_of(std::initializer_list<int64_t> sizes) {
   atb::Dims dims;
   dims.dimNum = 0;
@@ -195,6 +201,10 @@ void Npu::start() {
   is_device_set_ = true;
   check(aclrtGetCurrentContext(&context_), "aclrtGetCurrentContext");
   create_stream();
+  create_atb_context();
+}
+
+void Npu::create_atb_context() {
   if (const atb::Status code = atb::CreateContext(&atb_context_); code != atb::NO_ERROR)
     fail_atb(code, "atb::CreateContext");
   if (const atb::Status code = atb_context_->SetExecuteStream(stream_); code != atb::NO_ERROR)
@@ -228,13 +238,12 @@ Npu::~Npu() {
 // In the order that AscendCL and ATB require. On a lost device most of these calls fail, which changes nothing here.
 void Npu::stop() noexcept {
   wait_idle();
-  destroy_operations();
+  destroy_atb_context();
   forget_constants();
   if (workspace_ != nullptr) memory_.give(workspace_, workspace_bytes_);
   workspace_ = nullptr;
   memory_.free_kept();
   staging_.free();
-  if (atb_context_ != nullptr) static_cast<void>(atb::DestroyContext(atb_context_));
   if (stream_ != nullptr) static_cast<void>(aclrtDestroyStream(stream_));
   if (is_device_set_) static_cast<void>(aclrtResetDevice(index_));
 }
@@ -344,14 +353,18 @@ void Npu::wait_idle() noexcept {
 }
 
 // An operation of ATB can be used only in the thread that first called its Setup: it keeps a pointer into that thread's
-// cache of kernels. So the thread is part of the key.
+// cache of kernels. So the thread is part of the key. Some operations, such as Rope, keep the pointer in a runner from a
+// pool of the context, and the end of the operation passes the runner on to another operation, of any thread. So no
+// operation is destroyed before its context.
 atb::Operation* Npu::operation(const std::string& name, const Create& create) {
   const std::string key = name + " " + std::to_string(thread_number());
   if (const auto found = operations_.find(key); found != operations_.end()) return found->second;
   if (operations_.size() >= kMaxOperations) {
     synchronize();
-    destroy_operations();
+    destroy_atb_context();
   }
+  // Null after a failed attempt too.
+  if (atb_context_ == nullptr) create_atb_context();
   atb::Operation* created = nullptr;
   if (const atb::Status code = create(&created); code != atb::NO_ERROR)
     fail_atb(code, (name + " (CreateOperation)").c_str());
@@ -364,9 +377,11 @@ atb::Operation* Npu::operation(const std::string& name, const Create& create) {
   return created;
 }
 
-void Npu::destroy_operations() noexcept {
+void Npu::destroy_atb_context() noexcept {
   for (const auto& [name, operation] : operations_) static_cast<void>(atb::DestroyOperation(operation));
   operations_.clear();
+  if (atb_context_ != nullptr) static_cast<void>(atb::DestroyContext(atb_context_));
+  atb_context_ = nullptr;
 }
 
 DeviceArray Npu::constant(const std::string& name, aclDataType dtype, const atb::Dims& shape,
@@ -397,7 +412,7 @@ void Npu::forget_constants() noexcept {
 }
 
 void Npu::run_kept(const std::string& name, const Create& create, std::initializer_list<DeviceArray> inputs,
-                   const DeviceArray& output) {
+                   std::initializer_list<DeviceArray> outputs) {
   const auto tensor_of = [](const DeviceArray& array) {
     atb::Tensor tensor;
     tensor.desc.dtype = array.dtype;
@@ -412,7 +427,7 @@ void Npu::run_kept(const std::string& name, const Create& create, std::initializ
   pack_->inTensors.clear();
   pack_->outTensors.clear();
   for (const DeviceArray& input : inputs) pack_->inTensors.push_back(tensor_of(input));
-  pack_->outTensors.push_back(tensor_of(output));
+  for (const DeviceArray& output : outputs) pack_->outTensors.push_back(tensor_of(output));
 
   uint64_t needed = 0;
   if (const atb::Status code = kept->Setup(*pack_, needed, atb_context_); code != atb::NO_ERROR)

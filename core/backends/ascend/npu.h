@@ -42,6 +42,9 @@ size_t size_of_element(aclDataType dtype);
 
 atb::Dims dims_of(std::initializer_list<int64_t> sizes);
 
+// The words and the numbers, for the name of an operation or of a constant.
+std::string name_of(const char* words, std::initializer_list<int64_t> numbers);
+
 // The number of NPUs that this process can use, at least 1. Throws DeviceUnavailable with the reason if there is none.
 int32_t count_npus();
 
@@ -102,9 +105,14 @@ class Npu {
   // because a Setup with the sizes of the last call is cheaper than a new operation.
   template <typename Param>
   void run(const std::string& name, const Param& param, std::initializer_list<DeviceArray> inputs,
-           const DeviceArray& output) {
+           std::initializer_list<DeviceArray> outputs) {
     run_kept(
-        name, [&param](atb::Operation** operation) { return atb::CreateOperation(param, operation); }, inputs, output);
+        name, [&param](atb::Operation** operation) { return atb::CreateOperation(param, operation); }, inputs, outputs);
+  }
+  template <typename Param>
+  void run(const std::string& name, const Param& param, std::initializer_list<DeviceArray> inputs,
+           const DeviceArray& output) {
+    run(name, param, inputs, {output});
   }
 
  private:
@@ -131,8 +139,10 @@ class Npu {
   void check(aclError code, const char* what);
   atb::Operation* operation(const std::string& name, const Create& create);
   void run_kept(const std::string& name, const Create& create, std::initializer_list<DeviceArray> inputs,
-                const DeviceArray& output);
-  void destroy_operations() noexcept;
+                std::initializer_list<DeviceArray> outputs);
+  void create_atb_context();
+  // Destroys all operations, and then the context that they were set up for.
+  void destroy_atb_context() noexcept;
   void forget_constants() noexcept;
 
   int32_t index_;

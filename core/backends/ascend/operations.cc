@@ -10,12 +10,6 @@ namespace {
 // A float as text, different for any two floats that differ in a bit.
 std::string bits_of(float value) { return std::to_string(std::bit_cast<uint32_t>(value)); }
 
-std::string name_of(const char* operation, std::initializer_list<int64_t> parameters) {
-  std::string name = operation;
-  for (const int64_t parameter : parameters) name += " " + std::to_string(parameter);
-  return name;
-}
-
 void elewise(Npu& npu, atb::infer::ElewiseParam::ElewiseType type, std::initializer_list<DeviceArray> inputs,
              const DeviceArray& output, float factor = 0.0f) {
   atb::infer::ElewiseParam param;
@@ -64,6 +58,23 @@ void softmax(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
   atb::infer::SoftmaxParam param;
   param.axes.push_back(-1);
   npu.run("Softmax", param, {input}, output);
+}
+
+void rms_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, float epsilon, const DeviceArray& output) {
+  atb::infer::RmsNormParam param;
+  param.layerType = atb::infer::RmsNormParam::RMS_NORM_NORM;
+  param.normParam.epsilon = epsilon;
+  npu.run("RmsNorm " + bits_of(epsilon), param, {x, weight}, output);
+}
+
+void rotate(Npu& npu, const DeviceArray& queries, const DeviceArray& keys, const DeviceArray& cosines,
+            const DeviceArray& sines, const DeviceArray& rotated_queries, const DeviceArray& rotated_keys) {
+  atb::infer::RopeParam param;
+  param.rotaryCoeff = 2;
+  // Lengths of sequences are read only where cosines are shared by sequences (cosFormat 1).
+  const DeviceArray lengths =
+      npu.constant("rope lengths", ACL_INT32, dims_of({1}), [](void* host) { *static_cast<int32_t*>(host) = 1; });
+  npu.run("Rope", param, {queries, keys, cosines, sines, lengths}, {rotated_queries, rotated_keys});
 }
 
 void transpose(Npu& npu, const DeviceArray& input, const std::vector<int32_t>& order, const DeviceArray& output) {

@@ -31,6 +31,19 @@ void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray
 // Over the last axis.
 void softmax(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
+// Each row x of the last axis, a multiple of 16 elements, becomes x / sqrt(mean of x^2 + epsilon) * weight, in f32 with
+// one rounding. The weight is one row. F16 and BF16.
+void rms_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, float epsilon, const DeviceArray& output);
+
+// Rotates queries (tokens, h * d) and keys (tokens, g * d), F16 or BF16: with c and s the rows of cosines and sines of a
+// token, (tokens, d), element i of each head becomes x[i] c[i] - x[i + d/2] s[i] in the head's first half and x[i] c[i] +
+// x[i - d/2] s[i] in the second one, in f32 with one rounding. d is a multiple of 32, at most kMaxRotated; g divides h.
+// Cosines and sines are F32 for F16, and BF16 for BF16.
+inline constexpr int64_t kMaxRotated = 4096;
+inline constexpr int64_t kRotatedUnit = 32;
+void rotate(Npu& npu, const DeviceArray& queries, const DeviceArray& keys, const DeviceArray& cosines,
+            const DeviceArray& sines, const DeviceArray& rotated_queries, const DeviceArray& rotated_keys);
+
 // output axis i is input axis order[i]; any dtype of 1, 2, 4 or 8 bytes.
 void transpose(Npu& npu, const DeviceArray& input, const std::vector<int32_t>& order, const DeviceArray& output);
 

@@ -2,8 +2,11 @@
 #include "backends/ascend/visibility.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,6 +18,12 @@
 
 namespace heed::ascend {
 namespace {
+
+// A sum that does not fit is the nearest finite number; infinities and NaN stay.
+float to_float(double sum) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return static_cast<float>(std::isfinite(sum) ? std::clamp(sum, -kMost, kMost) : sum);
+}
 
 bool is_per_query(const Operand& lens) { return lens.given != 0 && lens.strides[2] != 0; }
 
@@ -35,8 +44,8 @@ bool has_full_lengths(const AttentionProblem& problem) {
 }
 
 bool is_triangular(const AttentionProblem& problem) {
-  return !needs_planes(problem) && problem.limits.num_queries == problem.limits.num_keys &&
-         problem.limits.sequence.band_last == 0 &&
+  return !needs_planes(problem) && problem.alibi_slopes.given == 0 &&
+         problem.limits.num_queries == problem.limits.num_keys && problem.limits.sequence.band_last == 0 &&
          problem.limits.sequence.band_first <= -problem.limits.num_queries + 1 && has_full_lengths(problem);
 }
 
@@ -44,11 +53,13 @@ bool is_triangular(const AttentionProblem& problem) {
 
 bool differs(const AttentionProblem& problem, int axis) {
   const auto differs_in = [axis](const Operand& operand) { return operand.given != 0 && operand.strides[axis] != 0; };
-  return differs_in(problem.mask) || differs_in(problem.bias) || (axis == 0 && differs_in(problem.limits.valid_lens));
+  return differs_in(problem.mask) || differs_in(problem.bias) || (axis == 1 && differs_in(problem.alibi_slopes)) ||
+         (axis == 0 && differs_in(problem.limits.valid_lens));
 }
 
 double masked_pairs(const AttentionProblem& problem) {
-  if (is_triangular(problem) || !(needs_planes(problem) || has_band(problem))) return 0;
+  const bool has_mask = needs_planes(problem) || has_band(problem) || problem.alibi_slopes.given != 0;
+  if (is_triangular(problem) || !has_mask) return 0;
   return (differs(problem, 0) ? static_cast<double>(problem.batch) : 1.0) *
          (differs(problem, 1) ? static_cast<double>(problem.num_heads) : 1.0) *
          static_cast<double>(problem.limits.num_queries) * static_cast<double>(problem.limits.num_keys);
@@ -79,6 +90,12 @@ const char* Visibility::HostBytes::element(const Operand& operand, int64_t b, in
 Visibility::Visibility(Npu& npu, const AttentionProblem& problem) : problem_(problem), limits_(problem.limits) {
   if (differs(problem, 0)) batch_size_ = problem.batch;
   if (differs(problem, 1)) num_heads_ = problem.num_heads;
+  if (problem.alibi_slopes.given != 0) {
+    const HostBytes slopes = read(npu, problem.alibi_slopes, {1, problem.num_heads, 1, 1});
+    slopes_.resize(static_cast<size_t>(num_heads_ > 1 ? problem.num_heads : 1));
+    for (size_t h = 0; h < slopes_.size(); ++h)
+      std::memcpy(&slopes_[h], slopes.element(problem.alibi_slopes, 0, static_cast<int64_t>(h), 0, 0), sizeof(float));
+  }
   if (is_triangular(problem)) {
     form_ = Form::Triangle;
     batch_size_ = 1;
@@ -119,10 +136,42 @@ bool Visibility::is_in_limits(int64_t b, int64_t h, int64_t q, int64_t k) const 
   const KeyRange seen = keys_of_query(limits_, b, q);
   if (k < seen.first || k >= seen.end) return false;
   if (!mask_.bytes.empty() && *mask_.element(problem_.mask, b, h, q, k) == 0) return false;
-  return bias(b, h, q, k) != -HUGE_VALF;
+  return given_bias(b, h, q, k) != -HUGE_VALF;
+}
+
+int64_t Visibility::distance_to_first_key(int64_t b, int64_t q) const {
+  return sequence_of(limits_, b).key_position - position_of_query(limits_, b, q);
 }
 
 float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
+  const float given = given_bias(b, h, q, k);
+  if (slopes_.empty()) return given;
+  const auto distance = static_cast<double>(std::abs(distance_to_first_key(b, q) + k));
+  return to_float(static_cast<double>(given) - slope(h) * distance);
+}
+
+void Visibility::write_biases(int64_t b, int64_t h, int64_t q, const std::vector<int32_t>& keys, float* biases) const {
+  const auto largest = static_cast<double>(largest_bias(b, h, q));
+  if (form_ == Form::Planes) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      biases[i] =
+          is_visible(b, h, q, keys[i]) ? to_float(static_cast<double>(bias(b, h, q, keys[i])) - largest) : -HUGE_VALF;
+    }
+    return;
+  }
+  // Without a table of pairs, what is the same for a row is looked up once.
+  const KeyRange seen = keys_of_query(limits_, b, q);
+  const int64_t first = distance_to_first_key(b, q);
+  const double of_head = slopes_.empty() ? 0.0 : slope(h);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const int64_t k = keys[i];
+    biases[i] = k < seen.first || k >= seen.end
+                    ? -HUGE_VALF
+                    : to_float(-of_head * static_cast<double>(std::abs(first + k)) - largest);
+  }
+}
+
+float Visibility::given_bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
   if (bias_.bytes.empty()) return 0.0f;
   const char* element = bias_.element(problem_.bias, b, h, q, k);
   return visit_dtype(problem_.bias.dtype, [&](auto* type) {
@@ -135,6 +184,13 @@ float Visibility::bias(int64_t b, int64_t h, int64_t q, int64_t k) const {
 // An infinite or NaN bias is ignored: it makes the row NaN (rule 5), whatever is subtracted.
 float Visibility::largest_bias(int64_t b, int64_t h, int64_t q) const {
   if (!has_bias()) return 0.0f;
+  if (form_ != Form::Planes && slope(h) >= 0) {
+    // The nearest visible key has it.
+    const KeyRange seen = keys_of_query(limits_, b, q);
+    if (seen.size() == 0) return 0.0f;
+    const float nearest = bias(b, h, q, std::clamp(-distance_to_first_key(b, q), seen.first, seen.end - 1));
+    return std::isfinite(nearest) ? nearest : 0.0f;
+  }
   float largest = -HUGE_VALF;
   for (int64_t k = 0; k < problem_.limits.num_keys; ++k) {
     const float number = bias(b, h, q, k);
@@ -182,6 +238,11 @@ std::string Visibility::name() const {
   std::string name =
       "visible " + std::to_string(problem_.limits.num_queries) + " " + std::to_string(problem_.limits.num_keys) + " " +
       std::to_string(problem_.limits.sequence.band_first) + " " + std::to_string(problem_.limits.sequence.band_last);
+  if (!slopes_.empty()) {
+    name += " from " + std::to_string(distance_to_first_key(0, 0)) + " by";
+    for (const float of_head : slopes_) name += " " + std::to_string(std::bit_cast<uint32_t>(of_head));
+    name += " over";
+  }
   if (problem_.limits.valid_lens.given == 0) return name;
   for (int64_t b = 0; b < batch_size_; ++b) name += " " + std::to_string(length_of(problem_.limits.valid_lens, b, 0));
   return name;

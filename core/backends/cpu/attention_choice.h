@@ -7,8 +7,7 @@
 
 namespace heed::cpu {
 
-// The kernels that a call uses. The sizes of a batch element alone select its kernel, so that its result does not
-// change bitwise with the rest of the batch. A ragged batch may need both kernels.
+// The kernels that a call uses. With lengths, or in a ragged batch, its batch elements may need both.
 enum class AttentionKernels : int32_t { Flash, Decode, Both };
 
 struct AttentionChoice {

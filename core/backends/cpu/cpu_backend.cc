@@ -15,7 +15,9 @@
 #include "backends/cpu/linear.h"
 #include "backends/cpu/merge.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/positions.h"
 #include "backends/cpu/processors.h"
+#include "backends/cpu/rotations.h"
 #include "backends/cpu/softmax.h"
 #include "backends/cpu/worker_pool.h"
 #include "backends/operation_table.h"
@@ -225,6 +227,30 @@ Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan&
   return workers.status();
 }
 
+Status plan_rotations(const BackendDevice& device, const RotationsProblem& problem, Plan* plan, Failure*) {
+  new (plan) Plan(cpu::plan_rotations(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_rotations(BackendDevice& device, const RotationsProblem& problem, const Plan& plan, void*,
+                     Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_rotations(problem, plan, workers);
+  return workers.status();
+}
+
+Status plan_positions(const BackendDevice& device, const PositionsProblem& problem, Plan* plan, Failure*) {
+  new (plan) Plan(cpu::plan_positions(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_positions(BackendDevice& device, const PositionsProblem& problem, const Plan& plan, void*,
+                     Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_positions(*device.kernels, problem, plan, workers);
+  return workers.status();
+}
+
 // All operations, because the CPU computes those that another device does not support.
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
@@ -232,6 +258,8 @@ constexpr Operation kOperations[] = {
     operation<SoftmaxProblem, plan_softmax, run_softmax>(),
     operation<DropoutProblem, plan_dropout, run_dropout>(),
     operation<MergeProblem, plan_merge, run_merge>(),
+    operation<RotationsProblem, plan_rotations, run_rotations>(),
+    operation<PositionsProblem, plan_positions, run_positions>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -10,6 +10,7 @@
 #include "backends/cpu/attention_arguments.h"
 #include "base/rounding.h"
 #include "ops/cost.h"
+#include "ops/visible_keys.h"
 
 namespace heed::cpu {
 namespace {
@@ -46,6 +47,12 @@ struct Chunks {
   }
 };
 
+// The chunks of a task. The longest valid length decides: so a batch element has the same chunks whether its other keys
+// are hidden or missing.
+Chunks chunks_of(const AttentionProblem& problem, const AttentionTask& task) {
+  return Chunks(longest_length(problem.limits, task.batch_index));
+}
+
 // The largest number of chunks of any batch element with at most num_keys keys. Chunks double in size when there would
 // be more than kMaxChunks of them, so fewer keys may make more chunks.
 int64_t most_chunks(int64_t num_keys) { return std::clamp<int64_t>(divide_up(num_keys, kMinChunkKeys), 1, kMaxChunks); }
@@ -60,11 +67,13 @@ size_t partial_bytes(const KernelTable& kernels, const AttentionProblem& problem
   return kernels.decode_partial_bytes(&problem, num_rows);
 }
 
-// Whether this kernel computes the task. In a uniform batch it computes all tasks.
-bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionTask& task) {
-  return task.first_row < task.end_row &&
-         (problem.limits.has_table == 0 ||
-          is_for_decode_attention(kernels, problem, task.sequence->query_count, task.sequence->key_count));
+// Whether this kernel computes the task. If the batch elements need one kernel only, it computes all of them.
+bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
+              const AttentionTask& task) {
+  if (task.first_row >= task.end_row) return false;
+  return choice.kernels != AttentionKernels::Both ||
+         is_for_decode_attention(kernels, problem, task.sequence->query_count,
+                                 longest_length(problem.limits, task.batch_index));
 }
 
 }  // namespace
@@ -112,8 +121,9 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
                           int32_t num_threads, const Workers& workers, void* scratch) {
   const AttentionArguments arguments = arguments_of(problem);
   const TaskGrid tasks(problem, most_rows(problem), choice.decode_rows);
-  const int64_t task_chunks =
-      problem.limits.has_table != 0 ? most_chunks(problem.limits.num_keys) : Chunks(problem.limits.num_keys).count;
+  const int64_t task_chunks = differ_by_element(problem.limits)
+                                  ? most_chunks(problem.limits.num_keys)
+                                  : Chunks(problem.batch > 0 ? longest_length(problem.limits, 0) : 0).count;
   const size_t task_bytes = partial_bytes(kernels, problem, choice.decode_rows) * static_cast<size_t>(task_chunks);
   auto* memory = static_cast<std::byte*>(scratch);
   std::byte* partials = memory + choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers);
@@ -143,8 +153,8 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   if (choice.is_cut == 0) {
     workers.for_each(num_tasks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
       AttentionTask task = tasks.at(problem, index);
-      if (!has_work(kernels, problem, task)) return;
-      const Chunks chunks(task.sequence->key_count);
+      if (!has_work(kernels, problem, choice, task)) return;
+      const Chunks chunks = chunks_of(problem, task);
       std::byte* own = own_scratch(worker);
       std::byte* of_task = partials + task_bytes * static_cast<size_t>(worker);
       find_ranges(task, own);
@@ -155,22 +165,22 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   }
   workers.for_each(num_tasks * task_chunks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
     AttentionTask task = tasks.at(problem, index / task_chunks);
-    const Chunks chunks(task.sequence->key_count);
-    if (!has_work(kernels, problem, task) || index % task_chunks >= chunks.count) return;
+    const Chunks chunks = chunks_of(problem, task);
+    if (!has_work(kernels, problem, choice, task) || index % task_chunks >= chunks.count) return;
     std::byte* own = own_scratch(worker);
     find_ranges(task, own);
     attend(task, chunks, index % task_chunks, partials + task_bytes * static_cast<size_t>(index / task_chunks), own);
   });
   // Weights need another pass over the keys, so they use all threads. Otherwise finishing takes little time.
   const bool has_weights = problem.weights.given != 0;
-  workers.for_each(
-      num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0, [&](int64_t index, int32_t worker) {
-        AttentionTask task = tasks.at(problem, index);
-        if (!has_work(kernels, problem, task)) return;
-        std::byte* own = own_scratch(worker);
-        find_ranges(task, own);
-        finish(task, Chunks(task.sequence->key_count), partials + task_bytes * static_cast<size_t>(index), own);
-      });
+  workers.for_each(num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0,
+                   [&](int64_t index, int32_t worker) {
+                     AttentionTask task = tasks.at(problem, index);
+                     if (!has_work(kernels, problem, choice, task)) return;
+                     std::byte* own = own_scratch(worker);
+                     find_ranges(task, own);
+                     finish(task, chunks_of(problem, task), partials + task_bytes * static_cast<size_t>(index), own);
+                   });
 }
 
 }  // namespace heed::cpu

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/zero_rows.h"
 #include "base/rounding.h"
 #include "ops/cost.h"
 #include "ops/visible_keys.h"
@@ -36,10 +37,11 @@ struct TaskSet {
   int64_t num_rows = 0;
   int64_t rows;  // of one task
   int64_t row_blocks;
-  int64_t unit;  // the number of adjacent panels that stay in one task
   int32_t num_parts;
   int32_t parts[kMaxLinearParts];   // indices of these parts in the problem
   int64_t panels[kMaxLinearParts];  // the number of panels of each part
+  int64_t unit[kMaxLinearParts];    // the number of adjacent panels of each part that stay in one task
+  int64_t units[kMaxLinearParts];   // the number of units of each part; the last one may have fewer panels, or one more
   int64_t groups[kMaxLinearParts];  // the number of groups of units of each part, for each block of rows
   int64_t all_groups;
   double count;  // of all tasks
@@ -57,12 +59,12 @@ struct TaskSet {
     int32_t i = 0;
     for (; group >= groups[i]; ++i) group -= groups[i];
     task.part = parts[i];
-    const int64_t units = divide_up(panels[i], unit);
-    const int64_t each = units / groups[i];
-    const int64_t longer = units % groups[i];
+    const int64_t each = units[i] / groups[i];
+    const int64_t longer = units[i] % groups[i];
     const int64_t first = group * each + std::min(group, longer);
-    task.first_panel = first * unit;
-    task.end_panel = std::min(panels[i], (first + each + (group < longer ? 1 : 0)) * unit);
+    const int64_t end = first + each + (group < longer ? 1 : 0);
+    task.first_panel = first * unit[i];
+    task.end_panel = end == units[i] ? panels[i] : end * unit[i];
     return task;
   }
 };
@@ -70,11 +72,17 @@ struct TaskSet {
 // Cuts a set, in which the parts and the number of rows are set, into tasks.
 void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers, TaskSet& tasks) {
   const int64_t tile = kernels.linear_tile_rows;
-  tasks.unit = tasks.num_rows <= tile ? kernels.linear_streams : 1;
   int64_t all_units = 0;
   for (int32_t i = 0; i < tasks.num_parts; ++i) {
-    tasks.panels[i] = kernels.linear_panels(problem.parts[tasks.parts[i]].output_size);
-    all_units += divide_up(tasks.panels[i], tasks.unit);
+    const LinearPart& part = problem.parts[tasks.parts[i]];
+    const bool has_heads = part.transform.is_given();
+    tasks.panels[i] = kernels.linear_panels(part.output_size);
+    tasks.unit[i] = has_heads                ? kernels.linear_head_unit(part.head_size)
+                    : tasks.num_rows <= tile ? kernels.linear_streams
+                                             : 1;
+    tasks.units[i] = divide_up(tasks.panels[i], tasks.unit[i]);
+    if (has_heads && tasks.units[i] > 1 && tasks.panels[i] % tasks.unit[i] == 1) --tasks.units[i];
+    all_units += tasks.units[i];
   }
   const int64_t wanted = num_workers > 1 ? kTasksPerWorker * num_workers : 1;
   // If single panels make too few tasks, cut the rows further.
@@ -84,9 +92,8 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
   tasks.row_blocks = divide_up(tasks.num_rows, tasks.rows);
   const int64_t wanted_groups = divide_up(wanted, std::max<int64_t>(1, tasks.row_blocks));
   for (int32_t i = 0; i < tasks.num_parts; ++i) {
-    const int64_t units = divide_up(tasks.panels[i], tasks.unit);
-    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / tasks.unit);
-    tasks.groups[i] = divide_up(units, std::min(fitting, divide_up(all_units, wanted_groups)));
+    const int64_t fitting = std::max<int64_t>(1, kernels.linear_max_panels(problem.input_size) / tasks.unit[i]);
+    tasks.groups[i] = divide_up(tasks.units[i], std::min(fitting, divide_up(all_units, wanted_groups)));
     tasks.all_groups += tasks.groups[i];
   }
   tasks.count = static_cast<double>(tasks.row_blocks) * static_cast<double>(tasks.all_groups);
@@ -95,7 +102,7 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
 // What plan_linear decides and run_linear follows.
 struct LinearChoice {
   // By WantedRows: the number of wanted rows in the whole batch, if a part wants them.
-  int64_t num_rows[3] = {};
+  int64_t num_rows[4] = {};
   double work = 0;           // of the call, in FLOPs
   size_t worker_bytes = 0;   // scratch of one worker
   int32_t num_workers = 1;   // the number for which the problem is cut
@@ -127,14 +134,15 @@ struct Cut {
   }
 
  private:
-  // Of two sets of wanted rows one contains the other. So sets with equally many rows are equal.
+  // Of two sets of wanted keys one contains the other. So sets with equally many rows are equal.
   TaskSet& set_of(const LinearProblem& problem, const LinearChoice& choice, WantedRows wanted) {
     for (int32_t i = 0; i < num_sets; ++i) {
       if (sets[i].wanted == wanted) return sets[i];
     }
     const int64_t num_rows = choice.num_rows[static_cast<size_t>(wanted)];
     for (int32_t i = 0; i < num_sets; ++i) {
-      if (sets[i].num_rows == num_rows) return sets[i];
+      const bool are_both_keys = wanted != WantedRows::Queries && sets[i].wanted != WantedRows::Queries;
+      if (sets[i].num_rows == num_rows && (are_both_keys || num_rows == rows_of(problem))) return sets[i];
     }
     TaskSet& tasks = sets[num_sets++];
     tasks.wanted = num_rows == rows_of(problem) ? WantedRows::All : wanted;
@@ -146,7 +154,7 @@ struct Cut {
 };
 
 // The largest number of tables of wanted rows in a problem: one for each value of WantedRows except All.
-constexpr int32_t kMaxTables = 2;
+constexpr int32_t kMaxTables = 3;
 
 // The bytes of one table. The batch is limited to avoid overflow: plans are also made for shapes that are too large to
 // run.
@@ -156,10 +164,11 @@ size_t table_bytes(const LinearProblem& problem) {
 }
 
 // With limits there is room for all tables, whatever the parts want, so that a single part does not need less scratch
-// than all together. Without rows, queries or keys there is no table: such batch elements take no memory, so their
-// number may be huge.
+// than all together. Without rows or queries there is no table, and without keys only one of queries in a ragged batch:
+// batch elements of other batches take no memory, so their number may be huge.
 size_t all_table_bytes(const LinearProblem& problem) {
-  const bool any = problem.rows > 0 && problem.limits.num_queries > 0 && problem.limits.num_keys > 0;
+  const KeyLimits& limits = problem.limits;
+  const bool any = problem.rows > 0 && limits.num_queries > 0 && (limits.num_keys > 0 || limits.has_table != 0);
   return any ? kMaxTables * table_bytes(problem) : 0;
 }
 
@@ -195,7 +204,8 @@ size_t worker_bytes(const KernelTable& kernels, const LinearProblem& problem) {
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
     const int64_t panels = kernels.linear_panels(part.output_size);
-    most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed));
+    const int64_t head_size = part.transform.is_given() ? part.head_size : 0;
+    most = std::max(most, kernels.linear_scratch_bytes(problem.input_size, rows, panels, part.is_packed, head_size));
   }
   return round_up_to_alignment(most);
 }
@@ -233,6 +243,9 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     copy_operand(to.bias, part.bias);
     copy_operand(to.output, part.output);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
+    if (!part.transform.is_given()) continue;
+    to.transform = &part.transform;
+    to.transform_head_size = part.head_size;
   }
   return arguments;
 }
@@ -243,6 +256,25 @@ void merge_single_row_batch(const LinearProblem& problem, LinearArguments& argum
   arguments.input.strides[2] = arguments.input.strides[1];
   for (int32_t i = 0; i < problem.num_parts; ++i)
     arguments.parts[i].output.strides[2] = arguments.parts[i].output.strides[1];
+}
+
+// Whether the rows of a batch of single rows are one axis in the operands of all transforms too.
+bool transforms_allow_merging(const LinearProblem& problem) {
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    if (problem.parts[i].transform.rotations.given != 0) return false;
+  }
+  return true;
+}
+
+// Sets the rows of a part's output that are not wanted to 0.
+void zero_unwanted(const LinearProblem& problem, const LinearPart& part) {
+  for (int64_t s = 0; s < problem.batch; ++s) {
+    const KeyRange wanted = wanted_rows(problem.limits, part.wanted_rows, s);
+    for (int64_t head = 0; head < part.output_size / part.head_size; ++head) {
+      zero_rows(part.output, {head, s, 0, 0}, {0, wanted.first}, part.head_size);
+      zero_rows(part.output, {head, s, 0, 0}, {wanted.end, problem.rows}, part.head_size);
+    }
+  }
 }
 
 }  // namespace
@@ -307,7 +339,11 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
     table += table_bytes(problem);
     has_tables = true;
   }
-  if (problem.rows == 1 && problem.batch > 1 && !has_tables) merge_single_row_batch(problem, arguments);
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    if (problem.parts[i].zeroes_unwanted != 0) zero_unwanted(problem, problem.parts[i]);
+  }
+  if (problem.rows == 1 && problem.batch > 1 && !has_tables && transforms_allow_merging(problem))
+    merge_single_row_batch(problem, arguments);
   workers.for_each(plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, int32_t worker) {
     int64_t first_row = 0;
     LinearTask task = cut.at(index, first_row);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "atb/context.h"
+#include "atb/runner_pool.h"
 
 namespace ascend_sim::atb_library {
 
@@ -18,6 +21,8 @@ struct ContextState {
   std::atomic<int> num_operations = 0;
   // Held during a call: one thread at a time may use the context.
   std::mutex entry;
+  // By the operations' names. Used while `entry` is held.
+  std::map<std::string, RunnerPool> runner_pools;
 };
 
 class ContextObject final : public atb::Context {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "atb/operation_base.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -13,8 +14,10 @@ namespace ascend_sim::atb_library {
 namespace {
 
 constexpr uint64_t kMaxTensorBytes = uint64_t{256} << 30;
-// Content of the workspace during and after a kernel, so that nobody relies on it.
+// Content of the workspace during and after a kernel, so that nobody relies on it. Only the first bytes are overwritten,
+// since Rope has 16 MiB.
 constexpr int kScribble = 0xA5;
+constexpr uint64_t kMaxScribbled = uint64_t{1} << 18;
 
 SVector<TensorDesc> descs_of(const SVector<Tensor>& tensors) {
   SVector<TensorDesc> descs;
@@ -73,7 +76,7 @@ int run_launch(void* argument, void* const* host_addresses, int saturates) {
   std::vector<void*> addresses;
   for (const int position : launch.positions) addresses.push_back(position < 0 ? nullptr : host_addresses[position]);
   if (launch.workspace_position >= 0)
-    std::memset(host_addresses[launch.workspace_position], kScribble, launch.workspace_bytes);
+    std::memset(host_addresses[launch.workspace_position], kScribble, std::min(launch.workspace_bytes, kMaxScribbled));
   const int code = launch.kernel(addresses.data());
   const size_t first_output = addresses.size() - launch.outputs.size();
   for (size_t i = 0; saturates != 0 && i < launch.outputs.size(); ++i) {
@@ -100,6 +103,7 @@ OperationBase::~OperationBase() {
   if (*num_queued_ > 0)
     violation("DestroyOperation of a " + name_ + " whose kernel is queued or running: synchronise first");
   bind(nullptr);
+  if (runner_pool_ != nullptr) runner_pool_->give_back(runner_);
   ascend_sim_kernel_untrack(static_cast<atb::Operation*>(this));
 }
 
@@ -108,6 +112,17 @@ void OperationBase::bind(ContextObject* context) {
   context_ = context;
   context_state_ = context == nullptr ? nullptr : context->state();
   if (context_state_) ++context_state_->num_operations;
+}
+
+void OperationBase::take_runner() {
+  if (!has_pooled_runner() || runner_pool_ != nullptr) return;
+  runner_context_ = context_state_;
+  runner_pool_ = &runner_context_->runner_pools[name_];
+  uint64_t before = 0;
+  runner_ = runner_pool_->take(thread_serial(), before);
+  if (before != 0 && before != thread_serial())
+    violation("Setup of a " + name_ + " with a pooled runner of another thread, whose cache of kernels it keeps: the " +
+              name_ + " that had it was destroyed before its context");
 }
 
 Status OperationBase::refuse_unchecked(Status code, const std::string& reason) const {
@@ -125,7 +140,7 @@ Status OperationBase::check_output_shape(const Descs& inputs, const Descs& outpu
   return refuse(code, "the output has the shape " + text_of(outputs[0].shape) + ", not " + text_of(inferred[0].shape));
 }
 
-// // ---- checks of all operations ---------------------------------------------------------------------------------------
+// ---- checks of all operations ---------------------------------------------------------------------------------------
 
 Status OperationBase::check_shapes(const Descs& descs) const {
   for (const TensorDesc& desc : descs) {
@@ -233,6 +248,7 @@ Status OperationBase::set_up(const atb::VariantPack& pack, uint64_t& workspace_s
   Plan plan;
   if (const Status code = this->plan(pack, plan)) return code;
   bind(object);
+  take_runner();
   plan_ = std::move(plan);
   input_descs_.clear();
   output_descs_.clear();

@@ -72,6 +72,8 @@ class OperationBase : public atb::Operation {
   virtual Status plan(const atb::VariantPack& pack, Plan& plan) const = 0;
   // Whether an output may be the same memory as an input.
   virtual bool is_in_place() const { return false; }
+  // Whether its runner comes from the context's pool (runner_pool.h).
+  virtual bool has_pooled_runner() const { return false; }
 
   // For check_outputs: returns `code` if the first output does not have the shape of infer.
   Status check_output_shape(const Descs& inputs, const Descs& outputs, Status code) const;
@@ -90,6 +92,7 @@ class OperationBase : public atb::Operation {
   Status launch(const atb::VariantPack& pack, uint8_t* workspace);
   void report_overlaps(const atb::VariantPack& pack, const uint8_t* workspace) const;
   void bind(ContextObject* context);
+  void take_runner();
 
   const std::string name_;
   const uint32_t num_inputs_;
@@ -107,6 +110,10 @@ class OperationBase : public atb::Operation {
   std::vector<TensorDesc> output_descs_;
   const ContextObject* context_ = nullptr;
   std::shared_ptr<ContextState> context_state_;
+  // The runner of the pool, from the first Setup that succeeds, and the context whose pool it is.
+  std::shared_ptr<ContextState> runner_context_;
+  RunnerPool* runner_pool_ = nullptr;
+  size_t runner_ = RunnerPool::kNoRunner;
   std::shared_ptr<std::atomic<int>> num_queued_ = std::make_shared<std::atomic<int>>(0);
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 #include "fail.h"
@@ -53,6 +54,18 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
     self.key_layout = KeyLayout::kTokens;
   } else if (key == "transposed") {
     self.key_layout = KeyLayout::kTransposed;
+  } else if (key == "alibi") {
+    self.alibi = true;
+  } else if (key == "sinks") {
+    self.sinks = true;
+  } else if (key == "relative_bias") {
+    self.relative_bias = true;
+  } else if (key == "rope") {
+    self.rope = true;
+  } else if (key == "qk_norm") {
+    self.qk_norm = true;
+  } else if (key == "packed") {
+    self.packed = true;
   } else if (key == "f16") {
     self.dtype = HEED_F16;
   } else if (key == "bf16") {
@@ -84,15 +97,23 @@ double BenchCase::flops() const {
   int64_t valid_keys = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = lengths.empty() ? keys : lengths[b];
-    pairs += visible_pairs(queries, keys, causal, length);
+    pairs += packed ? visible_pairs(length, length, causal, length) : visible_pairs(queries, keys, causal, length);
     valid_keys += length;
   }
   const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
   if (kind != Kind::kLayer) return attention;
   // Rows of queries and outputs, and of keys and values.
-  const auto rows_of_projections = static_cast<double>(2 * batch * queries + 2 * valid_keys);
+  const auto rows_of_projections = static_cast<double>(2 * (packed ? valid_keys : batch * queries) + 2 * valid_keys);
   return attention + 2.0 * rows_of_projections * static_cast<double>(embedding * embedding);
 }
+
+BenchCase BenchCase::without_positions() const {
+  BenchCase plain = *this;
+  plain.alibi = plain.sinks = plain.relative_bias = plain.rope = plain.qk_norm = plain.packed = false;
+  return plain;
+}
+
+int64_t BenchCase::packed_rows() const { return std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); }
 
 double BenchCase::streamed_bytes() const {
   if (kind == Kind::kLinear) return static_cast<double>(outputs * inputs * bytes_of(dtype));

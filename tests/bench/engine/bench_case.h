@@ -44,6 +44,22 @@ struct BenchCase {
   KeyLayout key_layout = KeyLayout::kHeads;
   std::vector<int32_t> lengths;  // empty, or one for each batch element
 
+  // What positions add: in attention ALiBi and sinks, in layers relative bias, rotary positions and norms of queries and
+  // keys.
+  bool alibi = false;
+  bool sinks = false;
+  bool relative_bias = false;
+  bool rope = false;
+  bool qk_norm = false;
+  // The batch elements, of these lengths, lie one after another.
+  bool packed = false;
+
+  [[nodiscard]] bool has_positions() const { return alibi || sinks || relative_bias || rope || qk_norm || packed; }
+  // The case without all that, with padded batch elements.
+  [[nodiscard]] BenchCase without_positions() const;
+  // The rows of queries: of all batch elements, if they are packed.
+  [[nodiscard]] int64_t packed_rows() const;
+
   // Multiplications and additions that are needed for the result: without hidden pairs and the softmax.
   [[nodiscard]] double flops() const;
   // Bytes that must be read from memory even if everything else stays in caches: K and V once, or the weights of a

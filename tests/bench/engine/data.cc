@@ -121,7 +121,9 @@ std::vector<float> heads_first(const BenchCase& self, const std::vector<float>& 
 }
 
 Data::Data(const BenchCase& self) : context(make_context(1)) {
-  if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
+  if (self.packed) {
+    pack(self);
+  } else if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.heads, self.queries, self.head_size}, 1, 1);
     keys.push_back(
         random_tensor(context.get(), self.dtype, {self.batch, self.kv_heads, self.keys, self.head_size}, 2, 1));
@@ -135,17 +137,12 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
       for (Tensor& tensor : *tensors) tensor = arranged(context.get(), std::move(tensor), self.key_layout);
     }
   } else if (self.kind == Kind::kLayer) {
-    // With weights of this standard deviation, projections are about as large as their inputs.
-    const double deviation = 1 / std::sqrt(static_cast<double>(self.embedding));
     queries = random_tensor(context.get(), self.dtype, {self.batch, self.queries, self.embedding}, 1, 1);
     if (self.has_own_keys) {
       keys.push_back(random_tensor(context.get(), self.dtype, {self.batch, self.keys, self.embedding}, 10, 1));
       values.push_back(random_tensor(context.get(), self.dtype, {self.batch, self.keys, self.embedding}, 11, 1));
     }
-    for (uint64_t i = 0; i < 4; ++i) {
-      weights.push_back(random_tensor(context.get(), self.dtype, {self.embedding, self.embedding}, 2 + i, deviation));
-      biases.push_back(random_tensor(context.get(), self.dtype, {self.embedding}, 6 + i, 0.1));
-    }
+    add_layer_weights(self);
   } else {
     const double deviation = 1 / std::sqrt(static_cast<double>(self.inputs));
     queries = random_tensor(context.get(), self.dtype, {self.rows, self.inputs}, 1, 1);
@@ -153,6 +150,7 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
     while (static_cast<int64_t>(weights.size()) < self.copies())
       weights.push_back(copy_of(context.get(), weights[0].get()));
   }
+  add_head_numbers(self);
   if (self.lengths.empty()) return;
   if (self.as_mask) {
     mask = make_tensor(context.get(), HEED_BOOL, {self.batch, 1, 1, self.keys});
@@ -162,6 +160,37 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
     lengths = make_tensor(context.get(), HEED_I32, {self.batch});
     check(heed_tensor_write(lengths.get(), self.lengths.data(), self.lengths.size() * sizeof(int32_t)));
   }
+}
+
+void Data::add_layer_weights(const BenchCase& self) {
+  // With weights of this standard deviation, projections are about as large as their inputs.
+  const double deviation = 1 / std::sqrt(static_cast<double>(self.embedding));
+  for (uint64_t i = 0; i < 4; ++i) {
+    weights.push_back(random_tensor(context.get(), self.dtype, {self.embedding, self.embedding}, 2 + i, deviation));
+    biases.push_back(random_tensor(context.get(), self.dtype, {self.embedding}, 6 + i, 0.1));
+  }
+}
+
+void Data::add_head_numbers(const BenchCase& self) {
+  if (self.alibi) {
+    slopes = make_tensor(context.get(), HEED_F32, {self.heads});
+    check(heed_tensor_fill_alibi_slopes(slopes.get()));
+  }
+  if (self.sinks) sinks = random_tensor(context.get(), HEED_F32, {self.heads}, 12, 1);
+}
+
+void Data::pack(const BenchCase& self) {
+  const int64_t total = self.packed_rows();
+  if (self.kind == Kind::kLayer) {
+    queries = random_tensor(context.get(), self.dtype, {total, self.embedding}, 1, 1);
+    add_layer_weights(self);
+  } else {
+    queries = random_tensor(context.get(), self.dtype, {self.heads, total, self.head_size}, 1, 1);
+  }
+  std::vector<int32_t> begins = {0};
+  for (const int32_t length : self.lengths) begins.push_back(begins.back() + length);
+  offsets = make_tensor(context.get(), HEED_I32, {static_cast<int64_t>(begins.size())});
+  check(heed_tensor_write(offsets.get(), begins.data(), begins.size() * sizeof(int32_t)));
 }
 
 }  // namespace bench

@@ -45,9 +45,17 @@ struct Data {
   std::vector<Tensor> values;
   Tensor lengths;  // I32 (B), or none
   Tensor mask;     // BOOL (B, 1, 1, K), or none
+  Tensor offsets;  // packed: I32 (B + 1). queries, keys and values are then (H, total, D), of a layer (total, E)
+  Tensor slopes;   // ALiBi's, (H), or none
+  Tensor sinks;    // (H), or none
   // Layer: W_q, W_k, W_v, W_o of (E, E), in this order. Linear: copies of one weight (N, K).
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
+
+ private:
+  void add_layer_weights(const BenchCase& bench_case);
+  void add_head_numbers(const BenchCase& bench_case);
+  void pack(const BenchCase& bench_case);
 };
 
 }  // namespace bench

@@ -18,11 +18,22 @@ Layer attention_layer(heed_context* context, const BenchCase& bench_case) {
   return Layer(layer);
 }
 
+void set_ones(heed_context* context, heed_layer* layer, const char* name, const Dims& dims) {
+  const Tensor ones = make_tensor(context, HEED_F32, dims);
+  check(heed_tensor_fill(ones.get(), 1));
+  check(heed_layer_set_parameter(layer, name, ones.get()));
+}
+
 Layer multi_head_layer(heed_context* context, const BenchCase& bench_case, const Data& data) {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_hiddens = bench_case.embedding;
   options.num_heads = bench_case.heads;
   options.biases = HEED_BIAS_ALL;
+  heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+  rope.layout = HEED_ROPE_HALF;
+  if (bench_case.rope) options.rope = &rope;
+  if (bench_case.qk_norm) options.qk_norm_epsilon = 1e-6F;
+  if (bench_case.relative_bias) options.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
   heed_layer* layer = nullptr;
   check(heed_multi_head_attention_create(context, &options, &layer));
   const char* const names[] = {"W_q", "W_k", "W_v", "W_o"};
@@ -30,6 +41,10 @@ Layer multi_head_layer(heed_context* context, const BenchCase& bench_case, const
     check(heed_layer_set_parameter(layer, (std::string(names[i]) + ".weight").c_str(), data.weights[i].get()));
     check(heed_layer_set_parameter(layer, (std::string(names[i]) + ".bias").c_str(), data.biases[i].get()));
   }
+  if (bench_case.qk_norm) {
+    for (const char* name : {"q_norm.weight", "k_norm.weight"}) set_ones(context, layer, name, {bench_case.head_size});
+  }
+  if (bench_case.relative_bias) set_ones(context, layer, "relative_bias.weight", {32, bench_case.heads});
   return Layer(layer);
 }
 
@@ -49,8 +64,14 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
   make_layers(bench_case, data);
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = data.queries.get();
-  inputs.valid_lens = data.lengths.get();
   inputs.mask = data.mask.get();
+  inputs.alibi_slopes = data.slopes.get();
+  inputs.sinks = data.sinks.get();
+  sequences_.query_offsets = data.offsets.get();
+  if (bench_case.packed)
+    inputs.sequences = &sequences_;
+  else
+    inputs.valid_lens = data.lengths.get();
   if (data.keys.empty()) {
     inputs_.push_back(inputs);
   }

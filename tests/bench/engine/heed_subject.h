@@ -33,6 +33,7 @@ class HeedSubject : public Subject {
   Context context_;
   // One for all calls; for cold weights, one for each copy of them.
   std::vector<Layer> layers_;
+  heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
   std::vector<heed_layer_inputs> inputs_;
   Tensor output_;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;

@@ -16,12 +16,14 @@
 #include "layout_subjects.h"
 #include "ort_model.h"
 #include "ort_subjects.h"
+#include "position_subjects.h"
 #include "rounds.h"
 
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
   if (bench_case.key_layout != KeyLayout::kHeads) return make_layout_subjects(bench_case, data, threads);
+  if (bench_case.has_positions()) return make_position_subjects(bench_case, threads);
   Subjects peers;
   if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
   wait_for_quiet();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/support/attention_call.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heed::capi_test {
@@ -14,6 +15,13 @@ struct InputDims {
   Dims values;
 };
 
+// The offsets of batch elements of which element i has `rows` - i rows, at least 0.
+std::vector<int64_t> packed_offsets(int64_t batch, int64_t rows) {
+  std::vector<int64_t> offsets = {0};
+  for (int64_t i = 0; i < batch; ++i) offsets.push_back(offsets.back() + std::max<int64_t>(0, rows - i));
+  return offsets;
+}
+
 InputDims input_dims(Kind kind, const Sizes& sizes) {
   const int64_t b = sizes.batch;
   const int64_t q = sizes.num_queries;
@@ -21,23 +29,40 @@ InputDims input_dims(Kind kind, const Sizes& sizes) {
   switch (kind) {
     case Kind::MultiHead:
     case Kind::MultiHeadAdditive:
-    case Kind::Additive: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
+    case Kind::Additive:
+    case Kind::General: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
     case Kind::DotProductRank3: return {{b, q, 4}, {b, k, 4}, {b, k, 6}};
+    case Kind::Rotary: return {{b, q, 6}, {b, k, 7}, {b, k, 9}};
+    case Kind::Packed: {
+      const int64_t queries = packed_offsets(b, q).back();
+      const int64_t keys = packed_offsets(b, k).back();
+      return {{queries, 6}, {keys, 7}, {keys, 9}};
+    }
     case Kind::Linear:
+    case Kind::Positions:
     case Kind::Dropout: return {{b, q, 6}, {}, {}};
     case Kind::DotProductRank4: break;
   }
   return {{b, 4, q, 4}, {b, 2, k, 4}, {b, 2, k, 6}};
 }
 
-Layer make_layer(heed_context* context, Kind kind) {
+Layer make_layer(heed_context* context, Kind kind, const Sizes& sizes) {
+  const heed_rope_options rope = whole_heads();
   heed_multi_head_attention_options options = two_heads();
   switch (kind) {
     case Kind::MultiHeadAdditive: options.scoring = HEED_SCORING_ADDITIVE; [[fallthrough]];
     case Kind::MultiHead: return make_multi_head(context, options);
     case Kind::Additive: return make_additive(context, five_hiddens());
+    case Kind::General: return make_general(context, six_in_queries());
     case Kind::Linear: return make_linear(context, five_outputs());
     case Kind::Dropout: return make_dropout(context, one_half());
+    case Kind::Positions: {
+      heed_positional_encoding_options positions = ten_positions();
+      positions.max_positions = std::max<int64_t>(1, sizes.num_queries);
+      return make_positional_encoding(context, positions);
+    }
+    case Kind::Rotary:
+    case Kind::Packed: return make_multi_head(context, rotary_heads(rope));
     default: return make_dot_product(context, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   }
 }
@@ -57,6 +82,12 @@ heed_additive_attention_options five_hiddens() {
   return options;
 }
 
+heed_general_attention_options six_in_queries() {
+  heed_general_attention_options options = HEED_GENERAL_ATTENTION_OPTIONS_INIT;
+  options.query_size = 6;
+  return options;
+}
+
 heed_linear_options five_outputs() {
   heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
   options.output_size = 5;
@@ -69,14 +100,39 @@ heed_dropout_options one_half() {
   return options;
 }
 
+heed_positional_encoding_options ten_positions() {
+  heed_positional_encoding_options options = HEED_POSITIONAL_ENCODING_OPTIONS_INIT;
+  options.max_positions = 10;
+  options.size = 6;
+  options.kind = HEED_POSITIONS_LEARNED;
+  return options;
+}
+
+heed_rope_options whole_heads() {
+  heed_rope_options options = HEED_ROPE_OPTIONS_INIT;
+  options.layout = HEED_ROPE_HALF;
+  return options;
+}
+
+heed_multi_head_attention_options rotary_heads(const heed_rope_options& rope) {
+  heed_multi_head_attention_options options = two_heads();
+  options.rope = &rope;
+  options.qk_norm_epsilon = 1e-6f;
+  options.sinks = 1;
+  options.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
+  options.alibi = HEED_ALIBI_ADDED;
+  return options;
+}
+
 AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype)
     : AttentionCall(make_context(), kind, sizes, dtype) {}
 
 AttentionCall::AttentionCall(Context given_context, Kind kind, Sizes sizes, heed_dtype dtype)
     : context(std::move(given_context)) {
-  layer = make_layer(context.get(), kind);
-  const bool attends = kind != Kind::Linear && kind != Kind::Dropout;
+  layer = make_layer(context.get(), kind, sizes);
+  const bool attends = kind != Kind::Linear && kind != Kind::Dropout && kind != Kind::Positions;
   every_output_ = attends ? kAllOutputs : HEED_WANT_OUTPUT;
+  if (kind == Kind::Packed) every_output_ &= ~HEED_WANT_WEIGHTS;
   const InputDims dims = input_dims(kind, sizes);
   inputs.queries = random(dims.queries, 1, dtype);
   if (attends) {
@@ -84,11 +140,35 @@ AttentionCall::AttentionCall(Context given_context, Kind kind, Sizes sizes, heed
     inputs.values = random(dims.values, 3, dtype);
   }
   inputs.training = kind == Kind::Dropout ? 1 : 0;
+  give_sequences(kind, sizes);
   check(heed_layer_initialize(layer.get(), &inputs, 4));
   check(heed_layer_create_outputs(layer.get(), &inputs, every_output_, &outputs));
   keep(Tensor(outputs.output));
   keep(Tensor(outputs.weights));
   keep(Tensor(outputs.log_sum_exp));
+}
+
+void AttentionCall::give_sequences(Kind kind, const Sizes& sizes) {
+  const int64_t b = sizes.batch;
+  const int64_t q = sizes.num_queries;
+  if (kind == Kind::Rotary) {
+    std::vector<int32_t> positions;
+    std::vector<int64_t> lens;
+    for (int64_t i = 0; i < b * q; ++i) positions.push_back(static_cast<int32_t>(3 * i % (sizes.num_keys + 2)));
+    for (int64_t i = 0; i < b; ++i) lens.push_back(std::max<int64_t>(0, q - i));
+    sequences().positions = tensor_of<int32_t>({b, q}, positions);
+    sequences().query_lens = tensor_of<int64_t>({b}, lens);
+  } else if (kind == Kind::Packed) {
+    sequences().query_offsets = tensor_of<int64_t>({b + 1}, packed_offsets(b, q));
+    sequences().key_offsets = tensor_of<int64_t>({b + 1}, packed_offsets(b, sizes.num_keys));
+  }
+}
+
+heed_sequence_inputs& AttentionCall::sequences() {
+  if (sequences_ == nullptr)
+    sequences_ = std::make_unique<heed_sequence_inputs>(heed_sequence_inputs HEED_SEQUENCE_INPUTS_INIT);
+  inputs.sequences = sequences_.get();
+  return *sequences_;
 }
 
 size_t AttentionCall::workspace_size() const {

@@ -5,24 +5,38 @@
 #include <heed/heed.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "capi/support/objects.h"
 
 namespace heed::capi_test {
 
-enum class Kind { MultiHead, DotProductRank3, DotProductRank4, MultiHeadAdditive, Additive, Linear, Dropout };
+enum class Kind {
+  MultiHead,
+  DotProductRank3,
+  DotProductRank4,
+  MultiHeadAdditive,
+  Additive,
+  General,
+  Linear,
+  Dropout,
+  Positions,
+  Rotary,
+  Packed
+};
 
 // The kinds of attention.
-inline constexpr Kind kKinds[] = {Kind::MultiHead, Kind::DotProductRank3, Kind::DotProductRank4,
-                                  Kind::MultiHeadAdditive, Kind::Additive};
+inline constexpr Kind kKinds[] = {Kind::MultiHead,         Kind::DotProductRank3, Kind::DotProductRank4,
+                                  Kind::MultiHeadAdditive, Kind::Additive,        Kind::General};
 
 // The layers that read only queries and have one output.
 inline constexpr Kind kKindsOfOneInput[] = {Kind::Linear, Kind::Dropout};
 
-inline constexpr Kind kEveryKind[] = {Kind::MultiHead, Kind::DotProductRank3,   Kind::DotProductRank4,
-                                      Kind::Additive,  Kind::MultiHeadAdditive, Kind::Linear,
-                                      Kind::Dropout};
+inline constexpr Kind kEveryKind[] = {
+    Kind::MultiHead,         Kind::DotProductRank3, Kind::DotProductRank4, Kind::Additive,
+    Kind::MultiHeadAdditive, Kind::General,         Kind::Linear,          Kind::Dropout,
+    Kind::Positions,         Kind::Rotary,          Kind::Packed};
 
 // B, Q and K in heed.h.
 struct Sizes {
@@ -37,6 +51,9 @@ class AttentionCall {
   // initialized. Additive: the same inputs, num_hiddens 5, initialized.
   // Rank 3: (B, Q, 4), (B, K, 4), (B, K, 6). Rank 4: 4 query heads, 2 key heads, the same head sizes.
   // Linear: queries (B, Q, 6), output_size 5, initialized. Dropout: the same queries, probability 0.5, in training.
+  // Positions: the same queries, learned positions. Rotary: multi-head with rotary_heads(), positions of queries and
+  // lengths of queries. Packed: the same layer and packed batch elements, of which element i has i queries and i keys
+  // fewer than Q and K, at least 0.
   // All outputs of the kind are requested, in `dtype`.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
   // The same, with all objects in this context.
@@ -69,6 +86,9 @@ class AttentionCall {
   heed_tensor* shape_only(const Dims& dims, heed_dtype dtype = HEED_F32) {
     return keep(make_shape_only(context.get(), dims, dtype));
   }
+  // The members of inputs.sequences, which is not NULL from then on.
+  heed_sequence_inputs& sequences();
+
   // Replaces the layer by one with these options, which is not initialized.
   void replace_layer(const heed_multi_head_attention_options& options);
 
@@ -78,14 +98,26 @@ class AttentionCall {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
 
  private:
+  void give_sequences(Kind kind, const Sizes& sizes);
+
   int32_t every_output_;
+  // At one address when the call moves.
+  std::unique_ptr<heed_sequence_inputs> sequences_;
   std::vector<Tensor> tensors_;
 };
 
 // The options of AttentionCall's layers.
 heed_multi_head_attention_options two_heads();
 heed_additive_attention_options five_hiddens();
+heed_general_attention_options six_in_queries();
 heed_linear_options five_outputs();
 heed_dropout_options one_half();
+// Ten learned positions of 6 elements.
+heed_positional_encoding_options ten_positions();
+// Rotary positions of whole heads.
+heed_rope_options whole_heads();
+// two_heads() with everything that depends on positions: rotary positions, norms, relative bias, ALiBi, and sinks.
+// `rope` must outlive the options.
+heed_multi_head_attention_options rotary_heads(const heed_rope_options& rope);
 
 }  // namespace heed::capi_test

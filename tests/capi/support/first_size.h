@@ -12,5 +12,8 @@ template <typename Struct>
 inline constexpr size_t kFirstSize = sizeof(Struct);
 template <>
 inline constexpr size_t kFirstSize<heed_layer_inputs> = offsetof(heed_layer_inputs, alibi_slopes);
+template <>
+inline constexpr size_t kFirstSize<heed_multi_head_attention_options> = offsetof(heed_multi_head_attention_options,
+                                                                                 rope);
 
 }  // namespace heed::capi_test

@@ -109,6 +109,12 @@ Layer make_additive(heed_context* context, const heed_additive_attention_options
   return Layer(layer);
 }
 
+Layer make_general(heed_context* context, const heed_general_attention_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_general_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
 Layer make_multi_head(heed_context* context, const heed_multi_head_attention_options& options) {
   heed_layer* layer = nullptr;
   check(heed_multi_head_attention_create(context, &options, &layer));
@@ -118,6 +124,12 @@ Layer make_multi_head(heed_context* context, const heed_multi_head_attention_opt
 Layer make_linear(heed_context* context, const heed_linear_options& options) {
   heed_layer* layer = nullptr;
   check(heed_linear_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_positional_encoding(heed_context* context, const heed_positional_encoding_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_positional_encoding_create(context, &options, &layer));
   return Layer(layer);
 }
 

@@ -78,8 +78,10 @@ Tensor make_tensor_of(heed_context* context, const Dims& dims, const std::vector
 
 Layer make_dot_product(heed_context* context, const heed_dot_product_attention_options& options);
 Layer make_additive(heed_context* context, const heed_additive_attention_options& options);
+Layer make_general(heed_context* context, const heed_general_attention_options& options);
 Layer make_multi_head(heed_context* context, const heed_multi_head_attention_options& options);
 Layer make_linear(heed_context* context, const heed_linear_options& options);
+Layer make_positional_encoding(heed_context* context, const heed_positional_encoding_options& options);
 Layer make_dropout(heed_context* context, const heed_dropout_options& options);
 Workspace make_workspace(heed_context* context, size_t num_bytes);
 

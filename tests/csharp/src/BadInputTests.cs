@@ -130,13 +130,13 @@ public sealed class BadInputTests : IDisposable
         var biased = new MultiHeadAttention(100, 5, 0, true);
         Failed(Status.NotFound, () => biased.Load(golden, "attention"), "attention.W_q.bias");
         Illegal(() => attention.Load(TestFiles.Golden("pytorch_bias"), "attention"), "attention.W_q.bias");
-        string biases = TestFiles.Write(
-            folder["bias_k"],
+        string factors = TestFiles.Write(
+            folder["logit_scale"],
             "{\"in_proj_weight\":{\"dtype\":\"F32\",\"shape\":[3,1],\"data_offsets\":[0,12]},"
             + "\"out_proj.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[12,16]},"
-            + "\"bias_k\":{\"dtype\":\"F32\",\"shape\":[1,1,1],\"data_offsets\":[16,20]}}",
+            + "\"logit_scale\":{\"dtype\":\"F32\",\"shape\":[1,1,1],\"data_offsets\":[16,20]}}",
             new byte[20]);
-        Check<NotSupportedException>(() => new MultiHeadAttention(1, 1).Load(biases), "bias_k");
+        Check<NotSupportedException>(() => new MultiHeadAttention(1, 1).Load(factors), "\"logit_scale\"");
         var smaller = new MultiHeadAttention(50, 5);
         Illegal(() => smaller.Load(golden, "attention"), "attention.W_q.weight", "(100, 100)");
     }

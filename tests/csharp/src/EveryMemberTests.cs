@@ -20,8 +20,10 @@ public sealed class EveryMemberTests : IDisposable
         typeof(NDManager), typeof(NDArray), typeof(NDList), typeof(Shape), typeof(Device), typeof(ContextOptions),
         typeof(Workspace), typeof(Weights), typeof(DataTypeExtensions),
         typeof(Block), typeof(AbstractBlock), typeof(NativeBlock), typeof(Linear), typeof(Dropout),
-        typeof(DotProductAttention), typeof(AdditiveAttention), typeof(MultiHeadAttention),
-        typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions), typeof(MultiHeadAttentionOptions),
+        typeof(DotProductAttention), typeof(AdditiveAttention), typeof(GeneralAttention), typeof(MultiHeadAttention),
+        typeof(PositionalEncoding), typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions),
+        typeof(GeneralAttentionOptions), typeof(MultiHeadAttentionOptions),
+        typeof(PositionalEncodingOptions), typeof(RopeOptions),
         typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
@@ -173,7 +175,9 @@ public sealed class EveryMemberTests : IDisposable
             : type == typeof(Dropout) ? new Dropout(0.5f)
             : type == typeof(DotProductAttention) ? new DotProductAttention(0.5f)
             : type == typeof(AdditiveAttention) ? new AdditiveAttention(2)
+            : type == typeof(GeneralAttention) ? new GeneralAttention(2)
             : type == typeof(MultiHeadAttention) ? new MultiHeadAttention(2, 1)
+            : type == typeof(PositionalEncoding) ? new PositionalEncoding(2, 0, 2, manager)
             : null;
         if (block is Linear or ScaledBlock)
         {
@@ -263,6 +267,11 @@ public sealed class EveryMemberTests : IDisposable
             Mask = random.Next(4) == 0 ? SomeMask(random) : null,
             Bias = random.Next(4) == 0 ? SomeArray(random) : null,
             AlibiSlopes = random.Next(8) == 0 ? SomeArray(random) : null,
+            Sinks = random.Next(8) == 0 ? SomeArray(random) : null,
+            Positions = random.Next(8) == 0 ? SomeArray(random) : null,
+            QueryLens = random.Next(8) == 0 ? SomeArray(random) : null,
+            QueryOffsets = random.Next(8) == 0 ? SomeArray(random) : null,
+            KeyOffsets = random.Next(8) == 0 ? SomeArray(random) : null,
             Training = random.Next(2) == 0,
         };
     }

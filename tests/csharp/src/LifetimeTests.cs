@@ -99,6 +99,56 @@ public class LifetimeTests
         }
     }
 
+    /// <summary>The same for the arrays that say where packed rows are.</summary>
+    [Fact]
+    public void DisposeDuringAPackedCall()
+    {
+        for (int round = 0; round < 60; round++)
+        {
+            using NDManager manager = TestDevice.NewManager();
+            using var attention = new MultiHeadAttention(new MultiHeadAttentionOptions
+            {
+                NumHiddens = 32, NumHeads = 4, Rope = new RopeOptions { Layout = RopeLayout.Half },
+            });
+            var any = new Shape(1, 64, 32);
+            attention.Initialize(manager, DataType.Float32, any, any, any);
+            NDArray[] disposed =
+            {
+                manager.Create(new[] { 0, 40, 64 }), manager.Create(new[] { 0, 40, 64 }),
+                manager.Create(new int[64]), manager.Ones(new Shape(4)),
+            };
+            var inputs = new AttentionInputs(manager.Ones(new Shape(64, 32)), manager.Ones(new Shape(64, 32)))
+            {
+                QueryOffsets = disposed[0], KeyOffsets = disposed[1], Positions = disposed[2], Sinks = disposed[3],
+            };
+            using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+            using var running = new ManualResetEventSlim();
+            Exception? end = null;
+            var thread = new Thread(() =>
+            {
+                try
+                {
+                    while (true)
+                    {
+                        attention.Forward(inputs, outputs);
+                        running.Set();
+                    }
+                }
+                catch (Exception error)
+                {
+                    end = error;
+                    running.Set();
+                }
+            });
+            thread.Start();
+            running.Wait();
+            Thread.Sleep(TimeSpan.FromMilliseconds(0.1 * (round % 10)));
+            disposed[round % disposed.Length].Dispose();
+            thread.Join();
+            Assert.Contains("is closed", Assert.IsType<ObjectDisposedException>(end).Message);
+        }
+    }
+
     /// <summary>IsInitialized may be called at any moment of Initialize, and of disposing the manager.</summary>
     [Fact]
     public void IsInitializedDuringInitialize()

@@ -40,13 +40,18 @@ public sealed class ParameterFileTests : IDisposable
         foreach (Func<Block> make in new Func<Block>[]
         {
             () => new Linear(3, bias: false), () => new Dropout(), () => new DotProductAttention(),
-            () => new AdditiveAttention(5), () => new MultiHeadAttention(4, 2, 0, true), () => new ScaledBlock(),
+            () => new AdditiveAttention(5), () => new GeneralAttention(4), () => new MultiHeadAttention(4, 2, 0, true),
+            () => new ScaledBlock(),
+            () => new PositionalEncoding(new PositionalEncodingOptions
+            {
+                NumHiddens = 4, MaxLen = 2, Kind = PositionKind.Learned,
+            }),
         })
         {
             foreach (DataType type in new[] { DataType.Float32, DataType.BFloat16 })
             {
                 using Block block = make();
-                bool isSingle = block is Linear or Dropout or ScaledBlock;
+                bool isSingle = block is Linear or Dropout or PositionalEncoding or ScaledBlock;
                 Shape[] shapes = isSingle ? new[] { shape } : new[] { shape, shape, shape };
                 block.Initialize(manager, type, shapes);
                 using Block copy = make();

@@ -100,6 +100,11 @@ public sealed class ReusingFormTests : IDisposable
         inputs.Mask = manager.Ones(new Shape(4, 6), DataType.Boolean);
         inputs.Bias = inputs.Queries;
         inputs.AlibiSlopes = inputs.Queries;
+        inputs.Sinks = inputs.Queries;
+        inputs.Positions = inputs.Queries;
+        inputs.QueryLens = inputs.Queries;
+        inputs.QueryOffsets = inputs.Queries;
+        inputs.KeyOffsets = inputs.Queries;
         inputs.Training = true;
         inputs.DropoutSeed = 3;
         Assert.Same(inputs, inputs.Clear());
@@ -107,7 +112,8 @@ public sealed class ReusingFormTests : IDisposable
             new[]
             {
                 inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
-                inputs.AlibiSlopes,
+                inputs.AlibiSlopes, inputs.Sinks, inputs.Positions, inputs.QueryLens, inputs.QueryOffsets,
+                inputs.KeyOffsets,
             },
             Assert.Null);
         Assert.False(inputs.Training);
@@ -159,6 +165,11 @@ public sealed class ReusingFormTests : IDisposable
             Closed("Mask", () => use(new AttentionInputs(open) { Mask = disposedMask }));
             Closed("Bias", () => use(new AttentionInputs(open) { Bias = disposed }));
             Closed("AlibiSlopes", () => use(new AttentionInputs(open) { AlibiSlopes = disposed }));
+            Closed("Sinks", () => use(new AttentionInputs(open) { Sinks = disposed }));
+            Closed("Positions", () => use(new AttentionInputs(open) { Positions = disposed }));
+            Closed("QueryLens", () => use(new AttentionInputs(open) { QueryLens = disposed }));
+            Closed("QueryOffsets", () => use(new AttentionInputs(open) { QueryOffsets = disposed }));
+            Closed("KeyOffsets", () => use(new AttentionInputs(open) { KeyOffsets = disposed }));
         }
         Closed("Output", () => attention.Forward(inputs, new AttentionOutputs(disposed)));
         Closed("Weights", () => attention.Forward(inputs, new AttentionOutputs(open, disposed)));
@@ -199,11 +210,13 @@ public sealed class ReusingFormTests : IDisposable
         using var additive = new AdditiveAttention(4);
         var shape = new Shape(1, 3, 4);
         additive.Initialize(manager, DataType.Float32, shape, shape, shape);
+        using var general = new GeneralAttention(4);
+        general.Initialize(manager, DataType.Float32, shape, shape, shape);
         using var product = new DotProductAttention();
         using var multiHead = new MultiHeadAttention(4, 2, 0.1f, true);
         multiHead.Initialize(manager, DataType.Float32, shape, shape, shape);
         NDArray x = manager.RandomNormal(shape);
-        foreach (NativeBlock block in new NativeBlock[] { linear, dropout, additive, product, multiHead })
+        foreach (NativeBlock block in new NativeBlock[] { linear, dropout, additive, general, product, multiHead })
         {
             bool hasWeights = block is not (Linear or Dropout);
             var given = new AttentionInputs(x) { Training = block is Dropout or MultiHeadAttention };
@@ -219,6 +232,29 @@ public sealed class ReusingFormTests : IDisposable
                 // runs often.
                 Assert.Contains(0, Enumerable.Range(0, 5).Select(_ => Allocated(block, given, outputs, scratch)));
             }
+        }
+    }
+
+    [Fact]
+    public void PackedCallsAllocateNothing()
+    {
+        using var multiHead = new MultiHeadAttention(new MultiHeadAttentionOptions
+        {
+            NumHiddens = 4, NumHeads = 2, Sinks = true, Rope = new RopeOptions { Layout = RopeLayout.Half },
+        });
+        var shape = new Shape(1, 3, 4);
+        multiHead.Initialize(manager, DataType.Float32, shape, shape, shape);
+        using var encoding = new PositionalEncoding(4, 0, 5, manager);
+        var packed = new AttentionInputs(manager.RandomNormal(new Shape(3, 4)))
+        {
+            QueryOffsets = manager.Create(new[] { 0, 1, 3 }),
+            Positions = manager.Create(new long[] { 4, 0, 1 }),
+        };
+        foreach (NativeBlock block in new NativeBlock[] { multiHead, encoding })
+        {
+            using AttentionOutputs outputs = block.CreateOutputs(packed);
+            using Workspace workspace = manager.NewWorkspace(block.WorkspaceSize(packed, outputs));
+            Assert.Contains(0, Enumerable.Range(0, 5).Select(_ => Allocated(block, packed, outputs, workspace)));
         }
     }
 

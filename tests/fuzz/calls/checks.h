@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "capi/support/first_size.h"
 #include "capi/support/refusal.h"
 #include "fuzz/support/bytes.h"
 #include "fuzz/support/require.h"
@@ -61,13 +62,17 @@ class Passed {
     if (!bytes.rarely()) return;
     const int64_t kind = bytes.below(5);
     if (kind == 0) memory_.contents.struct_size = 0;
-    if (kind == 1) memory_.contents.struct_size -= sizeof(void*);
+    if (kind == 1) {
+      // The first version of the struct, or one that there never was.
+      constexpr size_t kFirst = capi_test::kFirstSize<Struct>;
+      memory_.contents.struct_size = kFirst < sizeof(Struct) ? kFirst : sizeof(Struct) - sizeof(void*);
+    }
     if (kind >= 2) memory_.contents.struct_size += sizeof memory_.behind;
     if (kind >= 3) memory_.behind[bytes.below(sizeof memory_.behind)] = bytes.next();
   }
 
   const Struct* get() const { return &memory_.contents; }
-  // Whether the struct has its last members: one of the size of an earlier version ends before them.
+  // Whether the struct has all members: that of the first version lacks those that were added.
   bool is_whole() const { return memory_.contents.struct_size >= sizeof(Struct); }
 
  private:

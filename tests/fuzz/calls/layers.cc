@@ -57,6 +57,13 @@ Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t
   const int64_t value_size = options.value_head_size > 0 ? options.value_head_size : head_size;
   const int64_t kv_heads = options.num_kv_heads > 0 ? options.num_kv_heads : heads;
   if (name == "w_v.weight") return {heads, head_size};
+  if (name == "sinks") return {heads};
+  if (name == "relative_bias.weight")
+    return {options.relative_bias_buckets > 0 ? options.relative_bias_buckets : 32, heads};
+  if (name.ends_with("_norm.weight")) {
+    if (options.qk_norm == HEED_QK_NORM_RMS) return {head_size};
+    return {name == "q_norm.weight" ? heads : kv_heads, head_size};
+  }
   const std::string of = name.substr(0, 3);
   const int64_t rows = of == "W_q"   ? heads * head_size
                        : of == "W_k" ? kv_heads * head_size

@@ -61,6 +61,8 @@ struct LayerEntry {
   property::Kind kind = property::Kind::DotProductRank3;  // also stands for rank 4
   // As for the reference. Other kinds use the members that their own options have, too.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  // Made with options that the reference is not given: results are compared with each other only.
+  bool has_positions = false;
 };
 
 struct WorkspaceEntry {
@@ -154,6 +156,9 @@ class Machine {
 
   // In one_input.cc:
   void call_layer_of_one_input();
+
+  // In positions.cc:
+  void call_packed_layer();
 
   // In calls.cc:
   void call_layer();

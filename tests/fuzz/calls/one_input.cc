@@ -84,11 +84,11 @@ void Machine::call_layer_of_one_input() {
   inputs.training = bytes_.enumerator(1);
   inputs.dropout_seed = bytes_.next();
   bool has_another = bytes_.rarely();
-  const heed_tensor** const members[] = {&inputs.keys, &inputs.values, &inputs.valid_lens,
-                                         &inputs.mask, &inputs.bias,   &inputs.alibi_slopes};
-  if (has_another) *members[bytes_.below(6)] = other.handle();
+  const heed_tensor** const members[] = {&inputs.keys, &inputs.values,       &inputs.valid_lens, &inputs.mask,
+                                         &inputs.bias, &inputs.alibi_slopes, &inputs.sinks};
+  if (has_another) *members[bytes_.below(std::size(members))] = other.handle();
   const Passed passed(inputs, bytes_);
-  if (inputs.alibi_slopes != nullptr && !passed.is_whole()) has_another = false;
+  if ((inputs.alibi_slopes != nullptr || inputs.sinks != nullptr) && !passed.is_whole()) has_another = false;
   if (!succeeded(heed_layer_initialize(layer.get(), passed.get(), bytes_.next()))) return;
   require(!has_another && !shape.empty(), "wrong inputs are refused");
 

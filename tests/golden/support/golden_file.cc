@@ -126,7 +126,8 @@ Inputs::Inputs(const GoldenFile& file, const std::string& torch_case)
       valid_lens(file.load_if_present((torch_case + ".input.valid_lens").c_str())),
       mask(file.load_if_present((torch_case + ".input.mask").c_str())),
       bias(file.load_if_present((torch_case + ".input.bias").c_str())),
-      alibi_slopes(file.load_if_present((torch_case + ".input.alibi_slopes").c_str())) {
+      alibi_slopes(file.load_if_present((torch_case + ".input.alibi_slopes").c_str())),
+      sinks(file.load_if_present((torch_case + ".input.sinks").c_str())) {
   give();
 }
 
@@ -138,6 +139,7 @@ void Inputs::give() {
   given.mask = mask.get();
   given.bias = bias.get();
   given.alibi_slopes = alibi_slopes.get();
+  given.sinks = sinks.get();
 }
 
 double largest_finite(const std::vector<double>& numbers) {

@@ -78,7 +78,7 @@ struct Inputs {
   // Of a case of a file data/torch_*.safetensors: "CASE.input.query", "CASE.input.key" and so on.
   Inputs(const GoldenFile& file, const std::string& torch_case);
 
-  Tensor queries, keys, values, valid_lens, mask, bias, alibi_slopes;
+  Tensor queries, keys, values, valid_lens, mask, bias, alibi_slopes, sinks;
   heed_layer_inputs given = HEED_LAYER_INPUTS_INIT;
 
  private:

@@ -11,7 +11,7 @@ namespace heed::property {
 // The call with batch elements first to first + count - 1, in tensors with the same strides as the whole batch.
 Call part_of_batch(const Call& call, int64_t first, int64_t count);
 
-// The results of these batch elements.
-Results part_of_batch(const Results& results, int64_t first, int64_t count);
+// The call's results of these batch elements.
+Results part_of_batch(const Call& call, const Results& results, int64_t first, int64_t count);
 
 }  // namespace heed::property

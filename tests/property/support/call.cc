@@ -8,6 +8,8 @@
 
 #include "reference/error_bound.h"
 #include "reference/multi_head_attention.h"
+#include "reference/positions.h"
+#include "support/packing.h"
 
 namespace heed::property {
 namespace {
@@ -35,7 +37,14 @@ heed_dot_product_attention_options dot_product_options(const Call& call) {
 Layer make_layer(heed_context* context, const Call& call) {
   heed_layer* layer = nullptr;
   if (call.kind == Kind::MultiHead) {
-    check(heed_multi_head_attention_create(context, &call.options, &layer));
+    heed_multi_head_attention_options options = call.options;
+    heed_rope_options rope = call.rope.value_or(heed_rope_options HEED_ROPE_OPTIONS_INIT);
+    if (!call.rope_factors.empty()) {
+      rope.factors = call.rope_factors.data();
+      rope.num_factors = static_cast<int64_t>(call.rope_factors.size());
+    }
+    if (call.rope) options.rope = &rope;
+    check(heed_multi_head_attention_create(context, &options, &layer));
     return Layer(layer);
   }
   if (call.kind == Kind::Additive) {
@@ -43,6 +52,13 @@ Layer make_layer(heed_context* context, const Call& call) {
     options.num_hiddens = call.options.num_hiddens;
     copy_shared_options(call.options, options);
     check(heed_additive_attention_create(context, &options, &layer));
+    return Layer(layer);
+  }
+  if (call.kind == Kind::General) {
+    heed_general_attention_options options = HEED_GENERAL_ATTENTION_OPTIONS_INIT;
+    options.query_size = call.parameters.at("W.weight").contents.dims[0];
+    copy_shared_options(call.options, options);
+    check(heed_general_attention_create(context, &options, &layer));
     return Layer(layer);
   }
   const heed_dot_product_attention_options options = dot_product_options(call);
@@ -61,6 +77,12 @@ class Arguments {
     if (call.mask) inputs_.mask = add_input(*call.mask);
     if (call.bias) inputs_.bias = add_input(*call.bias);
     if (call.alibi_slopes) inputs_.alibi_slopes = add_input(*call.alibi_slopes);
+    if (call.sinks) inputs_.sinks = add_input(*call.sinks);
+    if (call.positions) sequences_.positions = add_input(*call.positions);
+    if (call.query_lens) sequences_.query_lens = add_input(*call.query_lens);
+    if (call.query_offsets) sequences_.query_offsets = add_input(*call.query_offsets);
+    if (call.key_offsets) sequences_.key_offsets = add_input(*call.key_offsets);
+    if (call.positions || call.query_lens || call.query_offsets || call.key_offsets) inputs_.sequences = &sequences_;
     inputs_.dropout_seed = call.dropout_seed;
     inputs_.training = call.training;
 
@@ -103,6 +125,7 @@ class Arguments {
   std::optional<HostTensor> output_;
   std::optional<HostTensor> weights_;
   std::optional<HostTensor> log_sum_exp_;
+  heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
 };
@@ -120,8 +143,9 @@ reference::AttentionOptions reference_options(const Call& call) {
   const bool is_additive_layer = call.kind == Kind::Additive;
   result.scoring = is_additive_layer || options.scoring == HEED_SCORING_ADDITIVE ? reference::Scoring::Additive
                                                                                  : reference::Scoring::DotProduct;
-  // The additive layer has a different default.
-  result.scale = is_additive_layer && options.scale == 0.0F ? 1.0 : options.scale;
+  // The layers of the additive and the general score have a different default.
+  const bool is_unscaled = is_additive_layer || call.kind == Kind::General;
+  result.scale = is_unscaled && options.scale == 0.0F ? 1.0 : options.scale;
   result.soft_cap = options.soft_cap;
   result.causal = alignment_of(options.causal);
   result.window = alignment_of(options.window);
@@ -135,7 +159,57 @@ reference::AttentionOptions reference_options(const Call& call) {
   return result;
 }
 
-reference::AttentionLimits reference_limits(const Call& call) {
+// The slopes of the layer's own ALiBi.
+void set_own_slopes(const Call& call, const reference::AttentionSizes& sizes, reference::AttentionLimits& limits) {
+  const bool is_scaled = call.options.alibi == HEED_ALIBI_SCALED;
+  const double usual_scale = 1.0 / std::sqrt(static_cast<double>(sizes.head_size));
+  const double scale = call.options.scale != 0.0F ? static_cast<double>(call.options.scale) : usual_scale;
+  for (int64_t h = 0; h < sizes.num_heads; ++h) {
+    const double slope = reference::alibi_slope(h, sizes.num_heads);
+    limits.alibi_slopes.push_back(is_scaled ? reference::round_to(reference::Format::BF16, slope) * scale : slope);
+  }
+  // To F32, or of the scale and its product with the slope.
+  limits.slope_roundings = is_scaled ? 2.0 : 1.0;
+}
+
+// The default of a member that is 0.
+double number_or(float number, double fallback) { return number != 0.0F ? static_cast<double>(number) : fallback; }
+
+std::optional<reference::RotaryOptions> rotary_options(const Call& call, int64_t head_size) {
+  if (!call.rope) return std::nullopt;
+  const heed_rope_options& rope = *call.rope;
+  reference::RotaryOptions result;
+  result.offset = rope.rotary_offset;
+  result.size = value_or(rope.rotary_size, head_size - rope.rotary_offset);
+  result.pairing = rope.layout == HEED_ROPE_HALF ? reference::Pairing::Half : reference::Pairing::Interleaved;
+  static constexpr reference::RotaryScaling kScalings[] = {
+      reference::RotaryScaling::None, reference::RotaryScaling::Linear, reference::RotaryScaling::Ntk,
+      reference::RotaryScaling::Yarn, reference::RotaryScaling::Llama3, reference::RotaryScaling::Factors};
+  result.scaling = kScalings[rope.scaling];
+  result.base = number_or(rope.base, 10000.0);
+  result.factor = number_or(rope.factor, 1.0);
+  result.original_length = static_cast<double>(rope.original_length);
+  result.beta_fast = number_or(rope.beta_fast, 32.0);
+  result.beta_slow = number_or(rope.beta_slow, 1.0);
+  result.low_frequency_factor = number_or(rope.low_freq_factor, 1.0);
+  result.high_frequency_factor = number_or(rope.high_freq_factor, 4.0);
+  result.rounds_range = rope.no_rounding == 0;
+  result.attention_factor = static_cast<double>(rope.attention_factor);
+  result.factors.assign(call.rope_factors.begin(), call.rope_factors.end());
+  return result;
+}
+
+std::optional<reference::HeadNorm> norm_of(const Call& call, const char* parameter) {
+  if (call.options.qk_norm_epsilon == 0.0F) return std::nullopt;
+  return reference::HeadNorm{call.parameters.at(parameter).contents.values,
+                             static_cast<double>(call.options.qk_norm_epsilon),
+                             call.options.qk_norm == HEED_QK_NORM_LAYER};
+}
+
+std::vector<int64_t> whole_numbers(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+// `given`: the call as it is made; `call`: the same, padded.
+reference::AttentionLimits reference_limits(const Call& given, const Call& call) {
   const reference::AttentionSizes sizes = sizes_of(call);
   const Dims pairs = {sizes.batch, sizes.num_heads, sizes.num_queries, sizes.num_keys};
   reference::AttentionLimits limits;
@@ -149,6 +223,22 @@ reference::AttentionLimits reference_limits(const Call& call) {
   }
   if (call.bias) limits.bias = broadcast(call.bias->contents, pairs).values;
   if (call.alibi_slopes) limits.alibi_slopes = call.alibi_slopes->contents.values;
+  if (call.options.alibi != HEED_ALIBI_NONE) set_own_slopes(call, sizes, limits);
+  if (call.sinks) limits.sinks = call.sinks->contents.values;
+  if (call.options.sinks != 0) limits.sinks = call.parameters.at("sinks").contents.values;
+  if (call.options.relative_bias != HEED_RELATIVE_BIAS_NONE) {
+    limits.relative_bias = {call.parameters.at("relative_bias.weight").contents.values,
+                            value_or(call.options.relative_bias_buckets, 32),
+                            value_or(call.options.relative_bias_max_distance, 128),
+                            call.options.relative_bias == HEED_RELATIVE_BIAS_BOTH_WAYS};
+  }
+  if (call.positions) limits.positions = whole_numbers(call.positions->contents.values);
+  if (call.query_lens) limits.query_counts = whole_numbers(call.query_lens->contents.values);
+  if (is_packed(given)) {
+    limits.key_counts = counts_of(key_offsets_of(given));
+  } else if (!call.keys) {
+    limits.key_counts = limits.query_counts;
+  }
   return limits;
 }
 
@@ -205,34 +295,34 @@ reference::AttentionSizes sizes_of(const Call& call) {
   const Dims& keys = keys_of(call).contents.dims;
   const Dims& values = values_of(call).contents.dims;
   reference::AttentionSizes sizes;
-  sizes.batch = queries[0];
+  const size_t rows = queries.size() - 2;
+  sizes.num_queries = queries[rows];
+  sizes.num_keys = keys[rows];
+  if (is_packed(call)) {
+    sizes.batch = static_cast<int64_t>(call.query_offsets->contents.values.size()) - 1;
+    sizes.num_queries = largest_of(counts_of(*call.query_offsets));
+    sizes.num_keys = largest_of(counts_of(key_offsets_of(call)));
+  } else {
+    sizes.batch = queries[0];
+  }
   switch (call.kind) {
-    case Kind::DotProductRank3:
-      sizes.num_queries = queries[1];
-      sizes.num_keys = keys[1];
-      sizes.head_size = queries[2];
-      sizes.value_head_size = values[2];
-      break;
     case Kind::DotProductRank4:
-      sizes.num_heads = queries[1];
-      sizes.num_kv_heads = keys[1];
-      sizes.num_queries = queries[2];
-      sizes.num_keys = keys[2];
-      sizes.head_size = queries[3];
-      sizes.value_head_size = values[3];
+      sizes.num_heads = queries[rows - 1];
+      sizes.num_kv_heads = keys[rows - 1];
+      [[fallthrough]];
+    case Kind::DotProductRank3:
+    case Kind::General:
+      sizes.head_size = queries.back();
+      sizes.value_head_size = values.back();
       break;
     case Kind::Additive:
-      sizes.num_queries = queries[1];
-      sizes.num_keys = keys[1];
       sizes.head_size = call.options.num_hiddens;
-      sizes.value_head_size = values[2];
+      sizes.value_head_size = values.back();
       break;
     case Kind::MultiHead: {
       const heed_multi_head_attention_options& options = call.options;
       sizes.num_heads = options.num_heads;
       sizes.num_kv_heads = value_or(options.num_kv_heads, sizes.num_heads);
-      sizes.num_queries = queries[1];
-      sizes.num_keys = keys[1];
       sizes.head_size = value_or(options.head_size, options.num_hiddens / options.num_heads);
       sizes.value_head_size = value_or(options.value_head_size, sizes.head_size);
       break;
@@ -241,14 +331,23 @@ reference::AttentionSizes sizes_of(const Call& call) {
   return sizes;
 }
 
+int64_t num_constant_keys(const Call& call) { return call.options.add_bias_kv + call.options.add_zero_attn; }
+
 ResultDims result_dims(const Call& call) {
   const reference::AttentionSizes sizes = sizes_of(call);
-  const int64_t b = sizes.batch, h = sizes.num_heads, q = sizes.num_queries, k = sizes.num_keys,
-                d = sizes.value_head_size;
-  if (call.kind == Kind::DotProductRank3 || call.kind == Kind::Additive) return {{b, q, d}, {b, q, k}, {b, q}};
-  if (call.kind == Kind::DotProductRank4) return {{b, h, q, d}, {b, h, q, k}, {b, h, q}};
+  const int64_t b = sizes.batch, h = sizes.num_heads, q = sizes.num_queries, d = sizes.value_head_size;
+  const int64_t k = sizes.num_keys + num_constant_keys(call);
+  const bool has_heads = call.kind == Kind::DotProductRank4 || call.kind == Kind::MultiHead;
   const heed_multi_head_attention_options& options = call.options;
   const int64_t output_size = options.no_output_projection ? h * d : value_or(options.output_size, options.num_hiddens);
+  if (is_packed(call)) {
+    const auto total = static_cast<int64_t>(call.query_offsets->contents.values.back());
+    if (!has_heads) return {{total, d}, {}, {total}};
+    if (call.kind == Kind::DotProductRank4) return {{h, total, d}, {}, {h, total}};
+    return {{total, output_size}, {}, {h, total}};
+  }
+  if (!has_heads) return {{b, q, d}, {b, q, k}, {b, q}};
+  if (call.kind == Kind::DotProductRank4) return {{b, h, q, d}, {b, h, q, k}, {b, h, q}};
   return {{b, q, output_size}, {b, h, q, k}, {b, h, q}};
 }
 
@@ -266,6 +365,8 @@ Runner::Opened Runner::open(const Call& call, Fallback fallback) {
 Runner::Runner(const Call& call) {
   made_for_.kind = call.kind;
   made_for_.options = call.options;
+  made_for_.rope = call.rope;
+  made_for_.rope_factors = call.rope_factors;
   made_for_.parameters = call.parameters;
   made_for_.num_threads = call.num_threads;
   made_for_.executor = call.executor;
@@ -306,13 +407,15 @@ Results run(const Call& call) {
   return runner.forward(call, workspace.get());
 }
 
-reference::AttentionResult solve(const Call& call) {
+namespace {
+
+reference::AttentionResult solve_padded(const Call& given, const Call& call) {
   const std::optional<reference::Format> format = compute_format(call.queries.dtype);
   if (call.kind == Kind::DotProductRank3 || call.kind == Kind::DotProductRank4) {
     reference::AttentionProblem problem;
     problem.sizes = sizes_of(call);
     problem.options = reference_options(call);
-    problem.limits = reference_limits(call);
+    problem.limits = reference_limits(given, call);
     problem.compute_format = format;
     const auto as_read = [&](const Input& input) {
       if (format) return reference::as_read(input.contents.values, format);
@@ -329,10 +432,14 @@ reference::AttentionResult solve(const Call& call) {
   problem.compute_format = format;
   problem.sizes = sizes_of(call);
   problem.options = reference_options(call);
-  problem.limits = reference_limits(call);
+  problem.limits = reference_limits(given, call);
   problem.queries = call.queries.contents.values;
   problem.keys = keys_of(call).contents.values;
   problem.values = values_of(call).contents.values;
+  if (call.kind == Kind::General) {
+    problem.key_projection = projection_of(call, "W");
+    return reference::multi_head_attention(problem);
+  }
   problem.query_projection = projection_of(call, "W_q");
   problem.key_projection = projection_of(call, "W_k");
   if (problem.options.scoring == reference::Scoring::Additive)
@@ -340,7 +447,22 @@ reference::AttentionResult solve(const Call& call) {
   if (call.kind == Kind::Additive) return reference::multi_head_attention(problem);
   problem.value_projection = projection_of(call, "W_v");
   if (!call.options.no_output_projection) problem.output_projection = projection_of(call, "W_o");
+  problem.query_norm = norm_of(call, "q_norm.weight");
+  problem.key_norm = norm_of(call, "k_norm.weight");
+  problem.rotary = rotary_options(call, problem.sizes.head_size);
+  if (call.options.add_bias_kv != 0) {
+    problem.bias_key = call.parameters.at("bias_k").contents.values;
+    problem.bias_value = call.parameters.at("bias_v").contents.values;
+  }
+  problem.has_zero_key = call.options.add_zero_attn != 0;
   return reference::multi_head_attention(problem);
+}
+
+}  // namespace
+
+reference::AttentionResult solve(const Call& call) {
+  if (!is_packed(call)) return solve_padded(call, call);
+  return packed_results(call, solve_padded(call, padded_form(call, 0.0)));
 }
 
 void AccuracyStatistics::add(const AccuracyStatistics& other) {

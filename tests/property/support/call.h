@@ -15,7 +15,7 @@
 
 namespace heed::property {
 
-enum class Kind { DotProductRank3, DotProductRank4, MultiHead, Additive };
+enum class Kind { DotProductRank3, DotProductRank4, MultiHead, Additive, General };
 
 // Copies the members that the options of every kind have.
 template <typename From, typename To>
@@ -49,6 +49,13 @@ struct Call {
   std::optional<Input> mask;
   std::optional<Input> bias;
   std::optional<Input> alibi_slopes;
+  std::optional<Input> sinks;
+  std::optional<Input> positions;
+  std::optional<Input> query_lens;
+  std::optional<Input> query_offsets;
+  std::optional<Input> key_offsets;
+  std::optional<heed_rope_options> rope;  // instead of options.rope; its factors are rope_factors
+  std::vector<float> rope_factors;
   std::map<std::string, Input> parameters;
   uint64_t dropout_seed = 0;
   int32_t training = 0;
@@ -77,8 +84,11 @@ struct Results {
   std::optional<Result> log_sum_exp;
 };
 
-// The sizes B, H, Hkv, Q, K, D, Dv of a call.
+// The sizes B, H, Hkv, Q, K, D, Dv of a call; in a packed batch the largest Q and K of its elements.
 reference::AttentionSizes sizes_of(const Call& call);
+
+// How many keys of a call's layer every row sees.
+int64_t num_constant_keys(const Call& call);
 
 // The shapes that the results have by rule 1.
 struct ResultDims {

@@ -20,6 +20,12 @@ void set_flag(Call& call, int flag, Random& random) {
     call.dropout_seed = 11;
   };
   const auto set_alibi_slopes = [&] { call.alibi_slopes = make_input(random_array({sizes.num_heads}, random, 0.5)); };
+  const auto set_sinks = [&] { call.sinks = make_input(random_array({sizes.num_heads}, random, 3.0)); };
+  const auto set_query_lens = [&] {
+    Array lengths = filled({sizes.batch}, 0.0);
+    for (double& element : lengths.values) element = static_cast<double>(random.below(sizes.num_queries + 1));
+    call.query_lens = make_input(lengths, HEED_I32);
+  };
   switch (flag) {
     case 1: {
       Array lengths = filled({sizes.batch}, 0.0);
@@ -63,6 +69,24 @@ void set_flag(Call& call, int flag, Random& random) {
     case 13: set_alibi_slopes(); break;
     case 14:
       set_alibi_slopes();
+      call.bias = make_input(random_array(pairs, random, 3.0));
+      call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      break;
+    case 15: set_sinks(); break;
+    case 16: {
+      Array positions = filled({sizes.batch, sizes.num_queries}, 0.0);
+      for (double& element : positions.values) element = static_cast<double>(random.below(sizes.num_keys + 9));
+      call.positions = make_input(positions, HEED_I64);
+      call.options.causal = HEED_CAUSAL_TOP_LEFT;
+      call.options.window = HEED_WINDOW_BOTTOM_RIGHT;
+      call.options.window_left = 3 + random.below(sizes.num_keys);
+      set_alibi_slopes();
+      break;
+    }
+    case 17: set_query_lens(); break;
+    case 18:
+      set_query_lens();
+      set_sinks();
       call.bias = make_input(random_array(pairs, random, 3.0));
       call.options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
       break;

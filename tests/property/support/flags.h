@@ -8,7 +8,7 @@
 namespace heed::property {
 
 // Flag 0 is no feature.
-inline constexpr int kNumFlags = 15;
+inline constexpr int kNumFlags = 19;
 
 // Sets one feature of a dot-product call; flag 9 sets all that can be combined.
 void set_flag(Call& call, int flag, Random& random);

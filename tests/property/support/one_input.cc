@@ -26,6 +26,11 @@ OneOutput forward(heed_context* context, const heed_layer* layer, const OneInput
   inputs.queries = input.handle();
   inputs.dropout_seed = call.dropout_seed;
   inputs.training = call.training;
+  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
+  std::optional<HostTensor> positions, query_offsets;
+  if (call.positions) sequences.positions = positions.emplace(context, *call.positions).handle();
+  if (call.query_offsets) sequences.query_offsets = query_offsets.emplace(context, *call.query_offsets).handle();
+  if (call.positions || call.query_offsets) inputs.sequences = &sequences;
   const Dims dims = output_dims(layer, inputs);
   const HostTensor output(context, call.dtype, dims,
                           call.output_strides.empty() ? row_major_strides(dims) : call.output_strides);

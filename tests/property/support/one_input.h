@@ -2,6 +2,7 @@
 // Calls of layers that read one tensor and write one.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "support/host_tensor.h"
@@ -15,6 +16,9 @@ struct OneInputCall {
   uint64_t dropout_seed = 0;
   int32_t training = 0;
   bool with_workspace = false;
+  // Of positional encodings.
+  std::optional<Input> positions = {};
+  std::optional<Input> query_offsets = {};
 };
 
 struct OneOutput {

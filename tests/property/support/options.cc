@@ -20,7 +20,7 @@ const std::vector<const char*> kSizes = {"0", "1", "2", "odd", "about 16", "abou
 
 const std::vector<OptionDescription>& option_table() {
   static const std::vector<OptionDescription> table = {
-      {"kind", {"rank 3", "rank 4", "multi-head", "additive"}},
+      {"kind", {"rank 3", "rank 4", "multi-head", "additive", "general"}},
       {"scoring", {"dot product", "additive"}},
       {"input dtype", {"F32", "F16", "BF16"}},
       {"parameter dtype", {"F32", "F16", "BF16"}},
@@ -35,8 +35,17 @@ const std::vector<OptionDescription>& option_table() {
       {"bias", kRepetitions},
       {"bias dtype", {"own", "F32"}},
       {"bias contents", {"finite", "some -inf"}},
-      {"alibi_slopes", {"none", "of the paper", "any"}},
-      {"valid_lens, mask and bias layout", kLayouts},
+      {"alibi_slopes", {"none", "of the paper", "any", "the layer's, added", "the layer's, scaled"}},
+      {"relative bias", {"none", "both ways", "one way"}},
+      {"sinks", {"none", "input", "parameter"}},
+      {"constant keys", {"none", "bias_k", "zero", "bias_k and zero"}},
+      {"positions", {"none", "in order", "any", "far"}},
+      {"sequences", {"whole", "query_lens", "packed"}},
+      {"rope", {"none", "half", "interleaved"}},
+      {"rope scaling", {"none", "linear", "NTK", "YaRN", "Llama 3", "factors"}},
+      {"rotary slice", {"whole head", "partial", "offset"}},
+      {"norm of queries and keys", {"none", "RMS", "layer"}},
+      {"layout of valid_lens, mask, bias and so on", kLayouts},
       {"causal", {"none", "top-left", "bottom-right"}},
       {"window", {"none", "top-left", "bottom-right"}},
       {"window left", {"negative", "0", "positive"}},
@@ -84,10 +93,10 @@ const std::vector<Condition>& conditions() {
   static const std::vector<int32_t> kAnyRepetition = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                                       11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   static const std::vector<Condition> all = {
-      // Parameters exist for multi-head and additive attention; scoring and the shapes of projections for multi-head
+      // Parameters exist for multi-head, additive and general attention; scoring and the shapes of projections for multi-head
       // attention; heads for multi-head attention and rank 4.
-      {kParameterDtype, {}, kKind, {2, 3}},
-      {kParameterLayout, {}, kKind, {2, 3}},
+      {kParameterDtype, {}, kKind, {2, 3, 4}},
+      {kParameterLayout, {}, kKind, {2, 3, 4}},
       {kScoring, {}, kKind, {2}},
       {kHeadSizeGiven, {}, kKind, {2}},
       {kOutputProjection, {}, kKind, {2}},
@@ -107,6 +116,34 @@ const std::vector<Condition>& conditions() {
       {kBiasContents, {}, kBias, kAnyRepetition},
       {kWindowLeft, {}, kWindow, kNotNone},
       {kWindowRight, {}, kWindow, kNotNone},
+      // What a layer can have by itself.
+      {kAlibiSlopes, {3, 4}, kKind, {2}},
+      {kRelativeBias, {1, 2}, kKind, {2}},
+      {kSinks, {2}, kKind, {2}},
+      {kConstantKeys, {1, 2, 3}, kKind, {2}},
+      {kConstantKeys, {1, 2, 3}, kScoring, {0}},
+      {kRope, {1, 2}, kKind, {2}},
+      {kQkNorm, {1, 2}, kKind, {2}},
+      // Head sizes are 1, 3, 8, 16, 17, 64. A rotated slice is even; NTK needs two pairs.
+      {kRope, {1, 2}, kHeadSize, {1, 2, 3, 4, 5}},
+      {kRopeScaling, {}, kRope, kNotNone},
+      {kRopeScaling, {}, kKind, {2}},
+      {kRopeScaling, {}, kHeadSize, {1, 2, 3, 4, 5}},
+      {kRotarySlice, {}, kRope, kNotNone},
+      {kRotarySlice, {}, kKind, {2}},
+      {kRotarySlice, {}, kHeadSize, {1, 2, 3, 4, 5}},
+      {kRotarySlice, {0}, kHeadSize, {2, 3, 5}},
+      {kRopeScaling, {2}, kHeadSize, {2, 3, 4, 5}},
+      // With ALiBi the scores of queries that are far away would be too large for a bound.
+      {kPositions, {3}, kAlibiSlopes, {0}},
+      // Packed batches have neither lengths nor pairs.
+      {kSequences, {2}, kValidLens, {0}},
+      {kValidLensDtype, {}, kSequences, {0, 1}},
+      {kBiasDtype, {}, kSequences, {0, 1}},
+      {kBiasContents, {}, kSequences, {0, 1}},
+      {kSequences, {2}, kMask, {0}},
+      {kSequences, {2}, kBias, {0}},
+      {kSequences, {2}, kWeights, {0}},
   };
   return all;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/random_case.h"
 #include "support/numbers.h"
+#include "support/packing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +13,17 @@ namespace heed::property {
 namespace {
 
 // Names for those values in option_table() that the code below needs.
-enum KindValue { kRank3, kRank4, kMultiHead, kAdditive };
+enum KindValue { kRank3, kRank4, kMultiHead, kAdditive, kGeneral };
 enum LayoutValue { kRepeated = 4, kNull = 5 };
 enum DropoutValue { kDropoutOff, kDropoutIdle, kDropoutOn, kTrainingOnly };
 enum GroupingValue { kOneToOne, kTwoToOne, kAllToOne };
 enum ProjectionValue { kToNumHiddens, kToOutputSize, kNoProjection };
 enum ContentsValue { kModerate, kLarge, kTiny, kSpecial };
+enum PositionsValue { kNoPositions, kInOrder, kAnywhere, kFar };
+enum SequencesValue { kWhole, kQueryLens, kPacked };
+enum SinksValue { kNoSinks, kSinksInput, kSinksParameter };
+enum ConstantKeysValue { kNoConstantKeys, kBiasKey, kZeroKey, kBiasAndZeroKey };
+enum SliceValue { kWholeHead, kPartial, kOffset };
 
 constexpr int64_t kHeadSizes[] = {1, 3, 8, 16, 17, 64};
 const std::vector<int64_t> kInputSizes = {1, 2, 5, 8, 16, 17};
@@ -34,7 +40,7 @@ int64_t draw_size(int32_t size_class, Random& random) {
   }
 }
 
-bool has_projections(const Choice& choice) { return choice[kKind] == kMultiHead || choice[kKind] == kAdditive; }
+bool has_projections(const Choice& choice) { return choice[kKind] >= kMultiHead; }
 
 bool has_additive_scores(const Choice& choice) { return choice[kKind] == kAdditive || choice[kScoring] == 1; }
 
@@ -81,6 +87,22 @@ bool normalize(Choice& choice) {
   return true;
 }
 
+// Sets options that few choices would have by chance to 0: those of a layer, which other kinds of attention lack, and
+// lengths and pairs, which packed batches lack.
+void set_rare_to_zero(Choice& choice, const PairCoverage::Pair* wanted) {
+  const auto is_free = [&](Option option) { return wanted == nullptr || (wanted->a != option && wanted->b != option); };
+  if (choice[kKind] != kMultiHead) {
+    for (Option option : {kRope, kQkNorm, kRelativeBias, kConstantKeys}) {
+      if (is_free(option)) choice[option] = 0;
+    }
+  }
+  if (choice[kSequences] != kPacked) return;
+  for (Option option : {kValidLens, kMask, kBias, kWeights}) {
+    if (is_free(option)) choice[option] = 0;
+    if (choice[option] != 0 && is_free(kSequences)) choice[kSequences] = kWhole;
+  }
+}
+
 // Makes the call that a choice describes.
 class CallMaker {
  public:
@@ -93,6 +115,7 @@ class CallMaker {
     if (has_projections(choice_)) set_parameters();
     set_limits();
     set_requests();
+    set_sequences();
     set_unused();
     return std::move(call_);
   }
@@ -118,7 +141,7 @@ class CallMaker {
   void set_options() {
     heed_multi_head_attention_options& options = call_.options;
     call_.kind = static_cast<Kind>(choice_[kKind]);
-    const double usual_scale = 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
+    const double usual_scale = is(kKind, kGeneral) ? 1.0 : 1.0 / std::sqrt(static_cast<double>(sizes_.head_size));
     if (!is(kScale, 0))
       options.scale = static_cast<float>((is(kScale, 2) ? -1.0 : 1.0) * random_.uniform(0.2, 2.0) * usual_scale);
     if (is(kSoftCap, 1)) options.soft_cap = static_cast<float>(random_.magnitude(0.5, 50.0));
@@ -153,6 +176,42 @@ class CallMaker {
     if (is(kBiasK, 1)) options.biases |= HEED_BIAS_K;
     if (is(kBiasV, 1)) options.biases |= HEED_BIAS_V;
     if (is(kBiasO, 1)) options.biases |= HEED_BIAS_O;
+    if (choice_[kAlibiSlopes] >= 3) options.alibi = is(kAlibiSlopes, 3) ? HEED_ALIBI_ADDED : HEED_ALIBI_SCALED;
+    options.sinks = is(kSinks, kSinksParameter);
+    options.add_bias_kv = is(kConstantKeys, kBiasKey) || is(kConstantKeys, kBiasAndZeroKey);
+    options.add_zero_attn = is(kConstantKeys, kZeroKey) || is(kConstantKeys, kBiasAndZeroKey);
+    if (!is(kQkNorm, 0)) {
+      options.qk_norm = is(kQkNorm, 1) ? HEED_QK_NORM_RMS : HEED_QK_NORM_LAYER;
+      options.qk_norm_epsilon = random_.one_of<float>({1e-6F, 1e-5F, 0.1F});
+    }
+    options.relative_bias = choice_[kRelativeBias];
+    if (!is(kRelativeBias, 0) && random_.chance(0.5)) {
+      options.relative_bias_buckets = 4 + 2 * random_.below(10);
+      options.relative_bias_max_distance = options.relative_bias_buckets + random_.below(40);
+    }
+    if (!is(kRope, 0)) set_rope();
+  }
+
+  void set_rope() {
+    heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+    rope.layout = choice_[kRope];
+    rope.scaling = choice_[kRopeScaling];
+    const int64_t head_size = sizes_.head_size;
+    const bool needs_two_pairs = rope.scaling == HEED_ROPE_SCALING_NTK;
+    if (is(kRotarySlice, kOffset)) rope.rotary_offset = 1 + random_.below(head_size - (needs_two_pairs ? 4 : 2));
+    int64_t size = (head_size - rope.rotary_offset) / 2 * 2;
+    if (is(kRotarySlice, kPartial) && size > 4) size = 4 + 2 * random_.below(size / 2 - 2);
+    if (!is(kRotarySlice, kWholeHead)) rope.rotary_size = size;
+    if (random_.chance(0.7)) rope.base = random_.one_of<float>({1e4F, 5e5F, 1e6F, 500.0F});
+    if (random_.chance(0.2)) rope.attention_factor = random_.one_of<float>({1.0F, 1.25F});
+    if (rope.scaling != HEED_ROPE_SCALING_NONE) rope.factor = random_.one_of<float>({1.0F, 2.0F, 8.0F, 32.0F});
+    if (rope.scaling >= HEED_ROPE_SCALING_YARN) rope.original_length = random_.one_of<int64_t>({16, 128, 4096});
+    if (rope.scaling == HEED_ROPE_SCALING_YARN) rope.no_rounding = random_.chance(0.5);
+    if (rope.scaling == HEED_ROPE_SCALING_FACTORS) {
+      for (int64_t i = 0; i < size / 2; ++i)
+        call_.rope_factors.push_back(static_cast<float>(random_.uniform(1.0, 40.0)));
+    }
+    call_.rope = rope;
   }
 
   int64_t window_size(int32_t size_class) {
@@ -165,11 +224,11 @@ class CallMaker {
     const auto dtype = static_cast<heed_dtype>(choice_[kInputDtype]);
     const bool projected = has_projections(choice_);
     const auto input_size = [&](bool is_free, int64_t size) { return is_free ? random_.one_of(kInputSizes) : size; };
-    // An additive layer does not project its values. So keys and queries that are also the values have the value's
-    // size.
-    const bool keys_are_values = is(kKind, kAdditive) && is(kValues, kNull);
+    // Layers of the additive and the general score do not project their values. So keys and queries that are also the
+    // values have the value's size.
+    const bool keys_are_values = (is(kKind, kAdditive) || is(kKind, kGeneral)) && is(kValues, kNull);
     const bool queries_are_values = keys_are_values && is(kKeys, kNull);
-    query_size_ = input_size(projected && !queries_are_values, sizes_.head_size);
+    query_size_ = input_size(projected && !is(kKind, kGeneral) && !queries_are_values, sizes_.head_size);
     key_size_ = is(kKeys, kNull) ? query_size_ : input_size(projected && !keys_are_values, sizes_.head_size);
     value_size_ = is(kValues, kNull) ? key_size_ : input_size(is(kKind, kMultiHead), sizes_.value_head_size);
 
@@ -224,16 +283,45 @@ class CallMaker {
   }
 
   void set_parameters() {
+    if (is(kKind, kGeneral)) {
+      // The default scale is 1.
+      add_weight("W", {sizes_.head_size, key_size_},
+                 std::sqrt(3.0 / static_cast<double>(key_size_ * sizes_.head_size)));
+      return;
+    }
     if (has_additive_scores(choice_)) set_score_weights();
     add_parameters("W_q", sizes_.num_heads * sizes_.head_size, query_size_, call_.options.biases & HEED_BIAS_Q);
     add_parameters("W_k", sizes_.num_kv_heads * sizes_.head_size, key_size_, call_.options.biases & HEED_BIAS_K);
     if (is(kKind, kAdditive)) return;
+    set_own_parameters();
     add_parameters("W_v", sizes_.num_kv_heads * sizes_.value_head_size, value_size_,
                    call_.options.biases & HEED_BIAS_V);
     if (is(kOutputProjection, kNoProjection)) return;
     const int64_t output_size =
         is(kOutputProjection, kToOutputSize) ? call_.options.output_size : call_.options.num_hiddens;
     add_parameters("W_o", output_size, sizes_.num_heads * sizes_.value_head_size, call_.options.biases & HEED_BIAS_O);
+  }
+
+  // Those of norms, sinks, constant keys and relative bias.
+  void set_own_parameters() {
+    if (call_.options.qk_norm_epsilon != 0.0F) {
+      for (const auto& [name, num_heads] :
+           {std::pair{"q_norm", sizes_.num_heads}, std::pair{"k_norm", sizes_.num_kv_heads}}) {
+        Dims dims = {sizes_.head_size};
+        if (is(kQkNorm, 2)) dims.insert(dims.begin(), num_heads);
+        add_weight(name, dims, is(kContents, kLarge) ? 4.0 : 1.5);
+      }
+    }
+    const double largest = is(kContents, kLarge) ? 60.0 : 3.0;
+    if (call_.options.sinks != 0) add_parameter("sinks", {sizes_.num_heads}, largest);
+    if (call_.options.add_bias_kv != 0) {
+      const double amplitude = is(kContents, kLarge) ? 12.0 : is(kContents, kTiny) ? 1e-6 : 1.0;
+      add_parameter("bias_k", {sizes_.num_kv_heads * sizes_.head_size}, amplitude);
+      add_parameter("bias_v", {sizes_.num_kv_heads * sizes_.value_head_size}, amplitude);
+    }
+    if (call_.options.relative_bias == HEED_RELATIVE_BIAS_NONE) return;
+    const int64_t given = call_.options.relative_bias_buckets;
+    add_weight("relative_bias", {given != 0 ? given : 32, sizes_.num_heads}, largest);
   }
 
   // The weights add up to the largest score: about 100 for large contents.
@@ -245,21 +333,19 @@ class CallMaker {
   }
 
   void add_weight(const std::string& name, const Dims& dims, double amplitude) {
+    add_parameter(name + ".weight", dims, amplitude);
+  }
+
+  void add_parameter(const std::string& name, const Dims& dims, double amplitude) {
     const auto dtype = static_cast<heed_dtype>(choice_[kParameterDtype]);
-    const auto layout = static_cast<Layout>(choice_[kParameterLayout]);
-    call_.parameters[name + ".weight"] =
-        make_input(random_array(dims, amplitude), dtype, make_strides(layout, dims, random_));
+    auto layout = static_cast<Layout>(choice_[kParameterLayout]);
+    if (dims.size() == 1 && layout == Layout::Transposed) layout = Layout::RowMajor;
+    call_.parameters[name] = make_input(random_array(dims, amplitude), dtype, make_strides(layout, dims, random_));
   }
 
   void add_parameters(const std::string& name, int64_t output_size, int64_t input_size, bool with_bias) {
     add_weight(name, {output_size, input_size}, std::sqrt(3.0 / static_cast<double>(input_size)));
-    if (!with_bias) return;
-    const auto dtype = static_cast<heed_dtype>(choice_[kParameterDtype]);
-    const auto layout = static_cast<Layout>(choice_[kParameterLayout]);
-    const Dims bias_dims = {output_size};
-    const Layout bias_layout = layout == Layout::Transposed ? Layout::RowMajor : layout;
-    call_.parameters[name + ".bias"] =
-        make_input(random_array(bias_dims, 0.5), dtype, make_strides(bias_layout, bias_dims, random_));
+    if (with_bias) add_parameter(name + ".bias", {output_size}, 0.5);
   }
 
   void set_limits() {
@@ -287,7 +373,9 @@ class CallMaker {
       }
       call_.bias = limit(std::move(bias), is(kBiasDtype, 0) ? static_cast<heed_dtype>(choice_[kInputDtype]) : HEED_F32);
     }
-    if (!is(kAlibiSlopes, 0)) {
+    if (is(kSinks, kSinksInput))
+      call_.sinks = limit(random_array({sizes_.num_heads}, is(kContents, kLarge) ? 60.0 : 3.0), HEED_F32);
+    if (is(kAlibiSlopes, 1) || is(kAlibiSlopes, 2)) {
       Array slopes = filled({sizes_.num_heads}, 0.0);
       for (int64_t h = 0; h < sizes_.num_heads; ++h) {
         slopes.values[static_cast<size_t>(h)] = is(kAlibiSlopes, 1)
@@ -296,6 +384,59 @@ class CallMaker {
       }
       call_.alibi_slopes = limit(std::move(slopes), HEED_F32);
     }
+  }
+
+  // Positions and lengths of queries; packs the batch.
+  void set_sequences() {
+    const auto dtype = [&] { return random_.chance(0.5) ? HEED_I32 : HEED_I64; };
+    const auto count = [&](int64_t b, int64_t longest) {
+      return b == 0 || random_.chance(0.2) ? longest : random_.below(longest + 1);
+    };
+    if (!is(kPositions, kNoPositions)) {
+      Array positions = filled({sizes_.batch, sizes_.num_queries}, 0.0);
+      const int64_t first = random_.below(sizes_.num_keys + 1);
+      for_each_index(positions.dims,
+                     [&](const Dims& index, size_t i) { positions.values[i] = position(first + index[1]); });
+      call_.positions = limit(std::move(positions), dtype());
+    }
+    if (is(kSequences, kQueryLens)) {
+      Array lens = filled({sizes_.batch}, 0.0);
+      for (int64_t b = 0; b < sizes_.batch; ++b)
+        lens.values[static_cast<size_t>(b)] = static_cast<double>(count(b, sizes_.num_queries));
+      call_.query_lens = limit(std::move(lens), dtype());
+    }
+    if (!is(kSequences, kPacked)) return;
+    std::vector<int64_t> queries, keys;
+    for (int64_t b = 0; b < sizes_.batch; ++b) {
+      queries.push_back(count(b, sizes_.num_queries));
+      keys.push_back(count(b, sizes_.num_keys));
+    }
+    const auto to_offsets = [&](const std::vector<int64_t>& counts) {
+      const Array contents = make_offsets(counts).contents;
+      // Repeated offsets would be others.
+      const bool is_repeated = is(kLimitsLayout, kRepeated);
+      return is_repeated ? make_input(contents, dtype()) : limit(contents, dtype());
+    };
+    call_.query_offsets = to_offsets(queries);
+    if (call_.keys) call_.key_offsets = to_offsets(keys);
+    const auto packed = [&](const std::optional<Input>& input, Option layout, size_t axis, const Input& offsets) {
+      const Array contents = pack(input->contents, axis, offsets);
+      return make_input(contents, input->dtype,
+                        make_strides(static_cast<Layout>(choice_[layout]), contents.dims, random_));
+    };
+    const size_t rows = call_.queries.contents.dims.size() - 3;
+    call_.queries = packed(call_.queries, kQueries, rows, *call_.query_offsets);
+    if (call_.keys) call_.keys = packed(call_.keys, kKeys, rows, *call_.key_offsets);
+    if (call_.values) call_.values = packed(call_.values, kValues, rows, key_offsets_of(call_));
+    if (!call_.positions) return;
+    call_.positions = limit(pack(call_.positions->contents, 0, *call_.query_offsets), call_.positions->dtype);
+  }
+
+  double position(int64_t in_order) {
+    if (is(kPositions, kInOrder)) return static_cast<double>(in_order);
+    if (is(kPositions, kFar) && random_.chance(0.5))
+      return static_cast<double>(std::numeric_limits<int32_t>::max() - random_.below(1000));
+    return static_cast<double>(random_.below(2 * sizes_.num_keys + 2));
   }
 
   Input limit(Array contents, heed_dtype dtype) {
@@ -336,8 +477,8 @@ class CallMaker {
       if (random_.chance(0.5)) operand.unused_before = 1 + 2 * random_.below(8);
     };
     draw(call_.queries);
-    for (std::optional<Input>* input :
-         {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias, &call_.alibi_slopes}) {
+    for (std::optional<Input>* input : {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias,
+                                        &call_.alibi_slopes, &call_.sinks, &call_.positions, &call_.query_lens}) {
       if (*input) draw(**input);
     }
     for (auto& [name, parameter] : call_.parameters) draw(parameter);
@@ -377,16 +518,22 @@ Choice ChoiceSampler::next() {
 Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
   constexpr int kPatience = 1000;
   constexpr int kWishes = 20;  // after so many failed rounds, draws without a wanted pair
+  std::vector<int32_t> allowed[kNumOptions];
+  for (int32_t option = 0; option < kNumOptions; ++option) {
+    const auto num_values = static_cast<int32_t>(option_table()[static_cast<size_t>(option)].values.size());
+    for (int32_t value = 0; value < num_values; ++value) {
+      const auto is_this = [&](const OptionValue& out) { return out.option == option && out.value == value; };
+      if (std::none_of(excluded_.begin(), excluded_.end(), is_this)) allowed[option].push_back(value);
+    }
+  }
   for (int wish = 0;; ++wish) {
     const PairCoverage::Pair* wanted = missing.empty() || wish >= kWishes ? nullptr : &random_.one_of(missing);
     // Most calls are small, so that many can be made; but large sizes must remain possible for their pairs.
     const double allowed_work = random_.magnitude(2e3, 2e6);
     for (int attempt = 0; attempt < kPatience; ++attempt) {
       Choice choice;
-      for (size_t option = 0; option < choice.size(); ++option) {
-        choice[option] =
-            static_cast<int32_t>(random_.below(static_cast<int64_t>(option_table()[option].values.size())));
-      }
+      for (size_t option = 0; option < choice.size(); ++option)
+        choice[option] = allowed[option].empty() ? kAbsent : random_.one_of(allowed[option]);
       for (Option size : {kBatch, kNumQueries, kNumKeys}) {
         // Calls that compute nothing are rarely needed.
         if (choice[size] == 0 && !random_.chance(0.2)) choice[size] = 1;
@@ -396,17 +543,46 @@ Choice ChoiceSampler::draw(const std::vector<PairCoverage::Pair>& missing) {
         choice[wanted->a] = wanted->value_a;
         choice[wanted->b] = wanted->value_b;
       }
-      const auto is_drawn = [&](const OptionValue& out) { return choice[out.option] == out.value; };
-      if (normalize(choice) && std::none_of(excluded_.begin(), excluded_.end(), is_drawn) && is_consistent(choice) &&
-          work_of(choice) <= allowed_work)
-        return choice;
+      set_rare_to_zero(choice, wanted);
+      if (normalize(choice) && is_consistent(choice) && work_of(choice) <= allowed_work) return choice;
     }
   }
 }
 
 const std::vector<OptionValue>& left_to_the_cpu() {
-  static const std::vector<OptionValue> kValues = {{kKind, kAdditive},     {kScoring, 1},     {kSoftCap, 1},
-                                                   {kDropout, kDropoutOn}, {kAlibiSlopes, 1}, {kAlibiSlopes, 2}};
+  static const std::vector<OptionValue> kValues = {{kKind, kAdditive},
+                                                   {kScoring, 1},
+                                                   {kSoftCap, 1},
+                                                   {kDropout, kDropoutOn},
+                                                   {kAlibiSlopes, 1},
+                                                   {kAlibiSlopes, 2},
+                                                   {kAlibiSlopes, 3},
+                                                   {kAlibiSlopes, 4},
+                                                   {kRelativeBias, 1},
+                                                   {kRelativeBias, 2},
+                                                   {kSinks, 1},
+                                                   {kSinks, 2},
+                                                   {kRopeScaling, 0},
+                                                   {kRopeScaling, 1},
+                                                   {kRopeScaling, 2},
+                                                   {kRopeScaling, 3},
+                                                   {kRopeScaling, 4},
+                                                   {kRopeScaling, 5},
+                                                   {kRotarySlice, 0},
+                                                   {kRotarySlice, 1},
+                                                   {kRotarySlice, 2},
+                                                   {kConstantKeys, kBiasKey},
+                                                   {kConstantKeys, kZeroKey},
+                                                   {kConstantKeys, kBiasAndZeroKey},
+                                                   {kPositions, 1},
+                                                   {kPositions, 2},
+                                                   {kPositions, 3},
+                                                   {kSequences, 1},
+                                                   {kSequences, 2},
+                                                   {kRope, 1},
+                                                   {kRope, 2},
+                                                   {kQkNorm, 1},
+                                                   {kQkNorm, 2}};
   return kValues;
 }
 

@@ -62,6 +62,13 @@ Call multi_head_call(const heed_multi_head_attention_options& options, const Mul
     if ((options.biases & bias) == 0) return;
     call.parameters[name + ".bias"] = make_input(random_array({output_size}, random), sample.parameter_dtype);
   };
+  const auto add_constant = [&](const std::string& name, int64_t size) {
+    call.parameters[name] = make_input(random_array({sizes.num_kv_heads * size}, random, 2.0), sample.parameter_dtype);
+  };
+  if (options.add_bias_kv != 0) {
+    add_constant("bias_k", sizes.head_size);
+    add_constant("bias_v", sizes.value_head_size);
+  }
   add("W_q", sizes.num_heads * sizes.head_size, sample.query_size, HEED_BIAS_Q);
   add("W_k", sizes.num_kv_heads * sizes.head_size, sample.key_size, HEED_BIAS_K);
   add("W_v", sizes.num_kv_heads * sizes.value_head_size, sample.value_size, HEED_BIAS_V);
@@ -80,6 +87,12 @@ Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& r
   add_weight(call, "W_q", num_hiddens, sample.query_size, sample.parameter_dtype, random);
   add_weight(call, "W_k", num_hiddens, sample.key_size, sample.parameter_dtype, random);
   add_weight(call, "w_v", 1, num_hiddens, sample.parameter_dtype, random);
+  return call;
+}
+
+Call general_call(const MultiHeadSample& sample, Random& random) {
+  Call call = sequences_call(Kind::General, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, sample, random);
+  add_weight(call, "W", sample.query_size, sample.key_size, sample.parameter_dtype, random);
   return call;
 }
 
@@ -102,8 +115,10 @@ std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype, int64_t nu
   sample.dtype = dtype;
   return {dot_product_call({2, 1, 1, num_queries, num_keys, 4, 3}, random, dtype),
           dot_product_call({2, 4, 2, num_queries, num_keys, 4, 3}, random, dtype),
-          multi_head_call(options, sample, random), multi_head_call(additive, sample, random),
-          additive_call(5, sample, random)};
+          multi_head_call(options, sample, random),
+          multi_head_call(additive, sample, random),
+          additive_call(5, sample, random),
+          general_call(sample, random)};
 }
 
 void want_everything(Call& call) {
@@ -122,7 +137,8 @@ void want_everything_in_f32(Call& call) {
 double weight_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q,
                  int64_t k) {
   const int64_t row = (b * sizes.num_heads + h) * sizes.num_queries + q;
-  return results.weights->contents.values.at(static_cast<size_t>(row * sizes.num_keys + k));
+  const Array& weights = results.weights->contents;
+  return weights.values.at(static_cast<size_t>(row * weights.dims.back() + k));
 }
 
 double log_sum_exp_at(const Results& results, const reference::AttentionSizes& sizes, int64_t b, int64_t h, int64_t q) {

@@ -31,7 +31,11 @@ heed_multi_head_attention_options two_heads();
 // The additive layer with num_hiddens hidden elements; all sizes of queries, keys and values differ.
 Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& random);
 
-// One call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive.
+// The layer of the general score with queries of sample.query_size elements.
+Call general_call(const MultiHeadSample& sample, Random& random);
+
+// One call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive,
+// general.
 std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 3,
                                     int64_t num_keys = 5);
 

@@ -61,6 +61,14 @@ void exp2_array(const float* from, int64_t count, float* to) {
   });
 }
 
+void exp2_without_tiny_array(const float* from, int64_t count, float* to) {
+  map_array(from, count, to, [](Vec x) {
+    Vec values[1] = {x};
+    exp2_without_tiny(values);
+    return values[0];
+  });
+}
+
 void philox_array(int32_t* const (&words)[4], int64_t count, uint64_t seed) {
   for (int64_t i = 0; i < count; i += kLanes) {
     IntVec vectors[4];
@@ -84,6 +92,7 @@ constexpr MathProbe kProbe = {
     .widen_rows = widen_array,
     .tanh = tanh_array,
     .exp2_of_nonpositive = exp2_array,
+    .exp2_without_tiny = exp2_without_tiny_array,
     .philox = philox_array,
     .is_kept = is_word_kept,
 };

@@ -26,6 +26,7 @@ struct MathProbe {
 
   void (*tanh)(const float* from, int64_t count, float* to);
   void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);
+  void (*exp2_without_tiny)(const float* from, int64_t count, float* to);
 
   // words[i] contains word i of `count` counters, and is replaced by word i of their random numbers. count is a
   // multiple of lanes.

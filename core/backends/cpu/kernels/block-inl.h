@@ -88,12 +88,51 @@ static void query_tile_to_rows(const TileTask& task, const QueryTile& query_tile
   }
 }
 
-// Computes scores of `rows` keys, and the maximum of `maximum` and these scores.
-template <int rows, int vectors>
+// Products that are scores as they are.
+struct NoTerms {
+  template <int rows, int vectors>
+  HEED_INLINE_MEMBER void add_to(Vec (&)[rows][vectors], int64_t) const {}
+};
+
+// Terms of distances for the vectors of a query tile.
+template <int vectors>
+struct TileTerms {
+  DistanceTerms of_vectors[vectors];
+
+  // Adds the terms of keys k0 + k .. k0 + k + rows - 1, at most a tile of keys, to their scores.
+  template <int rows>
+  HEED_INLINE_MEMBER void add_to(Vec (&scores)[rows][vectors], int64_t k) const {
+    if (of_vectors[0].has_alibi) {
+      const Vec first = broadcast(static_cast<float>(of_vectors[0].alibi.index + k));
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v)
+          scores[i][v] = of_vectors[v].alibi.added_to(scores[i][v], first + static_cast<float>(i));
+      }
+    }
+    if (!of_vectors[0].has_relative) return;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const RelativeBias& relative = of_vectors[v].relative;
+      if (relative.consecutive == nullptr) {
+        for (int i = 0; i < rows; ++i) scores[i][v] += gather_relative_bias(relative, k + i);
+        continue;
+      }
+      const float* biases = consecutive_biases(relative, k);
+#pragma GCC unroll 16
+      for (int i = 0; i < rows; ++i) scores[i][v] += load(biases - i);
+    }
+  }
+};
+
+// Computes scores of `rows` keys from key k on, and the maximum of `maximum` and these scores.
+template <int rows, int vectors, typename Terms>
 HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key_stride, int64_t head_size,
-                            float* scores, Vec (&maximum)[vectors]) {
+                            const Terms& terms, int64_t k, float* scores, Vec (&maximum)[vectors]) {
   Vec sums[rows][vectors] = {};
   multiply_tile<rows, vectors>(keys, key_stride, 1, queries, kQueryTileRows, head_size, sums);
+  terms.add_to(sums, k);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
@@ -105,28 +144,28 @@ HEED_INLINE void score_tile(const float* queries, const float* keys, int64_t key
   }
 }
 
-template <int vectors>
+template <int vectors, typename Terms>
 HEED_NOINLINE void score_block(const QueryTile& query_tile, F32Rows keys, int64_t count, int64_t head_size,
-                               float* scores, Vec (&maximum)[vectors]) {
+                               const Terms& terms, float* scores, Vec (&maximum)[vectors]) {
   // A local copy: through the reference the compiler would reload it after each store of scores.
   Vec largest[vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v) largest[v] = maximum[v];
   int64_t k = 0;
   for (; k + kTileRows <= count; k += kTileRows) {
-    score_tile<kTileRows, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+    score_tile<kTileRows, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size, terms, k,
                                    scores + k * kQueryTileRows, largest);
   }
   for (; k + 4 <= count; k += 4) {
-    score_tile<4, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+    score_tile<4, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size, terms, k,
                            scores + k * kQueryTileRows, largest);
   }
   for (; k + 2 <= count; k += 2) {
-    score_tile<2, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+    score_tile<2, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size, terms, k,
                            scores + k * kQueryTileRows, largest);
   }
   if (k < count) {
-    score_tile<1, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size,
+    score_tile<1, vectors>(query_tile.queries, keys.data + k * keys.stride, keys.stride, head_size, terms, k,
                            scores + k * kQueryTileRows, largest);
   }
 #pragma GCC unroll 4
@@ -194,7 +233,17 @@ static void multiply_keys(const TileTask& task, const QueryTile& query_tile, F32
   else if (task.row_queries != nullptr)
     score_query_tile_rows<vectors>(task, query_tile, keys, count, scores, maximum);
   else
-    score_block<vectors>(query_tile, keys, count, task.problem->head_size, scores, maximum);
+    score_block<vectors>(query_tile, keys, count, task.problem->head_size, NoTerms{}, scores, maximum);
+}
+
+// Scores of keys k0 .. k0 + count - 1 that find_plain_keys has found.
+template <int vectors>
+static void score_plain_keys(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t count,
+                             float* scores, Vec (&maximum)[vectors]) {
+  if (!has_distance_terms(*task.problem)) return multiply_keys<vectors>(task, query_tile, keys, count, scores, maximum);
+  TileTerms<vectors> terms;
+  for (int v = 0; v < vectors; ++v) terms.of_vectors[v] = find_distance_terms(task, query_tile, v * kLanes, k0);
+  score_block<vectors>(query_tile, keys, count, task.problem->head_size, terms, scores, maximum);
 }
 
 // Computes scores of keys k0 .. k1 - 1, whose products are not their final scores. `begin`: the first key of the block.
@@ -219,8 +268,8 @@ static void find_scores(const TileTask& task, const QueryTile& query_tile, F32Ro
   find_plain_keys(task, query_tile, plain_first, plain_end);
   if (plain_first < plain_end) {
     float* scores = task.scores + (plain_first - k0) * kQueryTileRows;
-    multiply_keys<vectors>(task, query_tile, from_row(keys, plain_first - k0), plain_end - plain_first, scores,
-                           maximum);
+    score_plain_keys<vectors>(task, query_tile, from_row(keys, plain_first - k0), plain_first, plain_end - plain_first,
+                              scores, maximum);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) store(query_tile.sees_any + v * kLanes, broadcast(int32_t{-1}));
     if (wants_seen) {
@@ -269,7 +318,7 @@ HEED_INLINE Vec pivot_of(Vec maximum) {
 // exactly 1 if the maximum is unchanged, since it is rounded like the pivot.
 HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
   Vec factor[1] = {(before - shift_of(maximum)) * broadcast(kLog2E) - pivot_of(maximum)};
-  exp2_of_nonpositive(factor);
+  exp2_without_tiny(factor);
   return factor[0];
 }
 
@@ -285,12 +334,16 @@ static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* sc
   }
 }
 
-// Turns scores after the shift into e^(score - maximum), in place. Vector i uses pivots[i % vectors].
-template <int count, int vectors>
+// Turns scores after the shift into e^(score - maximum), in place. Vector i uses pivots[i % vectors]. Those that are to
+// multiply values become 0 where they are tiny.
+template <bool multiplies_values, int count, int vectors>
 HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) scores[i] = fma(scores[i], broadcast(kLog2E), -pivots[i % vectors]);
-  exp2_of_nonpositive(scores);
+  if constexpr (multiplies_values)
+    exp2_without_tiny(scores);
+  else
+    exp2_of_nonpositive(scores);
 }
 
 template <int keys, int vectors>
@@ -299,7 +352,7 @@ HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], 
 #pragma GCC unroll 8
   for (int i = 0; i < keys * vectors; ++i)
     probabilities[i] = load(scores + i / vectors * kQueryTileRows + i % vectors * kLanes);
-  find_probabilities(probabilities, pivots);
+  find_probabilities<true>(probabilities, pivots);
 #pragma GCC unroll 8
   for (int i = 0; i < keys * vectors; ++i) {
     total[i % vectors] += probabilities[i];

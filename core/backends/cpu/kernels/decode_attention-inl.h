@@ -18,6 +18,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/block-inl.h"
+#include "backends/cpu/kernels/constant_keys-inl.h"
 #include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/query_tile_results-inl.h"
 #include "backends/cpu/kernels/row_scores-inl.h"
@@ -66,7 +67,7 @@ HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec
   Vec probabilities[count];
 #pragma GCC unroll 4
   for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
-  find_probabilities(probabilities, pivots);
+  find_probabilities<true>(probabilities, pivots);
 #pragma GCC unroll 4
   for (int i = 0; i < count; ++i) {
     total[0] += probabilities[i];
@@ -457,8 +458,9 @@ static int64_t decode_shared_floats(const AttentionProblem& problem) {
 }
 
 static int64_t decode_floats(const AttentionProblem& problem, int64_t num_rows) {
-  return decode_shared_floats(problem) + query_tile_floats(problem) + num_rows * row_stride(problem.head_size) +
-         num_rows * kRowScoresStride + kLanes + num_rows * kLanes;
+  return decode_shared_floats(problem) + all_relative_bias_floats(problem) + bias_key_floats(problem) +
+         query_tile_floats(problem) + num_rows * row_stride(problem.head_size) + num_rows * kRowScoresStride + kLanes +
+         num_rows * kLanes;
 }
 
 static size_t decode_scratch_bytes(const AttentionProblem* problem, int64_t num_rows) {
@@ -490,6 +492,12 @@ static DecodeTask make_decode_task(const AttentionArguments& of_call, const Atte
   task.row_queries = next;
   task.row_scores = task.row_queries + num_rows * row_stride(problem.head_size);
   decode.totals = task.row_scores + num_rows * kRowScoresStride + kLanes;
+  float* relative_bias = decode.totals + num_rows * kLanes;
+  expand_relative_bias(problem, task.kv_head, relative_bias);
+  task.relative_bias = relative_bias;
+  task.bias_key = relative_bias + all_relative_bias_floats(problem);
+  task.bias_value = task.bias_key + row_stride(problem.head_size);
+  load_bias_key(task);
   summarize_key_ranges(task, decode.query_tile);
   load_row_queries(task, decode.query_tile);
   return decode;
@@ -517,9 +525,12 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
     store(query_tile.total + i, Vec{});
     store(query_tile.sees_any + i, IntVec{});
   }
+  if (has_constant_scores(problem)) begin_with_constant_scores(decode.task, query_tile);
+  const bool has_bias = problem.bias_value.data != nullptr;
   for (int64_t r = 0; r < num_rows; ++r) {
-    float maximum = -kInfinity;
-    int32_t sees_any = 0;
+    const Vec before = broadcast(query_tile.maximum[r]);
+    float maximum = before[0];
+    int32_t sees_any = query_tile.sees_any[r];
     for (int64_t c = 0; c < num_chunks; ++c) {
       const Partial partial = partial_at(problem, num_rows, partials + c * size);
       maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
@@ -527,7 +538,8 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
     }
     const Partial result = partial_at(problem, num_rows, partials);
     float* sums = result.sums + r * width;
-    Vec total{};
+    const Vec factor_before = factor_between(before, broadcast(maximum));
+    Vec total = broadcast(query_tile.total[r]) * factor_before;
     for (int64_t c = 0; c < num_chunks; ++c) {
       const Partial partial = partial_at(problem, num_rows, partials + c * size);
       const Vec factor = factor_between(broadcast(partial.maximum[r]), broadcast(maximum));
@@ -541,6 +553,10 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
     for (int64_t d = 0; d < whole; ++d) query_tile.sums[d * kQueryTileRows + r] = sums[d];
     const float* tail = sums + whole + tail_lane(problem.value_head_size);
     for (int64_t d = whole; d < problem.value_head_size; ++d) query_tile.sums[d * kQueryTileRows + r] = tail[d - whole];
+    if (!has_bias) continue;
+    const float of_bias = decode.task.scores[r] * factor_before[0];
+    for (int64_t d = 0; d < problem.value_head_size; ++d)
+      query_tile.sums[d * kQueryTileRows + r] += of_bias * decode.task.bias_value[d];
   }
 }
 

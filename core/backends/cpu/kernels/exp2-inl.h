@@ -16,6 +16,12 @@ namespace {
 
 constexpr float kLog2E = 0x1.715476p0f;
 
+// Attention multiplies its exponentials by values. Processors compute with subnormal numbers some 100 times slower, and
+// with ALiBi the keys far from a query have such exponentials: attention took 6 times as long. So exponentials below 2^-100
+// are 0 there. All of them together change an output by less than K * 2^-100 times the largest value, far below the
+// rounding errors (docs/semantics.md, rule 15); products with values above 2^-26 are then normal.
+constexpr float kLeastExponent = -100.0f;
+
 // Computes in place, for x <= 0, -inf or NaN. The result is 0 for x < -150, and NaN for NaN; subnormal results are
 // correct. Several vectors advance together, step by step: one vector is a chain of ten dependent instructions, and
 // with chains one after another the scheduler's queue would hold only few of them.
@@ -53,6 +59,17 @@ HEED_INLINE void exp2_of_nonpositive(Vec (&x)[count]) {
     x[i] = p[i] * power * broadcast(0x1p-64f);
 #endif
   }
+}
+
+// As exp2_of_nonpositive, with 0 for x below kLeastExponent.
+template <int count>
+HEED_INLINE void exp2_without_tiny(Vec (&x)[count]) {
+  IntVec is_tiny[count];
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) is_tiny[i] = x[i] < broadcast(kLeastExponent);
+  exp2_of_nonpositive(x);
+#pragma GCC unroll 8
+  for (int i = 0; i < count; ++i) x[i] = select(is_tiny[i], Vec{}, x[i]);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/block-inl.h"
+#include "backends/cpu/kernels/constant_keys-inl.h"
 #include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/query_tile_results-inl.h"
 #include "backends/cpu/kernels/simd.h"
@@ -53,6 +54,15 @@ static void attend(const TileTask& task, QueryTile& query_tile, F32Rows keys, F3
     attend_block<1>(task, query_tile, keys, values, k0, k1, pass);
 }
 
+// Begins with the scores that every row has.
+static void begin_query_tile(const TileTask& task, QueryTile& query_tile) {
+  query_tile.started = has_constant_scores(*task.problem);
+  if (!query_tile.started) return;
+  begin_with_constant_scores(task, query_tile);
+  const IntVec all[kTileVectors] = {~IntVec{}, ~IntVec{}};
+  begin_sums_with_bias_value(task, query_tile, all);
+}
+
 // ---- a query tile at its end ----------------------------------------------------------------------------------------
 
 // Recomputes the sums of rows that are not finite because of a hidden value or because they overflowed before the
@@ -61,9 +71,9 @@ static void recompute_nonfinite_sums(const TileTask& task, QueryTile& query_tile
   for (IntVec& rows : normalized) rows = IntVec{};
   IntVec doubtful[kTileVectors];
   if (!find_nonfinite_rows(task, query_tile, doubtful)) return;
-  query_tile.started = false;
   for (int64_t i = 0; i < task.problem->value_head_size * kQueryTileRows; i += kLanes)
     store(query_tile.sums + i, Vec{});
+  begin_query_tile(task, query_tile);
   visit_blocks(task, query_tile.any_first, query_tile.any_end,
                [&](F32Rows keys, F32Rows values, int64_t begin, int64_t end) {
                  visit_visible(task, query_tile, keys, values, begin, end,
@@ -93,7 +103,8 @@ static void finish_query_tile(const TileTask& task, QueryTile& query_tile) {
 // Floats that all query tiles of a task share.
 static int64_t shared_floats(const AttentionProblem& problem) {
   return room_of_block(problem, kBlockKeys) *
-         (2 * kQueryTileRows + row_stride(problem.head_size) + row_stride(problem.value_head_size));
+             (2 * kQueryTileRows + row_stride(problem.head_size) + row_stride(problem.value_head_size)) +
+         all_relative_bias_floats(problem) + bias_key_floats(problem);
 }
 
 static size_t flash_scratch_bytes(const AttentionProblem* problem, int64_t num_rows) {
@@ -118,6 +129,12 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   task.row_queries = nullptr;
   task.row_scores = nullptr;
   float* next = task.scores + shared_floats(problem);
+  task.bias_key = next - bias_key_floats(problem);
+  task.bias_value = task.bias_key + row_stride(problem.head_size);
+  load_bias_key(task);
+  float* relative_bias = task.bias_key - all_relative_bias_floats(problem);
+  expand_relative_bias(problem, task.kv_head, relative_bias);
+  task.relative_bias = relative_bias;
 
   const int64_t num_query_tiles = divide_up(request->end_row - request->first_row, kQueryTileRows);
   auto* query_tiles = reinterpret_cast<QueryTile*>(next + num_query_tiles * query_tile_floats(problem));
@@ -128,6 +145,7 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
                     query_tiles[p]);
     summarize_key_ranges(task, query_tiles[p]);
     load_queries(task, query_tiles[p]);
+    begin_query_tile(task, query_tiles[p]);
     if (arguments->is_additive != 0) load_score_weights(task, query_tiles[p]);
     any_first = smaller(any_first, query_tiles[p].any_first);
     any_end = larger(any_end, query_tiles[p].any_end);

@@ -47,7 +47,12 @@ struct KernelTable {
   void (*transpose)(const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
                     int64_t to_stride, int64_t element_size);
   // Scratch bytes of a task with at most these rows and panels; does not decrease when they grow.
-  size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed);
+  // `head_size`: of heads that are transformed; 0 if none are.
+  size_t (*linear_scratch_bytes)(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed,
+                                 int64_t head_size);
+  // A task with transformed heads has a multiple of this number of panels. If one panel remained at the end, it belongs to
+  // the task before.
+  int64_t (*linear_head_unit)(int64_t head_size);
   void (*linear_task)(const LinearArguments* arguments, const LinearTask* task, void* scratch);
 
   // ---- rows, rows.h ----
@@ -58,6 +63,8 @@ struct KernelTable {
   void (*dropout_row)(const DropoutArguments* arguments);
   void (*copy_row)(const StridedRow* input, const StridedRow* output, int64_t count);
   void (*merge_row)(const MergeArguments* arguments);
+  // output[i] = a[i] + b[i]
+  void (*add_row)(const StridedRow* a, const StridedRow* b, const StridedRow* output, int64_t count);
 };
 
 extern const KernelTable kPortableKernels;

@@ -37,11 +37,13 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .pack_linear = HEED_ISA_NAMESPACE::pack_linear,
     .transpose = HEED_ISA_NAMESPACE::transpose_elements,
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
+    .linear_head_unit = HEED_ISA_NAMESPACE::linear_head_unit,
     .linear_task = HEED_ISA_NAMESPACE::linear_task,
     .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
     .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
     .copy_row = HEED_ISA_NAMESPACE::copy_row,
     .merge_row = HEED_ISA_NAMESPACE::merge_row,
+    .add_row = HEED_ISA_NAMESPACE::add_row,
 };
 
 }  // namespace heed::cpu

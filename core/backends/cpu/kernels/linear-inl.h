@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/head_transform-inl.h"
 #include "backends/cpu/kernels/linear.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd.h"
@@ -503,11 +504,32 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
   }
 }
 
-static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed) {
+// The number of panels that stay in one task, so that it has whole heads: a multiple of the streams, since they are read
+// together. The last unit has one panel more if it would be alone, since the panel before it may end early (panel_at).
+static int64_t linear_head_unit(int64_t head_size) {
+  // The columns of the streams and the size of a head have the greatest common divisor `divisor`.
+  int64_t divisor = kMaxStreams * kPanelColumns;
+  for (int64_t rest = head_size; rest != 0;) {
+    const int64_t next = divisor % rest;
+    divisor = rest;
+    rest = next;
+  }
+  return kMaxStreams * (head_size / divisor);
+}
+
+// The largest number of panels in a task.
+HEED_INLINE int64_t most_task_panels(int64_t num_panels, int64_t head_size) {
+  const int64_t most = head_size > 0 ? larger(kMaxCutPanels, linear_head_unit(head_size)) + 1 : kMaxCutPanels;
+  return smaller(num_panels, most);
+}
+
+static size_t linear_scratch_bytes(int64_t input_size, int64_t num_rows, int64_t num_panels, int32_t is_packed,
+                                   int64_t head_size) {
   const int64_t depth = depth_of(input_size);
   int64_t floats = num_rows * block_stride(depth) + kLinearRows * kPanelColumns;
   if (is_packed == 0) floats += depth * kPanelColumns;
-  if (blocks_of(input_size) > 1) floats += num_rows * smaller(num_panels, kMaxCutPanels) * kPanelColumns;
+  if (blocks_of(input_size) > 1) floats += num_rows * most_task_panels(num_panels, head_size) * kPanelColumns;
+  floats += transform_floats(head_size);
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
@@ -564,15 +586,81 @@ static int64_t stream_task_of_rows(const LinearArguments& arguments, const Linea
   return task.first_panel;
 }
 
+// Transforms the heads of panels first_panel .. end_panel - 1 of the task's output rows.
+static void transform_heads(const LinearArguments& arguments, const LinearTask& task, int64_t first_panel,
+                            int64_t end_panel, float* scratch) {
+  const LinearPartArguments& part = arguments.parts[task.part];
+  const HeadTransform& transform = *part.transform;
+  const int64_t head_size = part.transform_head_size;
+  float* weight = scratch + row_stride(head_size);
+  float* widened = weight + row_stride(head_size);
+  const DType dtype = part.output.dtype;
+  const PanelRange last = panel_at(part.output_size, end_panel - 1);
+  const int64_t end_column = smaller(last.first_column + last.vectors * kLanes, part.output_size);
+  const int64_t end_head = end_column / head_size;
+  for (int64_t head = panel_at(part.output_size, first_panel).first_column / head_size; head < end_head; ++head) {
+    if (transform.norm != HeadNorm::None) load_norm_weight(transform, head_size, head, scratch, weight);
+    RowCursor cursor = first_row_of(arguments, task);
+    for (int64_t i = 0; i < task.num_rows; ++i) {
+      if (i > 0) cursor.advance();
+      char* to = static_cast<char*>(part.output.data) +
+                 (head * part.output.strides[0] + cursor.offset_in(part.output)) * size_of_element(dtype);
+      const float* rotations =
+          static_cast<const float*>(transform.rotations.data) + cursor.offset_in(transform.rotations);
+      if (dtype == DType::F32) {
+        transform_head_in_place(transform, head_size, weight, rotations, scratch, reinterpret_cast<float*>(to));
+        continue;
+      }
+      widen_row(to, dtype, 1, head_size, widened);
+      transform_head_in_place(transform, head_size, weight, rotations, scratch, widened);
+      narrow_row(widened, head_size, to, dtype, 1);
+    }
+  }
+}
+
+// Transforms the heads of a task unit by unit, as soon as the unit's panels are complete and still in the caches.
+class HeadTransformer {
+ public:
+  HeadTransformer(const LinearArguments& arguments, const LinearTask& task, float* scratch)
+      : arguments_(arguments),
+        task_(task),
+        part_(arguments.parts[task.part]),
+        scratch_(scratch),
+        done_(task.first_panel) {
+    unit_ = part_.transform != nullptr ? linear_head_unit(part_.transform_head_size) : 0;
+  }
+
+  // Panels before end_panel are complete.
+  void finish(int64_t end_panel) {
+    if (unit_ == 0 || end_panel == done_) return;
+    // The end of the last panel but one may be within a head (panel_at).
+    const bool ends_unit = end_panel % unit_ == 0 && end_panel + 1 < panels_of(part_.output_size);
+    if (end_panel < task_.end_panel && !ends_unit) return;
+    transform_heads(arguments_, task_, done_, end_panel, scratch_);
+    done_ = end_panel;
+  }
+
+ private:
+  const LinearArguments& arguments_;
+  const LinearTask& task_;
+  const LinearPartArguments& part_;
+  float* scratch_;
+  int64_t done_;  // the panels before it are transformed
+  int64_t unit_;  // 0: nothing is transformed
+};
+
 static void linear_task(const LinearArguments* arguments, const LinearTask* task, void* scratch) {
   const LinearPartArguments& part = arguments->parts[task->part];
+  if (task->num_rows == 0) return;
   const int64_t num_rows = task->num_rows;
   const int64_t input_size = arguments->input_size;
   const bool is_packed = part.packed != nullptr;
   // One tile in place is not cut into blocks: its rows stay in the first-level cache, and the panel is read once.
   const bool is_stream = is_packed && num_rows <= kLinearRows && reads_in_place(*arguments, *task);
   const int64_t num_blocks = is_stream ? 1 : blocks_of(input_size);
-  auto* input_block = static_cast<float*>(scratch);
+  auto* transform_block = static_cast<float*>(scratch);
+  float* input_block = transform_block + transform_floats(part.transform != nullptr ? part.transform_head_size : 0);
+  HeadTransformer heads(*arguments, *task, transform_block);
   float* panel_block = input_block + num_rows * block_stride(depth_of(input_size));
   float* sums = is_packed ? panel_block : panel_block + depth_of(input_size) * kPanelColumns;
   int64_t first_panel = task->first_panel;
@@ -610,8 +698,10 @@ static void linear_task(const LinearArguments* arguments, const LinearTask* task
       }
       multiply_panel(*arguments, *task, input, panel, output, panel_sums);
       if (num_blocks > 1) panel_sums += num_rows * range.vectors * kLanes;
+      if (panel.is_last) heads.finish(p + 1);
     }
   }
+  heads.finish(task->end_panel);
 }
 
 }  // namespace

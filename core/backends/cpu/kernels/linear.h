@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ops/head_transform.h"
 #include "ops/operand.h"
 
 namespace heed::cpu {
@@ -26,6 +27,10 @@ struct LinearPartArguments {
   const void* packed;  // from pack_linear; null: the kernel reads `weight`
   // [s]; null: all rows of each batch element. Wanted rows are numbered through the whole batch.
   const RowRange* ranges;
+  // Null, or what happens to each head of transform_head_size elements. Tasks then begin and end at heads, and the output
+  // is F32 and contiguous in d.
+  const HeadTransform* transform;
+  int64_t transform_head_size;
 };
 
 struct LinearArguments {

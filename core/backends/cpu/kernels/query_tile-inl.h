@@ -29,9 +29,16 @@ static_assert(kRowBlockKeys % kBlockKeys == 0);
 // The row stride of scores is no multiple of 4 KiB, since such rows would map to the same sets of a first-level cache.
 constexpr int64_t kRowScoresStride = kRowBlockKeys + kLanes;
 
-// The keys for which scratch has room in a block of at most `most` keys: no more than the call has, in whole vectors.
+// The keys for which scratch has room in a block of at most `most` keys: no more than the call has, in whole vectors, and
+// at least the constant ones.
 HEED_INLINE int64_t room_of_block(const AttentionProblem& problem, int64_t most) {
-  return problem.limits.num_keys < most ? round_up(problem.limits.num_keys, kLanes) : most;
+  const int64_t num_keys = larger(problem.limits.num_keys, num_constant_keys(problem));
+  return num_keys < most ? round_up(num_keys, kLanes) : most;
+}
+
+// Floats of the bias key and its value.
+HEED_INLINE int64_t bias_key_floats(const AttentionProblem& problem) {
+  return problem.bias_key.given != 0 ? row_stride(problem.head_size) + row_stride(problem.value_head_size) : 0;
 }
 
 struct QueryTile {
@@ -41,6 +48,7 @@ struct QueryTile {
   float* maximum;              // [kQueryTileRows], of the scores so far
   float* total;                // [kQueryTileRows], sums of e^(score - maximum)
   int32_t* sees_any;           // [kQueryTileRows], -1 if the row has seen a key, else 0
+  float* bias_scores;          // [kQueryTileRows], of the bias key, if there is one
   const KeyRange* key_ranges;  // [num_rows], the keys that the row may see by valid lengths, causal mask and window
   int64_t first_row;
   int64_t num_rows;
@@ -68,6 +76,9 @@ struct TileTask {
   // [keys of a block][row_stride(value_head_size)].
   float* key_block;
   float* value_block;
+  const float* relative_bias;  // expand_relative_bias
+  float* bias_key;             // [row_stride(head_size)], the bias key of the task's heads, if there is one
+  float* bias_value;           // [row_stride(value_head_size)]
   // For the decode kernel, which scores few rows one by one (decode_attention-inl.h); otherwise null.
   float* row_queries;  // [num_rows][row_stride(head_size)], times the scale
   float* row_scores;   // [num_rows][kRowScoresStride] and kLanes more
@@ -76,7 +87,8 @@ struct TileTask {
 // Floats of one query tile.
 static int64_t query_tile_floats(const AttentionProblem& problem) {
   const int64_t score_weights = problem.scoring == Scoring::Additive ? problem.head_size : 0;
-  return (problem.head_size + score_weights + problem.value_head_size + 3) * kQueryTileRows;
+  const int64_t bias_scores = problem.bias_key.given != 0 ? 1 : 0;
+  return (problem.head_size + score_weights + problem.value_head_size + 3 + bias_scores) * kQueryTileRows;
 }
 
 // Built in place: copying a struct that was just written stalls on store forwarding.
@@ -89,6 +101,8 @@ static void make_query_tile(const AttentionProblem& problem, const AttentionTask
   query_tile.maximum = query_tile.sums + problem.value_head_size * kQueryTileRows;
   query_tile.total = query_tile.maximum + kQueryTileRows;
   query_tile.sees_any = reinterpret_cast<int32_t*>(query_tile.total + kQueryTileRows);
+  // The rows end with these, if there are any: after `total` and `sees_any`.
+  query_tile.bias_scores = query_tile.total + 2 * kQueryTileRows;
   query_tile.key_ranges = request.key_ranges + (first_row - request.first_row);
   query_tile.first_row = first_row;
   query_tile.num_rows = smaller(request.end_row - first_row, kQueryTileRows);
@@ -255,6 +269,17 @@ static void load_queries(const TileTask& task, const QueryTile& query_tile) {
       }
     }
   }
+}
+
+// Loads the bias key and its value of the task's heads.
+static void load_bias_key(const TileTask& task) {
+  const AttentionProblem& problem = *task.problem;
+  if (problem.bias_key.data == nullptr) return;
+  const auto load_row = [&](const Operand& operand, int64_t size, float* to) {
+    widen_row(element_address(operand, task.kv_head * operand.strides[1]), operand.dtype, operand.strides[3], size, to);
+  };
+  load_row(problem.bias_key, problem.head_size, task.bias_key);
+  load_row(problem.bias_value, problem.value_head_size, task.bias_value);
 }
 
 // With additive scoring: loads for each row the score weights of its head.

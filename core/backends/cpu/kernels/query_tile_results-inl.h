@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/block-inl.h"
+#include "backends/cpu/kernels/constant_keys-inl.h"
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/query_tile-inl.h"
 #include "backends/cpu/kernels/simd.h"
@@ -83,7 +84,7 @@ static void normalize(const TileTask& task, const QueryTile& query_tile, F32Rows
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* address = task.scores + k * kQueryTileRows + v * kLanes;
       Vec weight[1] = {load(address) - shift};
-      find_probabilities(weight, pivot);
+      find_probabilities<false>(weight, pivot);
       store(address, select(load(task.seen + k * kQueryTileRows + v * kLanes), weight[0] / total, Vec{}));
     }
   }
@@ -91,12 +92,12 @@ static void normalize(const TileTask& task, const QueryTile& query_tile, F32Rows
 
 // Sums the values of rows `again` with weights that add up to one, so that no sum exceeds the largest value.
 static void sum_normalized(const TileTask& task, QueryTile& query_tile, const IntVec (&again)[kTileVectors]) {
-  for (int v = 0; v < kTileVectors; ++v) {
-    for (int64_t d = 0; d < task.problem->value_head_size; ++d) {
-      float* address = query_tile.sums + d * kQueryTileRows + v * kLanes;
-      store(address, select(again[v], Vec{}, load(address)));
-    }
+  if (task.problem->bias_key.data != nullptr) {
+    find_constant_weights(task, query_tile);
+    if (task.arguments->drops != 0)
+      drop<kTileVectors>(task, query_tile, task.sequence->key_count, task.sequence->key_count + 1);
   }
+  begin_sums_with_bias_value(task, query_tile, again);
   visit_blocks(task, query_tile.any_first, query_tile.any_end,
                [&](F32Rows keys, F32Rows values, int64_t begin, int64_t end) {
                  visit_visible(task, query_tile, keys, values, begin, end,
@@ -204,7 +205,7 @@ static void store_output(const TileTask& task, const QueryTile& query_tile, cons
   }
 }
 
-// Stores the logarithm of the sum of exp(score); -inf for rows that see no key. It is computed in double from the
+// Stores the logarithm of the sum of exp(score); for rows that see no key -inf, or the sink. It is computed in double from the
 // rounded pivot, so that its only error is that of the total; for a single exact score the result is exact.
 static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile) {
   for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
@@ -218,8 +219,8 @@ static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile)
       if (rows[lane] == nullptr) continue;
       const double maximum = static_cast<double>(pivots[lane]) / static_cast<double>(kLog2E) + shifts[lane];
       const auto total = static_cast<double>(query_tile.total[first_lane + lane]);
-      const double result =
-          query_tile.sees_any[first_lane + lane] == 0 ? -static_cast<double>(kInfinity) : maximum + log(total);
+      const bool is_empty = query_tile.sees_any[first_lane + lane] == 0 && task.problem->sinks.data == nullptr;
+      const double result = is_empty ? -static_cast<double>(kInfinity) : maximum + log(total);
       *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
     }
   }
@@ -278,6 +279,10 @@ static void write_weights(const TileTask& task, const QueryTile& query_tile) {
     }
     store_zeros_to(end);
   }
+  const int64_t num_constant = num_constant_keys(*task.problem);
+  if (num_constant == 0) return;
+  find_constant_weights(task, query_tile);
+  store_weights(task, query_tile, task.problem->limits.num_keys, task.problem->limits.num_keys + num_constant);
 }
 
 // Writes all requested outputs from sums, totals and maxima.

@@ -16,6 +16,7 @@
 
 // Everything below is local to one object file: two of them, compiled for different ISAs, must not share a symbol.
 #define HEED_INLINE static inline __attribute__((always_inline))
+#define HEED_INLINE_MEMBER __attribute__((always_inline))
 // For a loop that needs all registers, and so is not inlined into its caller.
 #define HEED_NOINLINE static __attribute__((noinline))
 

@@ -3,9 +3,9 @@
 // single pair of query and key: drop in block-inl.h, which drops weights, and add_seen_values_to_rows in the decode
 // kernel.
 //
-// Keys whose products are their final scores are not processed here (find_plain_keys): all rows see them, the mask
-// hides none of them, there is no bias, ALiBi or soft cap, and queries are loaded with the scale. Keys that no row sees
-// are not computed.
+// Keys whose products, with terms of the distance from query to key, are their final scores are not processed here
+// (find_plain_keys): all rows see them, the mask hides none of them, there is no bias or soft cap, and queries are loaded
+// with the scale. Keys that no row sees are not computed.
 #pragma once
 
 #include "backends/cpu/kernels/query_tile-inl.h"
@@ -80,30 +80,150 @@ static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int6
   transpose(values);
 }
 
-// ALiBi's slopes and distances for a vector of rows.
-struct Alibi {
-  Vec slopes;     // of each row's head
-  Vec distances;  // position of each row's query minus that of the first key
-};
-
-// Distances are relative to key k0. A distance beyond 2^24 is rounded, and rounded again when a key's index in the
-// block is subtracted.
-static Alibi load_alibi(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, int64_t k0) {
-  const Operand& operand = task.problem->alibi_slopes;
-  const int64_t first = task.sequence->query_position - (task.sequence->key_position + k0);
-  float slopes[kLanes] = {};
-  float distances[kLanes] = {};
-  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
-    slopes[lane] = static_cast<const float*>(operand.data)[head * operand.strides[1]];
-    distances[lane] = static_cast<float>(first + query);
-  });
-  return {load(slopes), load(distances)};
+// The position of a query.
+HEED_INLINE int64_t position_of(const TileTask& task, int64_t query) {
+  const Operand& positions = task.problem->limits.positions;
+  if (positions.data == nullptr) return task.sequence->query_position + query;
+  const int64_t index =
+      task.batch_index * positions.strides[0] + (task.sequence->query_begin + query) * positions.strides[2];
+  return positions.dtype == DType::I32 ? static_cast<const int32_t*>(positions.data)[index]
+                                       : static_cast<const int64_t*>(positions.data)[index];
 }
 
-// The number that ALiBi subtracts from the scores of key k0 + k.
-HEED_INLINE Vec alibi_penalty(const Alibi& alibi, int64_t k) {
-  const Vec distance = alibi.distances - broadcast(static_cast<float>(k));
-  return alibi.slopes * max(distance, -distance);
+// ALiBi's slopes and distances for a vector of rows.
+struct Alibi {
+  Vec factors;    // the slope of each row's head, negated
+  Vec distances;  // position of each row's query minus that of the key block's first key
+  int64_t index;  // of key k0 in the key block
+
+  // The score of the key with that index in the key block.
+  HEED_INLINE_MEMBER Vec added_to(Vec score, Vec index_of_key) const {
+    const Vec distance = distances - index_of_key;
+    return fma(factors, from_bits(bits_of(distance) & broadcast(int32_t{0x7fffffff})), score);
+  }
+};
+
+// A distance beyond 2^24 is rounded, and rounded again when a key's index in its key block is subtracted. So a score does
+// not depend on which keys are computed together.
+static Alibi load_alibi(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, int64_t k0) {
+  const Operand& operand = task.problem->alibi_slopes;
+  const int64_t index = k0 % kBlockKeys;
+  const int64_t key = task.sequence->key_position + k0 - index;
+  float factors[kLanes] = {};
+  float distances[kLanes] = {};
+  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
+    factors[lane] = -static_cast<const float*>(operand.data)[head * operand.strides[1]];
+    distances[lane] = static_cast<float>(position_of(task, query) - key);
+  });
+  return {load(factors), load(distances), index};
+}
+
+// ---- relative bias --------------------------------------------------------------------------------------------------
+// A task expands the biases of its heads by distance. Element i belongs to the distance max_distance - i from query to
+// key, and elements below 0 and above 2 * max_distance repeat the ends: so consecutive queries of a head read consecutive
+// elements for one key, and the elements before for the next keys, wherever the distances are limited.
+
+// Elements before 0 and after 2 * max_distance: as many as a vector of queries and a tile of keys can reach.
+constexpr int64_t kRepeatedEnds = kLanes + kTileRows;
+
+// Floats of one head.
+HEED_INLINE int64_t relative_bias_floats(const AttentionProblem& problem) {
+  return problem.relative_bias.given != 0 ? round_up(2 * problem.max_distance + 1 + 2 * kRepeatedEnds, kLanes) : 0;
+}
+
+// Floats of all heads that share a key head.
+HEED_INLINE int64_t all_relative_bias_floats(const AttentionProblem& problem) {
+  return problem.num_heads / problem.num_kv_heads * relative_bias_floats(problem);
+}
+
+static void expand_relative_bias(const AttentionProblem& problem, int64_t kv_head, float* to) {
+  if (problem.relative_bias.given == 0) return;
+  const Operand& table = problem.relative_bias;
+  const int64_t group = problem.num_heads / problem.num_kv_heads;
+  const int64_t last = 2 * problem.max_distance;
+  for (int64_t g = 0; g < group; ++g) {
+    float* biases = to + g * relative_bias_floats(problem) + kRepeatedEnds;
+    for (int64_t i = -kRepeatedEnds; i <= last + kRepeatedEnds; ++i) {
+      const int64_t entry = last - smaller(larger(i, 0), last);
+      const int64_t index = (kv_head * group + g) * table.strides[1] + problem.buckets[entry] * table.strides[3];
+      biases[i] = load_element(element_address(table, index), table.dtype);
+    }
+  }
+}
+
+// Where a vector of rows reads its biases.
+struct RelativeBias {
+  const float* biases[kLanes];  // of each row's head; null for lanes without a row
+  int64_t elements[kLanes];     // of the first key; that of key k is k less
+  int64_t last;
+  // If the rows are consecutive queries of one head, its biases; else null.
+  const float* consecutive;
+};
+
+static RelativeBias find_relative_bias(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
+                                       int64_t k0) {
+  const AttentionProblem& problem = *task.problem;
+  const int64_t first_head = task.kv_head * (problem.num_heads / problem.num_kv_heads);
+  RelativeBias bias = {};
+  bias.last = 2 * problem.max_distance;
+  bool is_consecutive = true;
+  const int64_t origin = problem.max_distance - task.sequence->key_position - k0;
+  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t query) {
+    bias.biases[lane] = task.relative_bias + (head - first_head) * relative_bias_floats(problem) + kRepeatedEnds;
+    bias.elements[lane] = origin + position_of(task, query);
+    is_consecutive =
+        is_consecutive && bias.biases[lane] == bias.biases[0] && bias.elements[lane] == bias.elements[0] + lane;
+  });
+  bias.consecutive = is_consecutive ? bias.biases[0] : nullptr;
+  return bias;
+}
+
+// The biases of key k0 + k, element by element.
+HEED_NOINLINE Vec gather_relative_bias(const RelativeBias& bias, int64_t k) {
+  float row[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int64_t element = smaller(larger(bias.elements[lane] - k, 0), bias.last);
+    row[lane] = bias.biases[lane] != nullptr ? bias.biases[lane][element] : 0.0f;
+  }
+  return load(row);
+}
+
+// With consecutive queries: the biases of key k0 + k; those of key k0 + k + i, up to a tile of keys, are i floats before.
+HEED_INLINE const float* consecutive_biases(const RelativeBias& bias, int64_t k) {
+  return bias.consecutive + smaller(larger(bias.elements[0] - k, -kLanes), bias.last + kTileRows);
+}
+
+// ---- terms of distances ----------------------------------------------------------------------------------------------
+
+// Whether scores have terms that depend on the distance from query to key.
+HEED_INLINE bool has_distance_terms(const AttentionProblem& problem) {
+  return problem.alibi_slopes.data != nullptr || problem.relative_bias.data != nullptr;
+}
+
+// The terms of distances of a vector of rows: ALiBi, then relative bias.
+struct DistanceTerms {
+  Alibi alibi;
+  RelativeBias relative;
+  bool has_alibi;
+  bool has_relative;
+
+  // The score of key k0 + k with the terms.
+  HEED_INLINE_MEMBER Vec added_to(Vec score, int64_t k) const {
+    if (has_alibi) score = alibi.added_to(score, broadcast(static_cast<float>(alibi.index + k)));
+    if (!has_relative) return score;
+    return score + (relative.consecutive == nullptr ? gather_relative_bias(relative, k)
+                                                    : load(consecutive_biases(relative, k)));
+  }
+};
+
+static DistanceTerms find_distance_terms(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
+                                         int64_t k0) {
+  DistanceTerms terms = {};
+  terms.has_alibi = task.problem->alibi_slopes.data != nullptr;
+  terms.has_relative = task.problem->relative_bias.data != nullptr;
+  if (terms.has_alibi) terms.alibi = load_alibi(task, query_tile, first_lane, k0);
+  if (terms.has_relative) terms.relative = find_relative_bias(task, query_tile, first_lane, k0);
+  return terms;
 }
 
 // The distance between consecutive vectors of scores; the rows of a query tile are contiguous.
@@ -187,37 +307,32 @@ HEED_INLINE Vec hide_keys(const TileTask& task, const QueryTile& query_tile, int
   return largest;
 }
 
-// Whether something is added to the products of single pairs of query and key.
-static bool adds_to_scores(const AttentionProblem& problem) {
-  return problem.bias.data != nullptr || problem.alibi_slopes.data != nullptr;
-}
-
-// As hide_keys, with ALiBi, bias and mask.
+// As hide_keys, with terms of distances, bias and mask.
 HEED_NOINLINE Vec add_terms_and_hide_keys(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
                                           int64_t begin, int64_t k0, int64_t k1, Vec largest) {
   const AttentionProblem& problem = *task.problem;
-  const bool has_pairs = problem.mask.data != nullptr || problem.bias.data != nullptr;
-  const bool has_alibi = problem.alibi_slopes.data != nullptr;
-  const Pairs pairs = has_pairs ? find_pairs(task, query_tile, first_lane) : Pairs{};
-  const Alibi alibi = has_alibi ? load_alibi(task, query_tile, first_lane, k0) : Alibi{};
+  const DistanceTerms terms = find_distance_terms(task, query_tile, first_lane, k0);
+  if (problem.mask.data == nullptr && problem.bias.data == nullptr) {
+    return hide_keys(task, query_tile, first_lane, begin, k0, k1, largest,
+                     [&](int64_t k, Vec& score, IntVec&) { score = terms.added_to(score, k); });
+  }
+  const Pairs pairs = find_pairs(task, query_tile, first_lane);
   Vec added[kLanes] = {};
   return hide_keys(task, query_tile, first_lane, begin, k0, k1, largest, [&](int64_t k, Vec& score, IntVec& sees) {
-    if (has_pairs && k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, k1 - k0 - k), added);
-    if (has_alibi) score -= alibi_penalty(alibi, k);
-    if (has_pairs) {
-      score += added[k % kLanes];
-      sees &= added[k % kLanes] != broadcast(-kInfinity);
-    }
+    if (k % kLanes == 0) load_pairs(problem, pairs, k0 + k, smaller(kLanes, k1 - k0 - k), added);
+    score = terms.added_to(score, k) + added[k % kLanes];
+    sees &= added[k % kLanes] != broadcast(-kInfinity);
   });
 }
 
-// Turns products of keys k0 .. k1 - 1 into scores, in the order of rule 3: soft cap, ALiBi, bias, hiding. `begin`: the
+// Turns products of keys k0 .. k1 - 1 into scores, in the order of rule 3: soft cap, ALiBi, relative bias, bias,
+// hiding. `begin`: the
 // first key of the block. Hidden scores become -inf. Updates `maximum` and query_tile.sees_any, and sets task.seen.
 template <int vectors>
 static void finish_scores(const TileTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
   const AttentionProblem& problem = *task.problem;
-  const bool has_terms = problem.mask.data != nullptr || adds_to_scores(problem);
+  const bool has_terms = problem.mask.data != nullptr || problem.bias.data != nullptr || has_distance_terms(problem);
   const int64_t count = k1 - k0;
   float* scores = task.scores + (k0 - begin) * kQueryTileRows;
   // Additive scores are scaled already.
@@ -289,13 +404,17 @@ static bool mask_hides_nothing(const TileTask& task, const QueryTile& query_tile
   return zeros == 0;
 }
 
-// Reduces k0 .. k1 - 1 to the keys whose products (or additive scores) are final scores. If there are none, k0 >= k1.
+// Reduces k0 .. k1 - 1 to the keys whose products (or additive scores) are final scores but for terms of distances, which
+// score_plain_keys adds. If there are none, k0 >= k1.
 static void find_plain_keys(const TileTask& task, const QueryTile& query_tile, int64_t& k0, int64_t& k1) {
   const AttentionProblem& problem = *task.problem;
   const int64_t first = smaller(larger(k0, query_tile.all_first), k1);
   const int64_t end = larger(smaller(k1, query_tile.all_end), first);
   const bool is_scaled = task.arguments->is_additive != 0 || task.arguments->score_scale == 1;
-  const bool are_products = !adds_to_scores(problem) && problem.soft_cap == 0 && is_scaled && first < end &&
+  const bool adds_terms =
+      has_distance_terms(problem) && (task.arguments->is_additive != 0 || task.row_queries != nullptr);
+  const bool are_products = problem.bias.data == nullptr && !adds_terms && problem.soft_cap == 0 && is_scaled &&
+                            first < end &&
                             (problem.mask.data == nullptr || mask_hides_nothing(task, query_tile, first, end));
   k0 = are_products ? first : k0;
   k1 = are_products ? end : k0;

@@ -184,6 +184,48 @@ struct LinearParam {
   uint8_t rsv[21] = {0};
 };
 
+struct RmsNormParam {
+  enum RmsNormType : int { RMS_NORM_UNDEFINED = 0, RMS_NORM_NORM, RMS_NORM_PRENORM, RMS_NORM_POSTNORM };
+  enum PrecisionMode : int { HIGH_PRECISION_MODE = 0, HIGH_PERFORMANCE_MODE };
+  enum ModelType : int { LLAMA_MODEL = 0, GEMMA_MODEL };
+  struct NormParam {
+    QuantType quantType = QUANT_UNQUANT;
+    float epsilon = 1e-5F;
+    double layerNormEps = 1e-5;
+    bool rstd = false;
+    PrecisionMode precisionMode = HIGH_PRECISION_MODE;
+    ModelType modelType = LLAMA_MODEL;
+    DynamicQuantType dynamicQuantType = DYNAMIC_QUANT_UNDEFINED;
+    uint8_t rsv[32] = {0};
+  };
+  struct PreNormParam {
+    QuantType quantType = QUANT_UNQUANT;
+    float epsilon = 1e-5F;
+    bool hasBias = false;
+    uint8_t rsv[23] = {0};
+  };
+  struct PostNormParam {
+    QuantType quantType = QUANT_UNQUANT;
+    float epsilon = 1e-5F;
+    bool hasBias = false;
+    uint8_t rsv[23] = {0};
+  };
+  RmsNormType layerType = RMS_NORM_UNDEFINED;
+  NormParam normParam;
+  PreNormParam preNormParam;
+  PostNormParam postNormParam;
+  uint8_t rsv[8] = {0};
+};
+
+struct RopeParam {
+  // The head is cut into this many pieces, and each two neighbouring pieces are rotated with each other: 2, 4 or the
+  // size of the head.
+  int32_t rotaryCoeff = 4;
+  // 0: cos and sin have a row for each token. 1: a row for each position, which all sequences share.
+  int32_t cosFormat = 0;
+  uint8_t rsv[8] = {0};
+};
+
 struct SelfAttentionParam {
   enum CalcType : int { UNDEFINED = 0, ENCODER, DECODER, PA_ENCODER, PREFIX_ENCODER };
   enum KernelType : int { KERNELTYPE_DEFAULT = 0, KERNELTYPE_HIGH_PRECISION, KERNELTYPE_EXP_M8V2 };

@@ -4,43 +4,62 @@ package io.heed;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ObjLongConsumer;
-import java.util.stream.Collectors;
 
 /**
  * The inputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
  * once and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link
- * Linear}, {@link Dropout}) read it as queries. Not thread-safe.
+ * Linear}, {@link Dropout}, {@link PositionalEncoding}) read it as queries. Not thread-safe.
  *
  * <p>Letters in shapes: B batch, H query heads, Hkv key heads (Hkv divides H), Q queries, K keys, D head size, Dv
  * head size of values; Eq, Ek and Ev input sizes of queries, keys and values.
+ *
+ * <p>A packed batch has the rows of all batch elements one after another, without padding: {@link #setQueryOffsets}
+ * says where each element begins. Queries are then (total, Eq), for {@link DotProductAttention} (total, D) or (H,
+ * total, D); likewise keys and values. The output is (total, size), logSumExp (H, total), and there are no weights. The
+ * results have the same bits as those of each element alone.
  */
 public final class AttentionInputs {
-    /**
-     * The inputs that are arrays, in the order of an input list. Each has the setter of its member in the C struct.
-     */
+    /** The inputs that are arrays, first those of an input list in its order. */
     private enum Input {
-        QUERIES("queries", NativeLayerInputs::setQueries),
-        KEYS("keys", NativeLayerInputs::setKeys),
-        VALUES("values", NativeLayerInputs::setValues),
-        VALID_LENS("validLens", NativeLayerInputs::setValidLens),
-        MASK("mask", NativeLayerInputs::setMask),
-        BIAS("bias", NativeLayerInputs::setBias),
-        ALIBI_SLOPES("alibiSlopes", NativeLayerInputs::setAlibiSlopes);
+        QUERIES("queries"),
+        KEYS("keys"),
+        VALUES("values"),
+        VALID_LENS("validLens"),
+        MASK("mask"),
+        BIAS("bias"),
+        ALIBI_SLOPES("alibiSlopes"),
+        SINKS("sinks"),
+        POSITIONS("positions"),
+        QUERY_LENS("queryLens"),
+        QUERY_OFFSETS("queryOffsets"),
+        KEY_OFFSETS("keyOffsets");
 
         private static final Input[] ALL = values();
 
         private final String label;
-        private final ObjLongConsumer<NativeLayerInputs> setter;
 
-        Input(String label, ObjLongConsumer<NativeLayerInputs> setter) {
+        Input(String label) {
             this.label = label;
-            this.setter = setter;
         }
     }
 
-    /** The setters of C's struct, by the index of the input. */
-    static final List<ObjLongConsumer<NativeLayerInputs>> SETTERS =
-            Arrays.stream(Input.ALL).map(input -> input.setter).collect(Collectors.toList());
+    /** The setters of C's struct of inputs, by the index of the input. */
+    static final List<ObjLongConsumer<NativeLayerInputs>> SETTERS = List.of(
+            NativeLayerInputs::setQueries,
+            NativeLayerInputs::setKeys,
+            NativeLayerInputs::setValues,
+            NativeLayerInputs::setValidLens,
+            NativeLayerInputs::setMask,
+            NativeLayerInputs::setBias,
+            NativeLayerInputs::setAlibiSlopes,
+            NativeLayerInputs::setSinks);
+
+    /** Those of the inputs after them, which are in another struct. */
+    static final List<ObjLongConsumer<NativeSequenceInputs>> SEQUENCE_SETTERS = List.of(
+            NativeSequenceInputs::setPositions,
+            NativeSequenceInputs::setQueryLens,
+            NativeSequenceInputs::setQueryOffsets,
+            NativeSequenceInputs::setKeyOffsets);
 
     private static final String[] NAMES =
             Arrays.stream(Input.ALL).map(input -> input.label).toArray(String[]::new);
@@ -57,7 +76,7 @@ public final class AttentionInputs {
      * Sets the queries, which are required.
      *
      * @param queries (B, Q, Eq), for {@link DotProductAttention} also (B, H, Q, D), for {@link Linear} and {@link
-     *     Dropout} any shape, of FLOAT32, FLOAT16 or BFLOAT16
+     *     Dropout} any shape, packed (total, Eq), of FLOAT32, FLOAT16 or BFLOAT16
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {
@@ -123,7 +142,7 @@ public final class AttentionInputs {
 
     /**
      * Sets the slopes of ALiBi. They lower each scaled score by slope * |distance from query to key|, where the last
-     * query has the position of the last key.
+     * query has the position of the last key unless {@link #setPositions} says another.
      *
      * @param alibiSlopes FLOAT32 of (H), one for each head, or (1) where there are no heads; {@link #createAlibiSlopes}
      *     makes those of the paper; null: none
@@ -131,6 +150,62 @@ public final class AttentionInputs {
      */
     public AttentionInputs setAlibiSlopes(NDArray alibiSlopes) {
         return set(Input.ALIBI_SLOPES, alibiSlopes);
+    }
+
+    /**
+     * Sets the sinks: for each head one more score in the softmax, without a value.
+     *
+     * @param sinks FLOAT32 of (H), or (1) where there are no heads; null: none
+     * @return this
+     */
+    public AttentionInputs setSinks(NDArray sinks) {
+        return set(Input.SINKS, sinks);
+    }
+
+    /**
+     * Sets where each query stands among the keys, of which key j has the position j. The causal mask and the window,
+     * whatever their alignment, ALiBi, relative bias and rotary positions use it; {@link PositionalEncoding} adds the
+     * row of that position.
+     *
+     * @param positions INT32 or INT64 of (B, Q), in a packed batch (total), each from 0 to 2147483647; null: K - Q + i
+     *     for rotary positions and ALiBi, what the alignment says for causal mask and window, and the index of the row
+     *     for PositionalEncoding
+     * @return this
+     */
+    public AttentionInputs setPositions(NDArray positions) {
+        return set(Input.POSITIONS, positions);
+    }
+
+    /**
+     * Sets how many queries, from the first, each batch element has. Later rows are padding: they are not computed, and
+     * their results are 0, logSumExp negative infinity. Without keys they are no keys either.
+     *
+     * @param queryLens INT32 or INT64 of (B), from 0 to Q; null: all rows are queries
+     * @return this
+     */
+    public AttentionInputs setQueryLens(NDArray queryLens) {
+        return set(Input.QUERY_LENS, queryLens);
+    }
+
+    /**
+     * Sets where the rows of each batch element begin in packed queries: element b has the rows from offset b to below
+     * offset b + 1. Not together with queryLens, validLens, mask, bias or weights.
+     *
+     * @param queryOffsets INT32 or INT64 of (B + 1), from 0 to the number of rows, never falling; null: not packed
+     * @return this
+     */
+    public AttentionInputs setQueryOffsets(NDArray queryOffsets) {
+        return set(Input.QUERY_OFFSETS, queryOffsets);
+    }
+
+    /**
+     * Sets where the rows of each batch element begin in packed keys and values.
+     *
+     * @param keyOffsets as queryOffsets, which must be set too; null: not packed, or without keys those of the queries
+     * @return this
+     */
+    public AttentionInputs setKeyOffsets(NDArray keyOffsets) {
+        return set(Input.KEY_OFFSETS, keyOffsets);
     }
 
     /**
@@ -249,6 +324,51 @@ public final class AttentionInputs {
     }
 
     /**
+     * Returns the sinks.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getSinks() {
+        return arrays[Input.SINKS.ordinal()];
+    }
+
+    /**
+     * Returns the positions of the queries.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getPositions() {
+        return arrays[Input.POSITIONS.ordinal()];
+    }
+
+    /**
+     * Returns the numbers of queries.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getQueryLens() {
+        return arrays[Input.QUERY_LENS.ordinal()];
+    }
+
+    /**
+     * Returns where the batch elements begin in packed queries.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getQueryOffsets() {
+        return arrays[Input.QUERY_OFFSETS.ordinal()];
+    }
+
+    /**
+     * Returns where the batch elements begin in packed keys.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getKeyOffsets() {
+        return arrays[Input.KEY_OFFSETS.ordinal()];
+    }
+
+    /**
      * Tells whether dropout is active.
      *
      * @return what was set, or false
@@ -285,7 +405,7 @@ public final class AttentionInputs {
         return NAMES[index];
     }
 
-    /** Sets all members of C's struct. Throws if an array is closed. */
+    /** Sets all members of C's structs. Throws if an array is closed. */
     void fill(TensorMembers members) {
         for (int index = 0; index < arrays.length; index++) {
             members.set(index, NDArray.tensorOf(arrays[index], nameOf(index)));

@@ -65,8 +65,8 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     /**
      * Sets the factor of the scores.
      *
-     * @param scale the factor; 0, the default, means 1 for {@link AdditiveAttention}, and 1 / sqrt(size of a query in
-     *     its head) for the others
+     * @param scale the factor; 0, the default, means 1 for {@link AdditiveAttention} and {@link GeneralAttention}, and
+     *     1 / sqrt(size of a query in its head) for the others
      * @return this
      */
     public final B optScale(float scale) {

@@ -9,8 +9,8 @@ import java.util.function.Predicate;
 
 /**
  * A computation with parameters and possibly child blocks. heed's own blocks are {@link Linear}, {@link Dropout},
- * {@link DotProductAttention}, {@link AdditiveAttention} and {@link MultiHeadAttention}; a program composes others as
- * subclasses of {@link AbstractBlock}.
+ * {@link PositionalEncoding}, {@link DotProductAttention}, {@link AdditiveAttention}, {@link GeneralAttention} and
+ * {@link MultiHeadAttention}; a program composes others as subclasses of {@link AbstractBlock}.
  */
 public interface Block extends AutoCloseable {
     /**

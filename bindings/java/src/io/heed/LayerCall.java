@@ -20,9 +20,12 @@ final class LayerCall implements AutoCloseable {
     private final AtomicBoolean isInUse = new AtomicBoolean(true);
 
     private final NativeLayerInputs inputs = new NativeLayerInputs();
+    private final NativeSequenceInputs sequences = new NativeSequenceInputs();
     private final NativeLayerOutputs outputs = new NativeLayerOutputs();
-    private final TensorMembers read = new TensorMembers(inputs, AttentionInputs.SETTERS);
-    private final TensorMembers written = new TensorMembers(outputs, AttentionOutputs.SETTERS);
+    private final TensorMembers read = new TensorMembers()
+            .add(inputs, AttentionInputs.SETTERS)
+            .add(sequences, AttentionInputs.SEQUENCE_SETTERS);
+    private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
     /** The value of the member `training` of {@link #inputs}. */
@@ -30,6 +33,8 @@ final class LayerCall implements AutoCloseable {
 
     private LayerCall(boolean isPooled) {
         this.isPooled = isPooled;
+        // Without any of its members it means the same as NULL.
+        inputs.setSequences(NativeStruct.pointerOf(sequences));
     }
 
     static LayerCall in(NativeContext context) {
@@ -131,6 +136,7 @@ final class LayerCall implements AutoCloseable {
 
     private void free() {
         inputs.close();
+        sequences.close();
         outputs.close();
     }
 

@@ -11,9 +11,10 @@ import java.util.Set;
  *
  * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size
  * of a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
- * valueHeadSize), and "W_q.bias" and so on. With d2l's constructor all of them have numHiddens rows. Scores are divided
- * by the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2; {@code
- * optScale} can do that).
+ * valueHeadSize), and "W_q.bias" and so on; options add "q_norm.weight", "k_norm.weight", "sinks",
+ * "relative_bias.weight", "bias_k" and "bias_v". With d2l's constructor the first four have numHiddens rows. Scores are
+ * divided by the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2;
+ * {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, E), keys (B, K, E) and values (B, K, E), all FLOAT32, FLOAT16 or BFLOAT16,
  * and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length n, a query
@@ -25,7 +26,8 @@ import java.util.Set;
 public final class MultiHeadAttention extends NativeBlock {
     /**
      * Has the attention weights of the last forward, of shape (B * H, Q, K). A direct call of it computes dot-product
-     * attention with this block's options, without the projections, even if this block's scoring is additive.
+     * attention with those of this block's options that DotProductAttention has, without the projections, even if
+     * this block's scoring is additive.
      */
     public final DotProductAttention attention;
 
@@ -99,7 +101,8 @@ public final class MultiHeadAttention extends NativeBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        try (NativeMultiHeadAttentionOptions members = new NativeMultiHeadAttentionOptions()) {
+        try (NativeMultiHeadAttentionOptions members = new NativeMultiHeadAttentionOptions();
+                NativeRopeOptions rope = options.rope == null ? null : options.rope.toNative()) {
             options.fill(members);
             members.setNumHiddens(options.numHiddens);
             members.setNumHeads(options.numHeads);
@@ -110,6 +113,16 @@ public final class MultiHeadAttention extends NativeBlock {
             members.setNoOutputProjection(options.outputProjection ? 0 : 1);
             members.setBiases(options.biases.stream().mapToInt(bias -> bias.bit).sum());
             members.setScoring(options.scoring.code);
+            members.setRope(NativeStruct.pointerOf(rope));
+            members.setQkNorm(options.qkNorm.code);
+            members.setQkNormEpsilon(options.qkNormEpsilon);
+            members.setSinks(options.sinks ? 1 : 0);
+            members.setRelativeBias(options.relativeBias.code);
+            members.setRelativeBiasBuckets(options.relativeBiasBuckets);
+            members.setRelativeBiasMaxDistance(options.relativeBiasMaxDistance);
+            members.setAlibi(options.alibi.code);
+            members.setAddBiasKv(options.addBiasKv ? 1 : 0);
+            members.setAddZeroAttn(options.addZeroAttn ? 1 : 0);
             return HeedNative.heed_multi_head_attention_create(context, members);
         }
     }
@@ -142,6 +155,16 @@ public final class MultiHeadAttention extends NativeBlock {
         private boolean outputProjection = true;
         private Set<Bias> biases = EnumSet.noneOf(Bias.class);
         private Scoring scoring = Scoring.DOT_PRODUCT;
+        private Rope rope;
+        private QkNorm qkNorm = QkNorm.RMS;
+        private float qkNormEpsilon;
+        private boolean sinks;
+        private RelativeBias relativeBias = RelativeBias.NONE;
+        private long relativeBiasBuckets;
+        private long relativeBiasMaxDistance;
+        private Alibi alibi = Alibi.NONE;
+        private boolean addBiasKv;
+        private boolean addZeroAttn;
 
         private Builder() {}
 
@@ -257,6 +280,113 @@ public final class MultiHeadAttention extends NativeBlock {
          */
         public Builder optScoring(Scoring scoring) {
             this.scoring = Objects.requireNonNull(scoring, "scoring");
+            return this;
+        }
+
+        /**
+         * Sets rotary positions of queries and keys.
+         *
+         * @param rope the rotary positions; null, the default: none
+         * @return this
+         */
+        public Builder optRope(Rope rope) {
+            this.rope = rope;
+            return this;
+        }
+
+        /**
+         * Sets a norm of queries and keys, head by head, before rotary positions. It adds the parameters
+         * "q_norm.weight" and "k_norm.weight": (headSize) for {@link QkNorm#RMS}, (numHeads, headSize) and (numKvHeads,
+         * headSize) for {@link QkNorm#LAYER}.
+         *
+         * @param qkNorm the norm
+         * @param epsilon what is added to the mean of the squares, above 0; 0, the default, means no norm
+         * @return this
+         */
+        public Builder optQkNorm(QkNorm qkNorm, float epsilon) {
+            this.qkNorm = Objects.requireNonNull(qkNorm, "qkNorm");
+            qkNormEpsilon = epsilon;
+            return this;
+        }
+
+        /**
+         * Sets whether each head has a score that takes part in the softmax without a value, the parameter "sinks".
+         *
+         * @param sinks true: each has; false, the default: only those of {@link AttentionInputs#setSinks}
+         * @return this
+         */
+        public Builder optSinks(boolean sinks) {
+            this.sinks = sinks;
+            return this;
+        }
+
+        /**
+         * Sets a bias of each score by the distance from query to key, the parameter "relative_bias.weight".
+         *
+         * @param relativeBias the kind; the default is {@link RelativeBias#NONE}
+         * @return this
+         */
+        public Builder optRelativeBias(RelativeBias relativeBias) {
+            this.relativeBias = Objects.requireNonNull(relativeBias, "relativeBias");
+            return this;
+        }
+
+        /**
+         * Sets how many buckets the distances of the relative bias have.
+         *
+         * @param relativeBiasBuckets the number, even for {@link RelativeBias#BOTH_WAYS}; 0, the default, means 32
+         * @return this
+         */
+        public Builder optRelativeBiasBuckets(long relativeBiasBuckets) {
+            this.relativeBiasBuckets = relativeBiasBuckets;
+            return this;
+        }
+
+        /**
+         * Sets the distance from which on all distances share a bucket of the relative bias.
+         *
+         * @param relativeBiasMaxDistance the distance; 0, the default, means 128
+         * @return this
+         */
+        public Builder optRelativeBiasMaxDistance(long relativeBiasMaxDistance) {
+            this.relativeBiasMaxDistance = relativeBiasMaxDistance;
+            return this;
+        }
+
+        /**
+         * Sets whether scores are lowered by the distance from query to key, with the slopes of {@link
+         * AttentionInputs#createAlibiSlopes}; the inputs' own slopes must then be null.
+         *
+         * @param alibi how; the default is {@link Alibi#NONE}
+         * @return this
+         */
+        public Builder optAlibi(Alibi alibi) {
+            this.alibi = Objects.requireNonNull(alibi, "alibi");
+            return this;
+        }
+
+        /**
+         * Sets whether every query sees one more key, whatever hides the others, as with PyTorch's add_bias_kv. The key
+         * is the parameter "bias_k" (numKvHeads * headSize), its value "bias_v" (numKvHeads * valueHeadSize). The
+         * attention weights have one column more.
+         *
+         * @param addBiasKv true: it does; false, the default: it does not. Not with {@link Scoring#ADDITIVE}
+         * @return this
+         */
+        public Builder optAddBiasKv(boolean addBiasKv) {
+            this.addBiasKv = addBiasKv;
+            return this;
+        }
+
+        /**
+         * Sets whether every query sees one more key that is 0, with the value 0, whatever hides the others, as with
+         * PyTorch's add_zero_attn. The attention weights have one column more, behind that of {@link #optAddBiasKv}.
+         *
+         * @param addZeroAttn true: it does; false, the default: it does not. Not with {@link Scoring#ADDITIVE}
+         * @return this
+         */
+        public Builder optAddZeroAttn(boolean addZeroAttn) {
+            this.addZeroAttn = addZeroAttn;
             return this;
         }
 

@@ -401,6 +401,17 @@ public final class NDArray implements AutoCloseable {
     }
 
     /**
+     * Returns a part of the array.
+     *
+     * @param index an index or a range for each of the first axes
+     * @return a view
+     * @throws IllegalArgumentException if there is no such part
+     */
+    public NDArray get(NDIndex index) {
+        return Objects.requireNonNull(index, "index").of(data);
+    }
+
+    /**
      * Returns a range of the array along one axis.
      *
      * @param axis the axis

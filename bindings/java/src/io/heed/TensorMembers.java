@@ -2,31 +2,40 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.ObjLongConsumer;
 
 /**
- * The members of one of C's structs that point to tensors. A tensor is in use from {@link #set} to {@link #release}, so
- * that it stays alive if another thread closes it during the call. The pointers of the last call stay in the struct, so
- * for the next call every member must be set again, to null if there is no tensor.
+ * The members of C's structs that point to tensors, in the order in which they were added. A tensor is in use from
+ * {@link #set} to {@link #release}, so that it stays alive if another thread closes it during the call. The pointers of
+ * the last call stay in the structs, so for the next call every member must be set again, to null if there is no
+ * tensor.
  */
 final class TensorMembers {
     /**
-     * The bytes of the struct, and the offsets of its members. A write here takes a fraction of the time of the
-     * generated setter.
+     * The bytes of each member's struct, and the member's offset there. A write here takes a fraction of the time of
+     * the generated setter.
      */
-    private final ByteBuffer struct;
+    private ByteBuffer[] structs = {};
 
-    private final int[] offsets;
+    private int[] offsets = {};
     /** The tensors in use, by the index of the member. */
-    private final NativeTensor[] inUse;
+    private NativeTensor[] inUse = {};
 
-    <S extends NativeStruct> TensorMembers(S struct, List<ObjLongConsumer<S>> setters) {
-        this.struct = struct.bytes();
-        offsets = setters.stream()
-                .mapToInt(setter -> struct.offsetOf(pointer -> setter.accept(struct, pointer)))
-                .toArray();
-        inUse = new NativeTensor[offsets.length];
+    /** Adds members of a struct. */
+    <S extends NativeStruct> TensorMembers add(S struct, List<ObjLongConsumer<S>> setters) {
+        int index = inUse.length;
+        int size = index + setters.size();
+        structs = Arrays.copyOf(structs, size);
+        offsets = Arrays.copyOf(offsets, size);
+        inUse = new NativeTensor[size];
+        ByteBuffer bytes = struct.bytes();
+        for (ObjLongConsumer<S> setter : setters) {
+            structs[index] = bytes;
+            offsets[index++] = struct.offsetOf(pointer -> setter.accept(struct, pointer));
+        }
+        return this;
     }
 
     int size() {
@@ -38,12 +47,12 @@ final class TensorMembers {
         long pointer = tensor == null ? 0 : tensor.enter();
         leave(index);
         inUse[index] = tensor;
-        struct.putLong(offsets[index], pointer);
+        structs[index].putLong(offsets[index], pointer);
     }
 
     /** The pointer that a call has written to a member. */
     long get(int index) {
-        return struct.getLong(offsets[index]);
+        return structs[index].getLong(offsets[index]);
     }
 
     /** Sets all members to NULL, for a call that writes them. */

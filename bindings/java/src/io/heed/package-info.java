@@ -51,10 +51,11 @@
  * cannot be loaded is an {@link java.lang.UnsatisfiedLinkError} that lists everything that was tried; the system
  * property {@code heed.native.path} can name its folder.
  *
- * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.DotProductAttention}, {@link
- * io.heed.AdditiveAttention} and {@link io.heed.MultiHeadAttention} each are one layer of heed; subclasses of {@link
- * io.heed.AbstractBlock} compose them. Their constructors and calls are those of d2l-java and DJL. The builders have
- * every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its parameters: {@link
+ * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.PositionalEncoding}, {@link
+ * io.heed.DotProductAttention}, {@link io.heed.AdditiveAttention}, {@link io.heed.GeneralAttention} and {@link
+ * io.heed.MultiHeadAttention} each are one layer of heed; subclasses of {@link io.heed.AbstractBlock} compose them.
+ * Their constructors and calls are those of d2l-java and DJL, where these have such a block. The builders have every
+ * option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its parameters: {@link
  * io.heed.Parameter#getArray} returns a snapshot, and {@code set} on it changes the parameter.
  *
  * <p><b>Threads.</b> Many threads may use blocks, managers and arrays at the same time; a call that changes the

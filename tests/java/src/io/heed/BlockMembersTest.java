@@ -115,7 +115,8 @@ class BlockMembersTest {
     private static Block[] blocks() {
         return new Block[] {
             Linear.builder().setUnits(4).build(), Dropout.builder().build(), new DotProductAttention(0.5f),
-            new AdditiveAttention(4, 0.5f), new MultiHeadAttention(4, 2, 0.5f, true)
+            new AdditiveAttention(4, 0.5f), new GeneralAttention(4, 0.5f), new MultiHeadAttention(4, 2, 0.5f, true),
+            PositionalEncoding.builder().setNumHiddens(4).setMaxLen(3).optKind(PositionKind.LEARNED).build()
         };
     }
 
@@ -142,7 +143,7 @@ class BlockMembersTest {
     }
 
     private static boolean hasOneInput(Block block) {
-        return block instanceof Linear || block instanceof Dropout;
+        return block instanceof Linear || block instanceof Dropout || block instanceof PositionalEncoding;
     }
 
     private Shape[] shapes(Block block) {

@@ -226,7 +226,7 @@ class CollectorTest {
                 NDList inputs = new NDList(x, x, x);
                 for (Block block : new Block[] {
                     new MultiHeadAttention(8, 2, 0.5f, true), new AdditiveAttention(4, 0.5f),
-                    new DotProductAttention(0.5f)
+                    new GeneralAttention(8, 0.5f), new DotProductAttention(0.5f)
                 }) {
                     block.initialize(manager, DataType.FLOAT32, inputs.getShapes());
                     block.forward(new ParameterStore(), inputs, true);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Linear layers, dropout, and the two kinds of attention. */
+/** Linear layers, dropout, and the kinds of attention. */
 class LayersTest {
     private NDManager manager;
     private final ParameterStore ps = new ParameterStore();
@@ -90,8 +90,9 @@ class LayersTest {
     @Test
     void blocksWithoutParametersOutliveTheirManager() {
         NDArray x = manager.ones(new Shape(1, 2, 4));
-        for (Block block : new Block[] {new DotProductAttention(0), Dropout.builder().build()}) {
-            NDList inputs = block instanceof Dropout ? new NDList(x) : new NDList(x, x, x);
+        PositionalEncoding encoding = PositionalEncoding.builder().setNumHiddens(4).setMaxLen(2).build();
+        for (Block block : new Block[] {new DotProductAttention(0), Dropout.builder().build(), encoding}) {
+            NDList inputs = block instanceof DotProductAttention ? new NDList(x, x, x) : new NDList(x);
             assertEquals(8, block.forward(ps, inputs, false).head().size());
             assertThrows(IllegalStateException.class, block::getInputShapes);
             try (NDManager sub = manager.newSubManager()) {
@@ -157,7 +158,9 @@ class LayersTest {
         NDList inputs = new NDList(x, x, x);
         AdditiveAttention additive = new AdditiveAttention(6, 0.5f);
         additive.initialize(manager, DataType.FLOAT32, inputs.getShapes());
-        for (Block block : new Block[] {new DotProductAttention(0.5f), additive}) {
+        GeneralAttention general = new GeneralAttention(8, 0.5f);
+        general.initialize(manager, DataType.FLOAT32, inputs.getShapes());
+        for (Block block : new Block[] {new DotProductAttention(0.5f), additive, general}) {
             block.setSeed(1);
             float[] first = block.forward(ps, inputs, true, new PairList<>()).head().toFloatArray();
             assertFalse(Arrays.equals(first, block.forward(ps, inputs, true).head().toFloatArray()));

@@ -112,6 +112,57 @@ class LifetimeTest {
         }
     }
 
+    /** The same for the arrays that say where packed rows are. */
+    @Test
+    void closeDuringAPackedCall() throws Exception {
+        Rope rope = Rope.builder().setLayout(RopeLayout.HALF).build();
+        for (int round = 0; round < 60; round++) {
+            try (NDManager manager = TestDevice.newManager();
+                    NDManager results = TestDevice.newManager();
+                    MultiHeadAttention attention = MultiHeadAttention.builder()
+                            .setNumHiddens(32)
+                            .setNumHeads(4)
+                            .optRope(rope)
+                            .build()) {
+                Shape any = new Shape(1, 64, 32);
+                attention.initialize(results, DataType.FLOAT32, any, any, any);
+                int[] positions = new int[64];
+                NDArray[] closed = {
+                    manager.create(new int[] {0, 40, 64}), manager.create(new int[] {0, 40, 64}),
+                    manager.create(positions), manager.ones(new Shape(4))
+                };
+                AttentionInputs inputs = new AttentionInputs()
+                        .setQueries(results.ones(new Shape(64, 32)))
+                        .setKeys(results.ones(new Shape(64, 32)))
+                        .setQueryOffsets(closed[0])
+                        .setKeyOffsets(closed[1])
+                        .setPositions(closed[2])
+                        .setSinks(closed[3]);
+                AttentionOutputs outputs = attention.createOutputs(inputs);
+                CountDownLatch running = new CountDownLatch(1);
+                AtomicReference<Throwable> end = new AtomicReference<>();
+                Thread thread = new Thread(() -> {
+                    try {
+                        for (;;) {
+                            attention.forward(inputs, outputs, null);
+                            running.countDown();
+                        }
+                    } catch (Throwable error) {
+                        end.set(error);
+                        running.countDown();
+                    }
+                });
+                thread.start();
+                running.await();
+                Thread.sleep(0, 100_000 * (round % 10));
+                closed[round % closed.length].close();
+                thread.join();
+                assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
+                assertTrue(end.get().getMessage().contains("is closed"), end.get().getMessage());
+            }
+        }
+    }
+
     /**
      * The array, its manager, or an operand is closed during operations: each gives its result or throws "is closed".
      */

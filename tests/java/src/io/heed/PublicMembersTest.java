@@ -43,7 +43,7 @@ class PublicMembersTest {
 
     private static final Class<?>[] CLASSES = {
         NDManager.class, NDArray.class, NDList.class, Shape.class, DataType.class, Device.class, ContextOptions.class,
-        ContextOptions.Builder.class, Workspace.class, Weights.class, MalformedModelException.class
+        ContextOptions.Builder.class, Workspace.class, Weights.class, MalformedModelException.class, NDIndex.class
     };
 
     @TempDir
@@ -285,6 +285,10 @@ class PublicMembersTest {
             return folder.resolve("array.npy");
         } else if (type == String.class) {
             return "cpu";
+        } else if (type == NDIndex.class) {
+            return new NDIndex("0, {}", 0);
+        } else if (type == Object[].class) {
+            return new Object[] {0};
         } else if (type == DataInputStream.class) {
             return new DataInputStream(new ByteArrayInputStream(new Shape(1).getEncoded()));
         } else if (type == InputStream.class) {
@@ -323,6 +327,11 @@ class PublicMembersTest {
             } else if (type == Shape.class) {
                 int large = random.nextInt(4) == 0 ? numbers.length : 4;
                 return new Shape(random.longs(length, 0, large).map(i -> numbers[(int) i]).toArray());
+            } else if (type == NDIndex.class) {
+                String[] parts = {":", "...", "0", "-2", "1:", ":9", "0, 0", "1:0, ...", ":, :, :, :, :"};
+                return new NDIndex(parts[random.nextInt(parts.length)]);
+            } else if (type == Object[].class) {
+                return new Object[] {number, random.nextInt(3) == 0 ? null : length};
             } else if (type == DataType.class) {
                 return DataType.values()[random.nextInt(DataType.values().length)];
             } else if (type == Buffer.class) {

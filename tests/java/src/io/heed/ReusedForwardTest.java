@@ -45,27 +45,49 @@ class ReusedForwardTest {
     /** Including training calls with dropout, each of which draws a seed. */
     @Test
     void allocatesNothing() {
-        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long self = Thread.currentThread().getId();
         MultiHeadAttention small = new MultiHeadAttention(4, 2, 0.5f, true);
         NDArray x = manager.ones(new Shape(1, 2, 4));
         small.initialize(manager, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());
         AttentionInputs given = new AttentionInputs().setQueries(x).setValidLens(manager.create(new int[] {1}));
         AttentionOutputs outputs = small.createOutputs(given, Wanted.OUTPUT, Wanted.WEIGHTS, Wanted.LOG_SUM_EXP);
-        try (Workspace workspace = manager.newWorkspace(small.workspaceSize(given, outputs))) {
-            for (boolean training : new boolean[] {false, true}) {
-                given.setTraining(training);
-                long fewest = Long.MAX_VALUE;
-                // The first round warms up: the virtual machine does its one-time work.
-                for (int round = 0; round < 3; round++) {
-                    long before = threads.getThreadAllocatedBytes(self);
-                    for (int i = 0; i < 10_000; i++) {
-                        small.forward(given, outputs, workspace);
-                    }
-                    fewest = Math.min(fewest, threads.getThreadAllocatedBytes(self) - before);
+        assertAllocatesNothing(small, given, outputs);
+        assertAllocatesNothing(small, given.setTraining(true), outputs);
+    }
+
+    @Test
+    void packedCallsAllocateNothing() {
+        NDArray x = manager.ones(new Shape(3, 4));
+        AttentionInputs packed = new AttentionInputs()
+                .setQueries(x)
+                .setQueryOffsets(manager.create(new int[] {0, 1, 3}))
+                .setPositions(manager.create(new long[] {4, 0, 1}));
+        MultiHeadAttention small = MultiHeadAttention.builder()
+                .setNumHiddens(4)
+                .setNumHeads(2)
+                .optRope(Rope.builder().setLayout(RopeLayout.HALF).build())
+                .optSinks(true)
+                .build();
+        Shape shape = new Shape(1, 3, 4);
+        small.initialize(manager, DataType.FLOAT32, shape, shape, shape);
+        assertAllocatesNothing(small, packed, small.createOutputs(packed, Wanted.OUTPUT, Wanted.LOG_SUM_EXP));
+        PositionalEncoding encoding = new PositionalEncoding(4, 0, 5, manager);
+        assertAllocatesNothing(encoding, packed, encoding.createOutputs(packed));
+    }
+
+    private void assertAllocatesNothing(NativeBlock block, AttentionInputs given, AttentionOutputs outputs) {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long self = Thread.currentThread().getId();
+        try (Workspace workspace = manager.newWorkspace(block.workspaceSize(given, outputs))) {
+            long fewest = Long.MAX_VALUE;
+            // The first round warms up: the virtual machine does its one-time work.
+            for (int round = 0; round < 3; round++) {
+                long before = threads.getThreadAllocatedBytes(self);
+                for (int i = 0; i < 10_000; i++) {
+                    block.forward(given, outputs, workspace);
                 }
-                assertEquals(0, fewest);
+                fewest = Math.min(fewest, threads.getThreadAllocatedBytes(self) - before);
             }
+            assertEquals(0, fewest);
         }
     }
 
@@ -257,7 +279,12 @@ class ReusedForwardTest {
             closed("the array mask is closed", () -> use(all.setValidLens(null).setMask(closedMask), use));
             closed("the array bias is closed", () -> use(all.setMask(null).setBias(closed), use));
             closed("the array alibiSlopes is closed", () -> use(all.setBias(null).setAlibiSlopes(closed), use));
-            all.setAlibiSlopes(null);
+            closed("the array sinks is closed", () -> use(all.setAlibiSlopes(null).setSinks(closed), use));
+            closed("the array positions is closed", () -> use(all.setSinks(null).setPositions(closed), use));
+            closed("the array queryLens is closed", () -> use(all.setPositions(null).setQueryLens(closed), use));
+            closed("the array queryOffsets is closed", () -> use(all.setQueryLens(null).setQueryOffsets(closed), use));
+            closed("the array keyOffsets is closed", () -> use(all.setQueryOffsets(null).setKeyOffsets(closed), use));
+            all.setKeyOffsets(null);
         }
         AttentionOutputs written = new AttentionOutputs().setWeights(closed);
         closed("the array weights is closed", () -> attention.forward(inputs, written, null));
@@ -299,6 +326,11 @@ class ReusedForwardTest {
                 .setMask(mask)
                 .setBias(y)
                 .setAlibiSlopes(x)
+                .setSinks(y)
+                .setPositions(x)
+                .setQueryLens(y)
+                .setQueryOffsets(x)
+                .setKeyOffsets(y)
                 .setTraining(true)
                 .setDropoutSeed(-1);
         assertSame(x, all.getQueries());
@@ -308,6 +340,11 @@ class ReusedForwardTest {
         assertSame(mask, all.getMask());
         assertSame(y, all.getBias());
         assertSame(x, all.getAlibiSlopes());
+        assertSame(y, all.getSinks());
+        assertSame(x, all.getPositions());
+        assertSame(y, all.getQueryLens());
+        assertSame(x, all.getQueryOffsets());
+        assertSame(y, all.getKeyOffsets());
         assertTrue(all.isTraining());
         assertSame(all, all.clear());
         assertNull(all.getQueries());
@@ -317,6 +354,11 @@ class ReusedForwardTest {
         assertNull(all.getMask());
         assertNull(all.getBias());
         assertNull(all.getAlibiSlopes());
+        assertNull(all.getSinks());
+        assertNull(all.getPositions());
+        assertNull(all.getQueryLens());
+        assertNull(all.getQueryOffsets());
+        assertNull(all.getKeyOffsets());
         assertFalse(all.isTraining());
         assertFalse(all.hasDropoutSeed());
         assertEquals(0, all.getDropoutSeed());

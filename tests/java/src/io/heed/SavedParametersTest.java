@@ -138,6 +138,7 @@ class SavedParametersTest {
                 () -> Dropout.builder().build(),
                 () -> new DotProductAttention(0),
                 () -> new AdditiveAttention(4, 0),
+                () -> new GeneralAttention(x.get(2), 0),
                 () -> new MultiHeadAttention(8, 2, 0, true),
                 () -> new ComposedAttention(8, 2, 0, true),
                 WithTable::new);
@@ -436,6 +437,13 @@ class SavedParametersTest {
         AdditiveAttention other = new AdditiveAttention(4, 0);
         other.load(new ByteArrayInputStream(bytes.toByteArray()), null);
         assertSame(additive, other);
+        GeneralAttention general = new GeneralAttention(x.get(2), 0);
+        general.initialize(manager, DataType.FLOAT32, x, x, x);
+        bytes.reset();
+        general.save(bytes);
+        GeneralAttention another = new GeneralAttention(x.get(2), 0);
+        another.load(new ByteArrayInputStream(bytes.toByteArray()), null);
+        assertSame(general, another);
     }
 
     @Test

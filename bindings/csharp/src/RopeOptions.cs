@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>Rotary positions (Su et al., "RoFormer", 2021) of a <see cref="MultiHeadAttention"/>, which copies and
+/// checks the options. In each head of queries and keys, pair i of the elements is rotated by the angle
+/// position * base^(-2i / RotarySize), changed as the scaling says. The position of query i is K - Q + i unless
+/// <see cref="AttentionInputs.Positions"/> says another, that of a key its index.</summary>
+/// <remarks>What a scaling does not use must not be set.</remarks>
+public sealed class RopeOptions
+{
+    /// <summary>Which elements make a pair: that with which the weights were trained. Must be set.</summary>
+    public RopeLayout Layout { get; set; }
+
+    /// <summary>How many elements of a head are rotated, an even number; 0, the default, means the rest of the
+    /// head.</summary>
+    public long RotarySize { get; set; }
+
+    /// <summary>The first element of a head that is rotated; 0 by default.</summary>
+    public long RotaryOffset { get; set; }
+
+    /// <summary>The base of the frequencies, above 0; 0, the default, means 10000.</summary>
+    public float Base { get; set; }
+
+    /// <summary>How positions are stretched; not at all by default.</summary>
+    public RopeScaling Scaling { get; set; }
+
+    /// <summary>How much longer texts may be than those of the training: above 0, with every scaling except Factors;
+    /// with Factors, at least 1, for the attention factor alone.</summary>
+    public float Factor { get; set; }
+
+    /// <summary>RotarySize / 2 numbers above 0, by which each frequency is divided, for the scaling Factors; null
+    /// otherwise.</summary>
+    public float[]? Factors { get; set; }
+
+    /// <summary>How many positions the training had, for Yarn, Llama3, and Factors without an attention
+    /// factor.</summary>
+    public long OriginalLength { get; set; }
+
+    /// <summary>For Yarn: how often a frequency turns in OriginalLength to stay as it is; 0, the default, means
+    /// 32.</summary>
+    public float BetaFast { get; set; }
+
+    /// <summary>For Yarn: below how many turns in OriginalLength a frequency is divided by the whole factor; 0, the
+    /// default, means 1.</summary>
+    public float BetaSlow { get; set; }
+
+    /// <summary>For Yarn: whether the ends of the range of frequencies between BetaFast and BetaSlow are rounded to
+    /// whole pairs; true by default, false as gpt-oss.</summary>
+    public bool Rounding { get; set; } = true;
+
+    /// <summary>For Llama3: wavelengths above OriginalLength / LowFreqFactor are stretched by the whole factor; 0, the
+    /// default, means 1.</summary>
+    public float LowFreqFactor { get; set; }
+
+    /// <summary>For Llama3: wavelengths below OriginalLength / HighFreqFactor stay as they are; 0, the default, means
+    /// 4.</summary>
+    public float HighFreqFactor { get; set; }
+
+    /// <summary>The factor of cosines and sines, above 0. 0, the default, means 0.1 ln(Factor) + 1 for Yarn,
+    /// sqrt(1 + ln(Factor) / ln(OriginalLength)) for Factors, and 1 otherwise.</summary>
+    public float AttentionFactor { get; set; }
+
+    internal RopeOptions Copy()
+    {
+        var copy = (RopeOptions)MemberwiseClone();
+        copy.Factors = (float[]?)Factors?.Clone();
+        return copy;
+    }
+
+    /// <summary>Calls a function with the options as C's struct.</summary>
+    internal unsafe T With<T>(Func<IntPtr, T> use)
+    {
+        using var members = new NativeRopeOptions();
+        fixed (float* factors = Factors)
+        {
+            members.Layout = (int)Layout;
+            members.RotarySize = RotarySize;
+            members.RotaryOffset = RotaryOffset;
+            members.Base = Base;
+            members.Scaling = (int)Scaling;
+            members.Factor = Factor;
+            members.NumFactors = Factors?.Length ?? 0;
+            members.Factors = factors;
+            members.OriginalLength = OriginalLength;
+            members.BetaFast = BetaFast;
+            members.BetaSlow = BetaSlow;
+            members.NoRounding = Rounding ? 0 : 1;
+            members.LowFreqFactor = LowFreqFactor;
+            members.HighFreqFactor = HighFreqFactor;
+            members.AttentionFactor = AttentionFactor;
+            return use(NativeStruct.PointerOf(members));
+        }
+    }
+}

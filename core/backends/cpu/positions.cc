@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/positions.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "backends/cpu/kernel_operand.h"
+#include "base/rounding.h"
+#include "ops/visible_keys.h"
+
+namespace heed::cpu {
+namespace {
+
+// Elements of a task, some microseconds.
+constexpr int64_t kTaskElements = int64_t{1} << 14;
+
+int64_t rows_of_task(const PositionsProblem& problem) {
+  return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, problem.size));
+}
+
+StridedRow row_of(const Operand& operand, int64_t b, int64_t row) {
+  const int64_t index = b * operand.strides[1] + row * operand.strides[2];
+  return {static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype)),
+          operand.strides[3], operand.dtype};
+}
+
+}  // namespace
+
+Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem, int32_t num_workers) {
+  Plan plan;
+  plan.kernel = "add_rows";
+  plan.isa = kernels.isa;
+  const int64_t blocks = divide_up(problem.limits.num_queries, rows_of_task(problem));
+  const double tasks = static_cast<double>(problem.batch) * static_cast<double>(blocks);
+  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
+  const double work = work_of(cost_of(problem));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
+  set_choice(plan, work);
+  if (is_gathered(problem.input, problem.size))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  if (is_gathered(problem.output, problem.size))
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  return plan;
+}
+
+void run_positions(const KernelTable& kernels, const PositionsProblem& problem, const Plan& plan,
+                   const Workers& workers) {
+  const int64_t rows = rows_of_task(problem);
+  const int64_t blocks = divide_up(problem.limits.num_queries, rows);
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+    const int64_t b = task / blocks;
+    const Sequence& sequence = sequence_of(problem.limits, b);
+    const int64_t begin = task % blocks * rows;
+    const int64_t end = std::min(sequence.query_count, begin + rows);
+    for (int64_t q = begin; q < end; ++q) {
+      const int64_t row = sequence.query_begin + q;
+      const StridedRow input = row_of(problem.input, b, row);
+      const StridedRow output = row_of(problem.output, b, row);
+      const StridedRow table = row_of(problem.table, 0, problem.first_row + position_of_query(problem.limits, b, q));
+      kernels.add_row(&input, &table, &output, problem.size);
+    }
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Positional encoding: adds to each row the row of its position in a table, sinusoidal or learned.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "layers/layer.h"
+#include "ops/sequence.h"
+
+namespace heed {
+
+// The numbers of HEED_POSITIONS_; capi/src asserts it.
+enum class PositionKind : int32_t { Sinusoidal = 0, SinusoidalHalves = 1, Learned = 2, SinusoidalHalves2i = 3 };
+
+// The members of heed_positional_encoding_options.
+struct PositionalEncodingOptions {
+  int64_t max_positions = 0;
+  int64_t size = 0;
+  int64_t first_row = 0;
+  float dropout = 0;
+  PositionKind kind = PositionKind::Sinusoidal;
+};
+
+class PositionalEncoding final : public Layer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options);
+
+  const char* kind() const override { return "positional_encoding"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void write_options(JsonWriter& json) const override;
+  LayerAttention layer_attention() const override;
+
+ private:
+  // Throws InvalidArgument if rows without given positions are more than the table has.
+  void check_num_rows(const KeyLimits& limits) const;
+
+  PositionalEncodingOptions options_;
+  // The sinusoids, (max_positions, size) of F32 on the device; empty for a learned table.
+  std::optional<Tensor> sinusoids_;
+};
+
+}  // namespace heed

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary positions, norms of queries and keys, and ALiBi on the NPU: the numbers of the reference within the bound of
+// docs/semantics.md, wholly on the device; and what runs on the CPU, with the reason.
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "ascend/support/explained.h"
+#include "ascend/support/rotary_layer.h"
+#include "ascend/support/sequence_layer.h"
+#include "ascend/support/simulated.h"
+#include "capi/support/refusal.h"
+
+namespace heed::ascend_test {
+namespace {
+
+using capi_test::is_refused;
+using capi_test::make_random;
+using capi_test::make_tensor;
+
+class Positions : public Simulated {
+ protected:
+  // Like make_npu_context, but not strict.
+  static Context make_lenient_context() {
+    heed_context_options options = npu_options();
+    options.strict = 0;
+    return capi_test::make_context(&options);
+  }
+};
+
+std::vector<RotaryCase> cases() {
+  std::vector<RotaryCase> all;
+  for (const heed_dtype dtype : {HEED_F16, HEED_BF16, HEED_F32}) {
+    for (const int32_t layout : {HEED_ROPE_HALF, HEED_ROPE_INTERLEAVED}) {
+      RotaryCase whole;
+      whole.dtype = dtype;
+      whole.layout = layout;
+      all.push_back(whole);
+      RotaryCase causal = whole;
+      causal.num_queries = causal.num_keys = 70;
+      causal.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+      causal.batch = 1;
+      all.push_back(causal);
+      RotaryCase before_the_first_key = whole;
+      before_the_first_key.num_queries = 9;
+      before_the_first_key.num_keys = 4;
+      all.push_back(before_the_first_key);
+      RotaryCase partial = whole;
+      partial.head_size = 64;
+      partial.rotary_size = 32;
+      partial.rotary_offset = 16;
+      all.push_back(partial);
+      RotaryCase narrow = whole;
+      narrow.head_size = 24;
+      narrow.rotary_size = 10;
+      narrow.rotary_offset = 3;
+      all.push_back(narrow);
+      RotaryCase grouped = whole;
+      grouped.num_kv_heads = 1;
+      grouped.epsilon = 1e-6f;
+      all.push_back(grouped);
+      RotaryCase with_norm = partial;
+      with_norm.epsilon = 1e-3f;
+      with_norm.is_self = true;
+      all.push_back(with_norm);
+      RotaryCase of_one_token = partial;
+      of_one_token.batch = of_one_token.num_queries = of_one_token.num_keys = 1;
+      of_one_token.num_heads = of_one_token.num_kv_heads = 1;
+      all.push_back(of_one_token);
+    }
+    RotaryCase only_norm;
+    only_norm.dtype = dtype;
+    only_norm.layout = 0;
+    only_norm.epsilon = 1e-5f;
+    all.push_back(only_norm);
+    RotaryCase only_alibi;
+    only_alibi.dtype = dtype;
+    only_alibi.layout = 0;
+    only_alibi.alibi = HEED_ALIBI_ADDED;
+    only_alibi.num_queries = 3;
+    all.push_back(only_alibi);
+    RotaryCase scaled_alibi = only_alibi;
+    scaled_alibi.alibi = HEED_ALIBI_SCALED;
+    scaled_alibi.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+    scaled_alibi.num_queries = scaled_alibi.num_keys = 40;
+    all.push_back(scaled_alibi);
+  }
+  return all;
+}
+
+TEST_F(Positions, GiveTheReferencesNumbersWhollyOnTheDevice) {
+  const Context context = make_npu_context();
+  for (const RotaryCase& call : cases()) {
+    const RotaryLayer layer(context.get(), call);
+    property::check(layer.forward());
+    EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call);
+  }
+}
+
+// Whatever runs on the CPU reads and writes the same arrays.
+TEST_F(Positions, GiveTheReferencesNumbersOnTheCpu) {
+  const Context context = make_lenient_context();
+  for (const heed_dtype dtype : {HEED_F16, HEED_BF16, HEED_F32}) {
+    RotaryCase call;
+    call.dtype = dtype;
+    call.layout = HEED_ROPE_INTERLEAVED;
+    call.head_size = 24;
+    call.epsilon = 1e-5f;
+    const RotaryLayer layer(context.get(), call);
+    property::check(layer.forward());
+    EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call);
+    const std::string reasons = layer.explained()["operations"].dump();
+    EXPECT_NE(reasons.find("RmsNorm takes only heads whose size is a multiple of 16"), std::string::npos) << reasons;
+  }
+}
+
+// Queries and keys of one input are rotated together; heads whose halves are whole blocks need no other operation.
+TEST_F(Positions, WholeHeadsAreOneRope) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.is_self = true;
+  call.num_queries = call.num_keys;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  const uint64_t ropes = ascend_sim_count("execute:RopeOperation");
+  const uint64_t joined = ascend_sim_count("execute:ConcatOperation");
+  const uint64_t cut = ascend_sim_count("execute:SliceOperation");
+  property::check(layer.forward());
+  EXPECT_EQ(ascend_sim_count("execute:RopeOperation") - ropes, 1u);
+  EXPECT_EQ(ascend_sim_count("execute:ConcatOperation"), joined);
+  EXPECT_EQ(ascend_sim_count("execute:SliceOperation"), cut);
+}
+
+// Halves that are no whole blocks would take zeros times the elements of the neighbouring head.
+TEST_F(Positions, AnInfinityStaysInItsHead) {
+  const Context context = make_npu_context();
+  for (const int64_t rotary_size : {10, 16, 32, 48}) {
+    RotaryCase call;
+    call.dtype = HEED_BF16;
+    call.head_size = 48;
+    call.rotary_size = rotary_size;
+    call.has_output_projection = false;
+    RotaryLayer layer(context.get(), call);
+    // The first head's rows of W_q have infinite products.
+    layer.scale_query_head(0, std::numeric_limits<float>::infinity());
+    property::check(layer.forward());
+    EXPECT_TRUE(layer.is_finite_in_heads_from(1)) << rotary_size;
+  }
+}
+
+TEST_F(Positions, WhatAtbLacksIsNamed) {
+  const Context strict = make_npu_context();
+  const Context lenient = make_lenient_context();
+  struct Gap {
+    RotaryCase call;
+    const char* operation;
+    const char* reason;
+  };
+  std::vector<Gap> gaps(3);
+  gaps[0].call.epsilon = 1e-5f;
+  gaps[0].call.has_layer_norm = true;
+  gaps[0].operation = "project";
+  gaps[0].reason = "only by their root mean square, with one weight for all heads";
+  gaps[1].call.epsilon = 1e-5f;
+  gaps[1].call.head_size = 24;
+  gaps[1].operation = "project";
+  gaps[1].reason = "heads whose size is a multiple of 16";
+  gaps[2].call.epsilon = 9e-7f;
+  gaps[2].operation = "project";
+  gaps[2].reason = "epsilons below 1e-6";
+  for (const Gap& gap : gaps) {
+    EXPECT_TRUE(is_refused(RotaryLayer(strict.get(), gap.call).forward(),
+                           {HEED_ERROR_NOT_FASTEST, {gap.operation, gap.reason}}));
+    const RotaryLayer layer(lenient.get(), gap.call);
+    property::check(layer.forward());
+    EXPECT_TRUE(layer.agrees_with_reference()) << gap.reason;
+  }
+}
+
+// Each of these is compared with a context on the CPU, in F32 from the same 16-bit numbers.
+TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
+  const Context strict = make_npu_context();
+  const Context lenient = make_lenient_context();
+  struct Gap {
+    SequenceCase call;
+    const char* reason;
+    const char* operation = "attention";
+  };
+  std::vector<Gap> gaps(7);
+  gaps[0].call.has_positions = true;
+  gaps[0].reason = "ATB's attention has no positions of queries";
+  gaps[1].call.has_query_lens = true;
+  gaps[1].reason = "ATB's attention has no ragged batch";
+  gaps[2].call.is_packed = true;
+  gaps[2].reason = "ATB's attention has no ragged batch";
+  gaps[3].call.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
+  gaps[3].reason = "ATB's attention has no relative bias";
+  gaps[4].call.is_packed = gaps[4].call.has_rope = true;
+  gaps[4].reason = "ATB's attention has no ragged batch";
+  gaps[5].call.has_sinks = true;
+  gaps[5].reason = "ATB's attention has no sinks";
+  // Each element has its own weight, so that the pairs must be stored as they come.
+  gaps[6].call.has_rope = true;
+  gaps[6].call.scoring = HEED_SCORING_ADDITIVE;
+  gaps[6].operation = "project";
+  gaps[6].reason = "the device stores the first elements of interleaved pairs before the second ones";
+  for (const Gap& gap : gaps) {
+    const SequenceLayer refused(strict.get(), gap.call);
+    EXPECT_TRUE(is_refused(refused.forward(), {HEED_ERROR_NOT_FASTEST, {gap.operation, gap.reason}})) << gap.reason;
+    const SequenceLayer layer(lenient.get(), gap.call);
+    const std::string explained = layer.explained().dump();
+    EXPECT_NE(explained.find(gap.reason), std::string::npos) << explained;
+    property::check(layer.forward());
+    EXPECT_LE(layer.difference_from_cpu(), SequenceLayer::kTolerance) << gap.reason;
+  }
+}
+
+// Rows of queries beyond their length are 0, although the projection of the output has a bias.
+TEST_F(Positions, RowsBeyondTheLengthsOfQueriesAreZero) {
+  const Context context = make_lenient_context();
+  SequenceCase call;
+  call.has_query_lens = true;
+  const SequenceLayer layer(context.get(), call);
+  property::check(layer.forward());
+  EXPECT_TRUE(layer.padding_is_zero());
+}
+
+// Angles of consecutive positions are computed and uploaded once, whatever the numbers of queries and keys.
+TEST_F(Positions, AnglesAreUploadedOnce) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  call.num_queries = 1;
+  const RotaryLayer of_one_query(context.get(), call);
+  property::check(of_one_query.forward());
+  property::check(heed_context_synchronize(context.get()));
+  const uint64_t uploads = ascend_sim_count("memcpy_h2d");
+  property::check(layer.forward());
+  property::check(of_one_query.forward());
+  EXPECT_EQ(ascend_sim_count("memcpy_h2d"), uploads);
+  EXPECT_TRUE(layer.agrees_with_reference());
+  EXPECT_TRUE(of_one_query.agrees_with_reference());
+}
+
+// Other frequencies, sizes, and more positions than the table has, are other angles.
+TEST_F(Positions, AnglesAreKeptByFrequenciesAndSizes) {
+  const Context context = make_npu_context();
+  for (const float base : {10000.0f, 500.0f, 10000.0f}) {
+    for (const int64_t rotary_size : {32, 6}) {
+      for (const int64_t num_keys : {6, 300, 6}) {
+        RotaryCase call;
+        call.base = base;
+        call.rotary_size = rotary_size;
+        call.num_keys = num_keys;
+        call.num_queries = 2;
+        const RotaryLayer layer(context.get(), call);
+        property::check(layer.forward());
+        EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call) << ", base " << base;
+      }
+    }
+  }
+}
+
+// The planes of ALiBi follow from sizes and slopes: they are made once.
+TEST_F(Positions, AlibiIsUploadedOnce) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.layout = 0;
+  call.alibi = HEED_ALIBI_ADDED;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  property::check(heed_context_synchronize(context.get()));
+  const uint64_t uploads = ascend_sim_count("memcpy_h2d");
+  property::check(layer.forward());
+  EXPECT_EQ(ascend_sim_count("memcpy_h2d"), uploads);
+}
+
+// Slopes of another layer, another alignment and other lengths are other planes.
+TEST_F(Positions, AlibiPlanesAreKeptBySlopesAndPositions) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.layout = 0;
+  for (const int32_t alibi : {HEED_ALIBI_ADDED, HEED_ALIBI_SCALED, HEED_ALIBI_ADDED}) {
+    for (const int64_t num_heads : {2, 4}) {
+      for (const int64_t num_queries : {6, 3}) {
+        call.alibi = alibi;
+        call.num_heads = call.num_kv_heads = num_heads;
+        call.num_queries = num_queries;
+        const RotaryLayer layer(context.get(), call);
+        property::check(layer.forward());
+        EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call);
+      }
+    }
+  }
+}
+
+// Rope takes its runner from a pool of the context, where a destroyed operation leaves it with a pointer into its thread.
+// So threads must not get each other's runners, however many there are.
+TEST_F(Positions, ThreadsDoNotShareRunnersOfRope) {
+  const Context context = make_npu_context();
+  RotaryCase call;
+  call.dtype = HEED_F32;
+  call.layout = HEED_ROPE_INTERLEAVED;
+  call.rotary_size = 10;
+  call.epsilon = 1e-5f;
+  const RotaryLayer layer(context.get(), call);
+  property::check(layer.forward());
+  const uint64_t created = ascend_sim_count("create_operation:RopeOperation");
+  // Each thread has some nine operations, and at most 2048 are kept.
+  for (int i = 0; i < 300; ++i) std::thread([&layer] { property::check(layer.forward()); }).join();
+  property::check(layer.forward());
+  EXPECT_TRUE(layer.agrees_with_reference());
+  EXPECT_GT(ascend_sim_count("create_operation:RopeOperation"), created + 300) << "the first thread needs another";
+}
+
+}  // namespace
+}  // namespace heed::ascend_test

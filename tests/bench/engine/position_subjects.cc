@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "position_subjects.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "data.h"
+#include "heed_subject.h"
+#include "rounds.h"
+
+namespace bench {
+namespace {
+
+// One or more calls without positions.
+class PlainSubject : public Subject {
+ public:
+  PlainSubject(std::string name, const std::vector<BenchCase>& cases, int threads) : name_(std::move(name)) {
+    for (const BenchCase& one : cases) {
+      data_.push_back(std::make_unique<Data>(one));
+      calls_.push_back(std::make_unique<HeedSubject>(one, *data_.back(), threads));
+      calls_.back()->prepare();
+    }
+  }
+
+  [[nodiscard]] std::string library() const override { return "heed"; }
+  [[nodiscard]] std::string name() const override { return name_; }
+  void call() override {
+    for (const auto& one : calls_) one->call();
+  }
+  [[nodiscard]] std::vector<float> output() const override { return calls_.front()->output(); }
+  [[nodiscard]] bool computes_the_same() const override { return false; }
+
+ private:
+  std::string name_;
+  std::vector<std::unique_ptr<Data>> data_;
+  std::vector<std::unique_ptr<HeedSubject>> calls_;
+};
+
+// A case for the batch elements of each length.
+std::vector<BenchCase> cases_by_length(const BenchCase& bench_case) {
+  std::map<int32_t, int64_t> counts;
+  for (const int32_t length : bench_case.lengths) ++counts[length];
+  std::vector<BenchCase> cases;
+  for (const auto& [length, count] : counts) {
+    BenchCase one = bench_case.without_positions();
+    one.lengths.clear();
+    one.batch = count;
+    one.queries = one.keys = length;
+    cases.push_back(one);
+  }
+  return cases;
+}
+
+}  // namespace
+
+Subjects make_position_subjects(const BenchCase& bench_case, int threads) {
+  Subjects subjects;
+  if (bench_case.packed && bench_case.kind == Kind::kAttention) {
+    subjects.push_back(std::make_unique<PlainSubject>("heed apart", cases_by_length(bench_case), threads));
+  } else {
+    const std::vector<BenchCase> plain = {bench_case.without_positions()};
+    subjects.push_back(
+        std::make_unique<PlainSubject>(bench_case.packed ? "heed padded" : "heed plain", plain, threads));
+  }
+  wait_for_quiet();
+  return subjects;
+}
+
+}  // namespace bench

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden/support/models.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "golden/support/derived_bound.h"
+
+namespace heed::golden {
+
+using capi_test::Context;
+using capi_test::Dims;
+using capi_test::Tensor;
+
+std::string folder_of(const std::string& family) { return HEED_SOURCE_DIR "/tests/golden/data/models/" + family; }
+std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
+
+Tensor load_case(const Context& context, const std::string& family, const std::string& name) {
+  heed_tensor* tensor = nullptr;
+  const std::string path = folder_of(family) + "/cases.safetensors";
+  const heed_status status = heed_tensor_load_safetensors(context.get(), path.c_str(), name.c_str(), &tensor);
+  if (status != HEED_ERROR_NOT_FOUND) property::check(status);
+  return Tensor(tensor);
+}
+
+std::vector<int32_t> lengths_of(const Context& context, const std::string& family) {
+  const Tensor mask = load_case(context, family, "attention_mask");
+  if (!mask) return {};
+  const Dims dims = capi_test::dims_of(mask.get());
+  const std::vector<double> ones = numbers_of(mask.get());
+  std::vector<int32_t> lengths;
+  for (auto row = ones.begin(); row != ones.end(); row += dims[1])
+    lengths.push_back(static_cast<int32_t>(std::count(row, row + dims[1], 1.0)));
+  return lengths;
+}
+
+double largest_of(const std::vector<double>& numbers) {
+  double largest = 0;
+  for (const double number : numbers) largest = std::max(largest, std::abs(number));
+  return largest;
+}
+
+}  // namespace heed::golden

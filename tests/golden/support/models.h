@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The models of transformers in data/models, and what make_models.py stored beside them.
+#pragma once
+
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capi/support/objects.h"
+
+namespace heed::golden {
+
+std::string folder_of(const std::string& family);
+// The file of its weights.
+std::string path_of(const std::string& family);
+
+// A tensor of cases.safetensors; null if there is none of that name.
+capi_test::Tensor load_case(const capi_test::Context& context, const std::string& family, const std::string& name);
+
+// The number of tokens of each batch element; empty if nothing is padded.
+std::vector<int32_t> lengths_of(const capi_test::Context& context, const std::string& family);
+
+// The largest magnitude.
+double largest_of(const std::vector<double>& numbers);
+
+}  // namespace heed::golden

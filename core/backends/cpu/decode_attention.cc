@@ -67,20 +67,20 @@ size_t partial_bytes(const KernelTable& kernels, const AttentionProblem& problem
   return kernels.decode_partial_bytes(&problem, num_rows);
 }
 
-// Whether this kernel computes the task. If the batch elements need one kernel only, it computes all of them.
-bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-              const AttentionTask& task) {
-  if (task.first_row >= task.end_row) return false;
-  return choice.kernels != AttentionKernels::Both ||
-         is_for_decode_attention(kernels, problem, task.sequence->query_count,
-                                 longest_length(problem.limits, task.batch_index));
-}
-
 }  // namespace
 
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries,
                              int64_t num_keys) {
   return is_possible(kernels, problem) && num_keys >= kMinKeys && num_queries <= kMaxRows / group_size(problem);
+}
+
+bool computes(AttentionKernels kernel, const KernelTable& kernels, const AttentionProblem& problem,
+              const AttentionChoice& choice, const AttentionTask& task) {
+  if (task.first_row >= task.end_row) return false;
+  if (choice.kernels != AttentionKernels::Both) return true;
+  const bool is_decode = is_for_decode_attention(kernels, problem, task.sequence->query_count,
+                                                 longest_length(problem.limits, task.batch_index));
+  return is_decode == (kernel == AttentionKernels::Decode);
 }
 
 size_t choose_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
@@ -153,7 +153,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   if (choice.is_cut == 0) {
     workers.for_each(num_tasks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
       AttentionTask task = tasks.at(problem, index);
-      if (!has_work(kernels, problem, choice, task)) return;
+      if (!computes(AttentionKernels::Decode, kernels, problem, choice, task)) return;
       const Chunks chunks = chunks_of(problem, task);
       std::byte* own = own_scratch(worker);
       std::byte* of_task = partials + task_bytes * static_cast<size_t>(worker);
@@ -166,7 +166,8 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   workers.for_each(num_tasks * task_chunks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
     AttentionTask task = tasks.at(problem, index / task_chunks);
     const Chunks chunks = chunks_of(problem, task);
-    if (!has_work(kernels, problem, choice, task) || index % task_chunks >= chunks.count) return;
+    if (!computes(AttentionKernels::Decode, kernels, problem, choice, task) || index % task_chunks >= chunks.count)
+      return;
     std::byte* own = own_scratch(worker);
     find_ranges(task, own);
     attend(task, chunks, index % task_chunks, partials + task_bytes * static_cast<size_t>(index / task_chunks), own);
@@ -176,7 +177,7 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   workers.for_each(num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0,
                    [&](int64_t index, int32_t worker) {
                      AttentionTask task = tasks.at(problem, index);
-                     if (!has_work(kernels, problem, choice, task)) return;
+                     if (!computes(AttentionKernels::Decode, kernels, problem, choice, task)) return;
                      std::byte* own = own_scratch(worker);
                      find_ranges(task, own);
                      finish(task, chunks_of(problem, task), partials + task_bytes * static_cast<size_t>(index), own);

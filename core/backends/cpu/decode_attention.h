@@ -18,6 +18,11 @@ namespace heed::cpu {
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries,
                              int64_t num_keys);
 
+// Whether `kernel`, Flash or Decode, computes the task. If the batch elements need one kernel only, that one computes all
+// tasks.
+bool computes(AttentionKernels kernel, const KernelTable& kernels, const AttentionProblem& problem,
+              const AttentionChoice& choice, const AttentionTask& task);
+
 // Sets the decode members of the choice. Returns the scratch bytes that run_decode_attention needs for this problem and
 // for any with smaller sizes; 0 if it computes none of them.
 size_t choose_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,

@@ -61,15 +61,6 @@ TaskGrid cut(const KernelTable& kernels, const AttentionProblem& problem, int32_
   return tasks;
 }
 
-// Whether this kernel computes the task. If the batch elements need one kernel only, it computes all of them.
-bool has_work(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-              const AttentionTask& task) {
-  if (task.first_row >= task.end_row) return false;
-  return choice.kernels != AttentionKernels::Both ||
-         !is_for_decode_attention(kernels, problem, task.sequence->query_count,
-                                  longest_length(problem.limits, task.batch_index));
-}
-
 // Sorts the largest tasks first, by the key counts of their first and last rows, so that the last tasks are small.
 // Tasks of equal cost keep the order of `spread`.
 void order(const AttentionProblem& problem, const TaskGrid& tasks, int64_t count, int32_t num_workers,
@@ -134,7 +125,7 @@ void run_flash_attention(const KernelTable& kernels, const AttentionProblem& pro
   workers.for_each(count, num_threads, choice.work, [&](int64_t index, int32_t worker) {
     const int64_t position = is_ordered ? ordered[index].position : index;
     AttentionTask task = tasks.at(problem, spread(position, count, num_workers));
-    if (!has_work(kernels, problem, choice, task)) return;
+    if (!computes(AttentionKernels::Flash, kernels, problem, choice, task)) return;
     // The key ranges are at the end of the worker's scratch, after the memory of the kernel.
     std::byte* own = memory + choice.flash_worker_bytes * static_cast<size_t>(worker);
     auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_worker_bytes - range_bytes);

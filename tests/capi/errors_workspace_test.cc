@@ -10,7 +10,7 @@ namespace {
 
 TEST(WorkspaceErrors, OneByteTooFewNamesBothSizes) {
   for (const Kind kind : kEveryKind) {
-    // A packed batch may need less than its size, which does not depend on the offsets.
+    // heed_layer_workspace_size does not read the offsets of a packed batch, so a call may need less.
     if (kind == Kind::Packed) continue;
     const AttentionCall call(kind);
     const size_t needed = call.workspace_size();

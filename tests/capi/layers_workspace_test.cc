@@ -128,7 +128,7 @@ TEST(WorkspaceSize, DoesNotDependOnStridesSharingOrData) {
 
 TEST(WorkspaceSize, IsTheSizeThatExplainReports) {
   for (const Kind kind : kEveryKind) {
-    // Explain reads the offsets of a packed batch, which may need less than its size for any offsets.
+    // heed_layer_explain reads the offsets of a packed batch, heed_layer_workspace_size does not: it may be larger.
     if (kind == Kind::Packed) continue;
     const AttentionCall call(kind);
     size_t num_bytes = 0;
@@ -174,7 +174,7 @@ TEST(WorkspaceSize, IsSmallForSmallCalls) {
       const std::vector<uint8_t> with_workspace = call.read_outputs();
       ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
       EXPECT_EQ(call.read_outputs(), with_workspace);
-      // A packed batch may need less than its size, which does not depend on the offsets.
+      // heed_layer_workspace_size does not read the offsets of a packed batch, so a call may need less.
       if (num_bytes <= 64 || kind == Kind::Packed) continue;
       const Workspace smaller = make_workspace(call.context.get(), num_bytes - 1);
       EXPECT_EQ(call.forward(smaller.get()), HEED_ERROR_WORKSPACE_TOO_SMALL);

@@ -23,7 +23,7 @@ public sealed class ConstantKeysTests : IDisposable
         Attends(true, true, Inputs(), 10, 2 / 7f, 4 / 7f, 1 / 7f);
     }
 
-    /// <summary>Where no other key is visible, they alone share the weight.</summary>
+    /// <summary>A query that sees no key of the inputs gives all weight to the constant keys.</summary>
     [Fact]
     public void NothingHidesConstantKeys()
     {
@@ -90,7 +90,7 @@ public sealed class ConstantKeysTests : IDisposable
     private static void Refused(string words, Action use) =>
         Assert.Contains(words, Assert.ThrowsAny<ArgumentException>(use).Message);
 
-    /// <summary>All numbers are below 8. Each comes from four sums of six products, one after the other.</summary>
+    /// <summary>The tolerance: four sums of six products follow one another, and no number reaches 8.</summary>
     private static void Near(NDArray expected, NDArray found)
     {
         const float Ulp = 1f / (1 << 21);

@@ -161,7 +161,7 @@ class ConstantKeysTest {
         }
     }
 
-    /** All numbers are below 8. Each comes from four sums of six products, one after the other. */
+    /** The tolerance: four sums of six products follow one another, and no number reaches 8. */
     private static void assertNear(NDArray expected, NDArray found) {
         assertEquals(expected.getShape(), found.getShape());
         assertArrayEquals(

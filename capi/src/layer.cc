@@ -207,6 +207,16 @@ heed_layer* make_layer(const heed_context& context, const Options& options) {
   return make_handle(heed_layer{host_make_shared<Kind>(context.context->host_allocator(), context.context, options)});
 }
 
+// Runs a function that creates a layer: sets *layer to the handle that make() returns. `function`: its name in messages.
+template <typename Make>
+heed_status create_layer(const char* function, heed_context* context, heed_layer** layer, const Make& make) noexcept {
+  return guarded(function, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    *layer = make();
+  });
+}
+
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
 
 LoadOptions read_load_options(const heed_load_options* options) {
@@ -259,48 +269,39 @@ extern "C" {
 
 heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options,
                                               heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
-    *layer = make_layer<DotProductAttention>(*context, read_dot_product_options(options));
-  });
+  return create_layer(__func__, context, layer,
+                      [&] { return make_layer<DotProductAttention>(*context, read_dot_product_options(options)); });
 }
 
 heed_status heed_additive_attention_create(heed_context* context, const heed_additive_attention_options* options,
                                            heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_additive_attention_options read =
         read_struct(options, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT, kFirstAdditiveOptionsSize, "options",
                     "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT");
     AdditiveAttentionOptions result;
     result.num_hiddens = read.num_hiddens;
     result.attention = read_attention_options(read);
-    *layer = make_layer<AdditiveAttention>(*context, result);
+    return make_layer<AdditiveAttention>(*context, result);
   });
 }
 
 heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
                                           heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_general_attention_options read =
         read_struct(options, HEED_GENERAL_ATTENTION_OPTIONS_INIT, kFirstGeneralOptionsSize, "options",
                     "HEED_GENERAL_ATTENTION_OPTIONS_INIT");
     GeneralAttentionOptions result;
     result.query_size = read.query_size;
     result.attention = read_attention_options(read);
-    *layer = make_layer<GeneralAttention>(*context, result);
+    return make_layer<GeneralAttention>(*context, result);
   });
 }
 
 heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
                                              heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_multi_head_attention_options read =
         read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
                     "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
@@ -332,39 +333,33 @@ heed_status heed_multi_head_attention_create(heed_context* context, const heed_m
                              "HEED_ALIBI_NONE (0), HEED_ALIBI_ADDED (1) or HEED_ALIBI_SCALED (2)");
     result.add_bias_kv = read_flag(read.add_bias_kv, "options->add_bias_kv");
     result.add_zero_attn = read_flag(read.add_zero_attn, "options->add_zero_attn");
-    *layer = make_layer<MultiHeadAttention>(*context, result);
+    return make_layer<MultiHeadAttention>(*context, result);
   });
 }
 
 heed_status heed_linear_create(heed_context* context, const heed_linear_options* options, heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_linear_options read =
         read_struct(options, HEED_LINEAR_OPTIONS_INIT, kFirstLinearOptionsSize, "options", "HEED_LINEAR_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
-    *layer = make_layer<Linear>(*context, LinearOptions{.output_size = read.output_size,
-                                                        .no_bias = read_flag(read.no_bias, "options->no_bias")});
+    return make_layer<Linear>(*context, LinearOptions{.output_size = read.output_size,
+                                                      .no_bias = read_flag(read.no_bias, "options->no_bias")});
   });
 }
 
 heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
                                 heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_dropout_options read = read_struct(options, HEED_DROPOUT_OPTIONS_INIT, kFirstDropoutOptionsSize,
                                                   "options", "HEED_DROPOUT_OPTIONS_INIT");
     require_zero(read.reserved, "options->reserved");
-    *layer = make_layer<Dropout>(*context, DropoutOptions{.dropout = read.dropout});
+    return make_layer<Dropout>(*context, DropoutOptions{.dropout = read.dropout});
   });
 }
 
 heed_status heed_positional_encoding_create(heed_context* context, const heed_positional_encoding_options* options,
                                             heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
+  return create_layer(__func__, context, layer, [&] {
     const heed_positional_encoding_options read =
         read_struct(options, HEED_POSITIONAL_ENCODING_OPTIONS_INIT, kFirstPositionalEncodingOptionsSize, "options",
                     "HEED_POSITIONAL_ENCODING_OPTIONS_INIT");
@@ -377,7 +372,7 @@ heed_status heed_positional_encoding_create(heed_context* context, const heed_po
         read_enum(read.kind, PositionKind::SinusoidalHalves2i, "options->kind",
                   "HEED_POSITIONS_SINUSOIDAL (0), HEED_POSITIONS_SINUSOIDAL_HALVES (1), HEED_POSITIONS_LEARNED "
                   "(2) or HEED_POSITIONS_SINUSOIDAL_HALVES_2I (3)");
-    *layer = make_layer<PositionalEncoding>(*context, result);
+    return make_layer<PositionalEncoding>(*context, result);
   });
 }
 

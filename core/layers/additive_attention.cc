@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "layers/projection.h"
-#include "ops/visible_keys.h"
 
 namespace heed {
 namespace {
@@ -50,15 +49,8 @@ int64_t AdditiveAttention::check_inputs(const InputValues& inputs, OutputShapes&
 }
 
 void AdditiveAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
-  const int32_t rows = row_axis(inputs);
-  problem.batch = batch_of(inputs);
-  problem.num_heads = problem.num_kv_heads = 1;
-  problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
-  problem.head_size = options_.num_hiddens;
-  problem.value_head_size = inputs.values.dim(rows + 1);
   problem.scoring = Scoring::Additive;
-  set_visibility(problem, *inputs.others, options_.attention,
-                 {inputs.queries.dtype(), false, keys_are_queries(inputs), reads_lengths});
+  set_attention_without_heads(inputs, reads_lengths, options_.num_hiddens, options_.attention, problem);
 }
 
 void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {

@@ -48,14 +48,7 @@ int64_t GeneralAttention::check_inputs(const InputValues& inputs, OutputShapes& 
 }
 
 void GeneralAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
-  const int32_t rows = row_axis(inputs);
-  problem.batch = batch_of(inputs);
-  problem.num_heads = problem.num_kv_heads = 1;
-  problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
-  problem.head_size = options_.query_size;
-  problem.value_head_size = inputs.values.dim(rows + 1);
-  set_visibility(problem, *inputs.others, options_.attention,
-                 {inputs.queries.dtype(), false, keys_are_queries(inputs), reads_lengths});
+  set_attention_without_heads(inputs, reads_lengths, options_.query_size, options_.attention, problem);
 }
 
 void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {

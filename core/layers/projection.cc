@@ -5,6 +5,7 @@
 #include <array>
 #include <cinttypes>
 
+#include "attention/validate.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "ops/visible_keys.h"
@@ -140,6 +141,18 @@ OutputShapes shapes_without_heads(const InputValues& inputs) {
   shapes.weights.emplace({queries.dim(0), queries.dim(1), values.dim(1)});
   shapes.log_sum_exp.emplace({queries.dim(0), queries.dim(1)});
   return shapes;
+}
+
+void set_attention_without_heads(const InputValues& inputs, bool reads_lengths, int64_t head_size,
+                                 const AttentionOptions& options, AttentionProblem& problem) {
+  const int32_t rows = row_axis(inputs);
+  problem.batch = batch_of(inputs);
+  problem.num_heads = problem.num_kv_heads = 1;
+  problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
+  problem.head_size = head_size;
+  problem.value_head_size = inputs.values.dim(rows + 1);
+  set_visibility(problem, *inputs.others, options,
+                 {inputs.queries.dtype(), false, keys_are_queries(inputs), reads_lengths});
 }
 
 void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "attention/options.h"
 #include "layers/layer_call.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
@@ -35,9 +36,12 @@ inline int32_t row_axis(const InputValues& inputs) { return is_packed(inputs) ? 
 // Axis (b) of the operands of an attention, of an intermediate (batch, heads, rows, size): packed elements share it.
 inline int32_t batch_axis(const InputValues& inputs) { return is_packed(inputs) ? -1 : 0; }
 
-// For attention without heads, whose values are not projected: the shapes of the outputs, and the operands of values and
-// outputs.
+// For attention without heads, whose values are not projected: the shapes of the outputs; the sizes of the attention of
+// queries and keys of head_size, and which keys each query sees (AttentionLayer::set_attention); the operands of values
+// and outputs.
 OutputShapes shapes_without_heads(const InputValues& inputs);
+void set_attention_without_heads(const InputValues& inputs, bool reads_lengths, int64_t head_size,
+                                 const AttentionOptions& options, AttentionProblem& problem);
 void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,
                             const OutputValues& outputs);
 

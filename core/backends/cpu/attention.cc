@@ -33,21 +33,25 @@ AttentionKernels kernels_for(const KernelTable& kernels, const AttentionProblem&
   return any_decode ? AttentionKernels::Decode : AttentionKernels::Flash;
 }
 
-// The results of rows beyond the queries of a batch element that is not packed: its rows are those of the tensors.
+// Writes the results of rows beyond the queries of a batch element, and the weights of its rows beyond its keys. In a
+// packed batch only weights have such rows.
 void empty_rows_beyond_queries(const AttentionProblem& problem) {
+  const bool has_output = problem.is_packed == 0 && problem.output.given != 0;
+  const bool has_log_sum_exp = problem.is_packed == 0 && problem.log_sum_exp.given != 0;
+  const bool has_weights = problem.weights.given != 0;
+  if (!has_output && !has_log_sum_exp && !has_weights) return;
   for (int64_t b = 0; b < problem.batch; ++b) {
     const Sequence& sequence = sequence_of(problem.limits, b);
     const KeyRange beyond = {sequence.query_count, problem.limits.num_queries};
     for (int64_t h = 0; h < problem.num_heads; ++h) {
-      if (problem.is_packed == 0 && problem.output.given != 0)
-        zero_rows(problem.output, {b, h, 0, 0}, beyond, problem.value_head_size);
-      if (problem.is_packed == 0 && problem.log_sum_exp.given != 0) {
+      if (has_output) zero_rows(problem.output, {b, h, 0, 0}, beyond, problem.value_head_size);
+      if (has_log_sum_exp) {
         for (int64_t q = beyond.first; q < beyond.end; ++q) {
           static_cast<float*>(problem.log_sum_exp.data)[index_in(problem.log_sum_exp, {b, h, q, 0})] =
               -std::numeric_limits<float>::infinity();
         }
       }
-      if (problem.weights.given == 0) continue;
+      if (!has_weights) continue;
       zero_rows(problem.weights, {b, h, 0, 0}, beyond, problem.limits.num_keys + num_constant_keys(problem));
       for (int64_t q = 0; q < sequence.query_count; ++q) {
         zero_elements(problem.weights, {b, h, q, sequence.key_count}, problem.limits.num_keys - sequence.key_count);

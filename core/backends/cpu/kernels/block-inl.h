@@ -236,7 +236,8 @@ static void multiply_keys(const TileTask& task, const QueryTile& query_tile, F32
     score_block<vectors>(query_tile, keys, count, task.problem->head_size, NoTerms{}, scores, maximum);
 }
 
-// Scores of keys k0 .. k0 + count - 1 that find_plain_keys has found.
+// Computes the scores of keys k0 .. k0 + count - 1: products of queries and keys, plus terms of their distance. Nothing
+// else changes them (find_plain_keys).
 template <int vectors>
 static void score_plain_keys(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t count,
                              float* scores, Vec (&maximum)[vectors]) {

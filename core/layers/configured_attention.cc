@@ -22,6 +22,7 @@ class Configured {
         path_(path),
         model_type_(settings_.text("model_type")),
         family_(family_of(model_type_)),
+        defaults_(defaults_of_family(model_type_)),
         is_vision_tower_(family_ != nullptr && family_->causal == CausalRule::Always && path.is_of_vision()),
         head_size_(head_size),
         usual_scale_(1 / std::sqrt(static_cast<double>(head_size))) {}
@@ -116,8 +117,7 @@ class Configured {
     if (!path_.layer()) return false;
     const auto is_rotary = settings_.number("no_rope_layers." + std::to_string(*path_.layer()));
     if (is_rotary) return *is_rotary == 0;
-    return (model_type_ == "cohere2" || model_type_ == "exaone4") && settings_.count({"sliding_window"}) &&
-           is_windowed() == false;
+    return (model_type_ == "cohere2" || model_type_ == "exaone4") && uses_windows() && is_windowed() == false;
   }
 
   void read_rotary() {
@@ -159,7 +159,7 @@ class Configured {
       norm.kind = rule == NormRule::Layer ? QkNorm::Layer : QkNorm::Rms;
       norm.adds_one = rule == NormRule::RmsPlusOne;
       norm.epsilon = rule == NormRule::Layer ? settings_.number("layer_norm_eps").value_or(1e-5)
-                                             : settings_.number("rms_norm_eps").value_or(1e-6);
+                                             : settings_.number("rms_norm_eps").value_or(defaults_.norm_epsilon);
       attention_.qk_norm = norm;
       return;
     }
@@ -175,6 +175,8 @@ class Configured {
     for (const char* name : {"clip_qkv", "attn_config.clip_qkv"}) {
       if (settings_.number(name)) attention_.add(unsupported::kClipQkv);
     }
+    // RoFormer may rotate values, too.
+    if (settings_.is_set("rotary_value")) attention_.add(unsupported::kAttention);
     const std::string_view kind = settings_.text("attention_type");
     if (kind == "block_sparse") attention_.add(unsupported::kAttention);
     if (path_.layer()) {
@@ -234,6 +236,8 @@ class Configured {
       attention_.scale = 1 / std::sqrt(*scalar);
     } else if (const auto scale = settings_.number("attn_config.softmax_scale")) {
       attention_.scale = *scale;
+    } else if (defaults_.query_scalar != 0) {
+      attention_.scale = 1 / std::sqrt(defaults_.query_scalar);
     } else if (family_ == nullptr) {
       attention_.unknown.push_back(feature::kScale);
     } else if (family_->scale == ScaleRule::One) {
@@ -259,23 +263,43 @@ class Configured {
     if (const auto cap = settings_.number("attn_logit_softcapping")) {
       attention_.soft_cap = *cap;
     } else if (family_ != nullptr) {
-      attention_.soft_cap = 0;
+      attention_.soft_cap = settings_.is_left_out("attn_logit_softcapping") ? defaults_.soft_cap : 0;
     }
   }
 
-  // Whether this layer has a window; empty if that depends on the layer's index and the prefix contains no index.
+  // The size of the window of layers that have one. Null says that there is none.
+  std::optional<int64_t> window_size() const {
+    if (model_type_ == "gpt_neo") return settings_.count({"window_size"}).value_or(256);
+    const char* const name = model_type_ == "modernbert" ? "local_attention" : "sliding_window";
+    if (settings_.is_left_out(name) && defaults_.window != 0) return defaults_.window;
+    return settings_.count({name});
+  }
+
+  bool uses_windows() const {
+    const std::optional<bool> is_used = settings_.flag("use_sliding_window");
+    return window_size() && is_used.value_or(!defaults_.needs_use_sliding_window);
+  }
+
+  // Whether this layer has a window, in a model that uses windows; empty if that depends on the layer's index and the
+  // prefix contains no index.
   std::optional<bool> is_windowed() const {
+    if (model_type_ == "gpt_neo") return is_local_in_gpt_neo();
     const std::optional<int64_t> layer = path_.layer();
     const bool has_types = !settings_.text("layer_types.0").empty();
-    const std::optional<int64_t> pattern = settings_.count({"sliding_window_pattern", "_sliding_window_pattern"});
+    if (has_types && layer) return settings_.text("layer_types", *layer) == "sliding_attention";
+    const auto or_default = [](std::optional<int64_t> stated, int64_t otherwise) {
+      return stated || otherwise == 0 ? stated : otherwise;
+    };
+    const std::optional<int64_t> global =
+        or_default(settings_.count({"global_attn_every_n_layers"}), defaults_.global_layers);
+    const std::optional<int64_t> pattern =
+        or_default(settings_.count({"sliding_window_pattern", "_sliding_window_pattern"}), defaults_.window_pattern);
+    // EXAONE 4 may have a text in place of the number, such as "LLLG".
+    const bool is_text = !settings_.text("sliding_window_pattern").empty();
     const std::optional<double> first = settings_.number("max_window_layers");
-    const bool alternates = model_type_ == "gemma2";
-    const std::optional<int64_t> global = settings_.count({"global_attn_every_n_layers"});
-    if (!has_types && !pattern && !first && !alternates && !global) return true;
-    if (!layer) return std::nullopt;
-    if (has_types) return settings_.text("layer_types", *layer) == "sliding_attention";
+    if (!has_types && !global && !pattern && !is_text && !first) return true;
+    if (!layer || is_text) return std::nullopt;
     if (global) return *layer % *global != 0;
-    if (alternates) return *layer % 2 == 0;
     if (pattern) return (*layer + 1) % *pattern != 0;
     return static_cast<double>(*layer) >= *first;
   }
@@ -283,17 +307,7 @@ class Configured {
   void read_window() {
     if (family_ != nullptr) attention_.window = ModelWindow();
     if (path_.is_cross() || is_vision_tower_) return;
-    std::optional<bool> windowed = false;
-    std::optional<int64_t> size = settings_.count({"sliding_window"});
-    if (size && !settings_.is_cleared("use_sliding_window")) windowed = is_windowed();
-    if (model_type_ == "gpt_neo") {
-      size = settings_.count({"window_size"}).value_or(256);
-      windowed = is_local_in_gpt_neo();
-    }
-    if (model_type_ == "modernbert") {
-      size = settings_.count({"local_attention"}).value_or(128);
-      windowed = is_windowed();
-    }
+    const std::optional<bool> windowed = uses_windows() ? is_windowed() : false;
     if (!windowed) {
       attention_.window.reset();
       attention_.unknown.push_back(feature::kWindow);
@@ -302,7 +316,7 @@ class Configured {
       // each side.
       const bool is_halved = model_type_ == "modernbert" ||
                              (model_type_.starts_with("gemma3") && settings_.is_set("use_bidirectional_attention"));
-      const int64_t side = is_halved ? *size / 2 : *size - 1;
+      const int64_t side = is_halved ? *window_size() / 2 : *window_size() - 1;
       attention_.window = ModelWindow{side, attention_.causal.value_or(true) ? -1 : side};
     }
   }
@@ -325,6 +339,7 @@ class Configured {
   const ModulePath& path_;
   std::string_view model_type_;
   const Family* family_;
+  const FamilyDefaults& defaults_;
   // The vision tower of a model whose own settings describe a decoder.
   bool is_vision_tower_;
   int64_t head_size_;

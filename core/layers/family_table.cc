@@ -127,41 +127,17 @@ constexpr const char* kT5Types[] = {"mt5", "pop2piano", "switch_transformers", "
 constexpr const char* kOtherT5Types[] = {"longt5", "udop"};
 constexpr const char* kRelativeTypes[] = {"donut-swin", "maskformer-swin", "mpnet", "nezha", "swin", "swinv2", "wavlm"};
 constexpr const char* kRotaryHalfTypes[] = {
-    "arcee",
-    "bitnet",
-    "dots1",
-    "exaone4",
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "gemma3n_text",
-    "gpt_neox",
-    "gpt_neox_japanese",
-    "granite",
-    "granitemoe",
-    "llama",
-    "ministral",
-    "mistral",
-    "mixtral",
-    "nemotron",
-    "olmo",
-    "olmo2",
-    "olmo3",
-    "olmoe",
-    "persimmon",
-    "phi",
-    "phi3",
-    "phimoe",
-    "qwen2",
-    "qwen2_moe",
-    "qwen3",
-    "qwen3_moe",
-    "seed_oss",
-    "smollm3",
-    "stablelm",
-    "starcoder2",
-    "vaultgemma",
+    "arcee",       "bitnet",     "dots1",
+    "exaone4",     "gemma",      "gemma2",
+    "gemma3_text", "gpt_neox",   "gpt_neox_japanese",
+    "granite",     "granitemoe", "llama",
+    "ministral",   "mistral",    "mixtral",
+    "nemotron",    "olmo",       "olmo2",
+    "olmo3",       "olmoe",      "persimmon",
+    "phi",         "phi3",       "phimoe",
+    "qwen2",       "qwen2_moe",  "qwen3",
+    "qwen3_moe",   "seed_oss",   "smollm3",
+    "stablelm",    "starcoder2", "vaultgemma",
 };
 constexpr const char* kRotaryInTurnTypes[] = {"codegen", "cohere", "cohere2", "glm", "glm4", "gptj", "helium"};
 constexpr const char* kRotaryTypes[] = {
@@ -177,11 +153,11 @@ constexpr const char* kRoFormerTypes[] = {"roformer"};
 constexpr const char* kAxesTypes[] = {"dinov3_vit", "pixtral"};
 constexpr const char* kGptOssTypes[] = {"gpt_oss"};
 constexpr const char* kAlibiTypes[] = {"bloom", "mpt"};
-// These select the visible keys by their values or in blocks, or correlate queries and keys instead of multiplying
-// them.
+// These select the visible keys by their values or in blocks, correlate queries and keys instead of multiplying them, or
+// normalize values.
 constexpr const char* kOtherTypes[] = {
-    "autoformer", "bigbird_pegasus", "convbert",  "informer", "led",  "longformer",
-    "mra",        "nystromformer",   "pegasus_x", "reformer", "yoso",
+    "autoformer", "bigbird_pegasus", "convbert",  "gemma3n_text", "informer", "led", "longformer",
+    "mra",        "nystromformer",   "pegasus_x", "reformer",     "yoso",
 };
 
 constexpr Family kFamilies[] = {
@@ -215,8 +191,27 @@ constexpr struct {
   std::string_view model_type;
   NormRule rule;
 } kQkNorms[] = {
-    {"cohere", NormRule::Layer},           {"exaone4", NormRule::Rms}, {"gemma3", NormRule::RmsPlusOne},
-    {"gemma3_text", NormRule::RmsPlusOne}, {"qwen3", NormRule::Rms},   {"qwen3_moe", NormRule::Rms},
+    {"cohere", NormRule::Layer}, {"exaone4", NormRule::Rms},   {"gemma3_text", NormRule::RmsPlusOne},
+    {"qwen3", NormRule::Rms},    {"qwen3_moe", NormRule::Rms},
+};
+
+// The defaults of the configuration classes of Hugging Face transformers.
+constexpr FamilyDefaults kFamilyDefaults[] = {
+    {.model_type = "cohere2", .window = 4096, .window_pattern = 4},
+    {.model_type = "exaone4", .window = 4096, .window_pattern = 4, .norm_epsilon = 1e-5},
+    {.model_type = "gemma2", .window = 4096, .window_pattern = 2, .soft_cap = 50, .query_scalar = 256},
+    {.model_type = "gemma3_text", .window = 4096, .window_pattern = 6, .query_scalar = 256},
+    {.model_type = "gpt_oss", .window = 128, .window_pattern = 2},
+    {.model_type = "ministral", .window = 4096},
+    {.model_type = "mistral", .window = 4096},
+    {.model_type = "modernbert", .window = 128, .global_layers = 3},
+    {.model_type = "olmo3", .window = 4096, .window_pattern = 4},
+    {.model_type = "qwen2", .needs_use_sliding_window = true},
+    {.model_type = "qwen2_moe", .needs_use_sliding_window = true},
+    {.model_type = "qwen3", .needs_use_sliding_window = true},
+    {.model_type = "qwen3_moe", .needs_use_sliding_window = true},
+    {.model_type = "smollm3", .needs_use_sliding_window = true},
+    {.model_type = "vaultgemma", .window = 4096, .window_pattern = 2, .soft_cap = 50, .query_scalar = 256},
 };
 
 }  // namespace
@@ -234,6 +229,14 @@ NormRule norm_rule_of(std::string_view model_type) {
     if (type == model_type) return rule;
   }
   return NormRule::Unknown;
+}
+
+const FamilyDefaults& defaults_of_family(std::string_view model_type) {
+  static constexpr FamilyDefaults kNone;
+  for (const FamilyDefaults& defaults : kFamilyDefaults) {
+    if (defaults.model_type == model_type) return defaults;
+  }
+  return kNone;
 }
 
 }  // namespace heed

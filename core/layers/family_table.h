@@ -71,4 +71,19 @@ const Family* family_of(std::string_view model_type);
 // The norm of queries and keys in files of this model_type.
 NormRule norm_rule_of(std::string_view model_type);
 
+// What a setting is if the configuration leaves it out. The configuration of a model within another one has only the
+// settings that differ from these.
+struct FamilyDefaults {
+  std::string_view model_type;
+  int64_t window = 0;          // sliding_window, or local_attention; 0: none
+  int64_t window_pattern = 0;  // sliding_window_pattern: the last of so many layers has no window; 0: all have one
+  int64_t global_layers = 0;   // global_attn_every_n_layers: the first of so many layers has no window; 0: all have one
+  bool needs_use_sliding_window = false;  // without use_sliding_window no layer has a window
+  double soft_cap = 0;                    // attn_logit_softcapping
+  double query_scalar = 0;                // query_pre_attn_scalar; 0: the head size
+  double norm_epsilon = 1e-6;             // rms_norm_eps
+};
+
+const FamilyDefaults& defaults_of_family(std::string_view model_type);
+
 }  // namespace heed

@@ -128,7 +128,10 @@ std::optional<int64_t> first_row_of(std::string_view prefix, const std::optional
     return std::find(std::begin(list), std::end(list), type) != std::end(list);
   };
   if (is_in(kTwo)) return 2;
-  if (is_in(kAfterPadding)) return static_cast<int64_t>(settings.number("pad_token_id").value_or(1)) + 1;
+  if (is_in(kAfterPadding)) {
+    if (settings.number("pad_token_id") == 0) return 1;
+    return settings.is_left_out("pad_token_id") ? 2 : settings.count({"pad_token_id"}).value_or(1) + 1;
+  }
   if (is_in(kZero)) return 0;
   return std::nullopt;
 }

@@ -33,9 +33,9 @@ struct RotaryDefaults {
 };
 
 constexpr RotaryDefaults kDefaults[] = {
-    {"gemma3_text", 1e6, 1e4},  {"gemma3n_text", 1e6, 1e4},   {"glm", 1e4, 0, 0.5}, {"glm4", 1e4, 0, 0.5},
-    {"gpt_neox", 1e4, 0, 0.25}, {"gpt_oss", 150000},          {"mixtral", 1e6},     {"modernbert", 160000, 1e4},
-    {"nemotron", 1e4, 0, 0.5},  {"persimmon", 25000, 0, 0.5}, {"phi", 1e4, 0, 0.5}, {"stablelm", 1e4, 0, 0.25},
+    {"gemma3_text", 1e6, 1e4},    {"glm", 1e4, 0, 0.5}, {"glm4", 1e4, 0, 0.5},       {"gpt_neox", 1e4, 0, 0.25},
+    {"gpt_oss", 150000},          {"mixtral", 1e6},     {"modernbert", 160000, 1e4}, {"nemotron", 1e4, 0, 0.5},
+    {"persimmon", 25000, 0, 0.5}, {"phi", 1e4, 0, 0.5}, {"stablelm", 1e4, 0, 0.25},
 };
 
 RotaryDefaults defaults_of(std::string_view model_type) {
@@ -114,8 +114,9 @@ class RopeReader {
     }
     const double factor = settings_.number({object_ + "partial_rotary_factor", "partial_rotary_factor", "rotary_pct"})
                               .value_or(defaults_.partial_factor);
-    // A size of 0 would mean the whole head.
-    size = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(head_size_) * factor), 1);
+    // A size of 0 would mean the whole head, and one that is too large or no number is refused as such.
+    const double rotated = static_cast<double>(head_size_) * factor;
+    size = rotated >= 1 && rotated <= static_cast<double>(head_size_) ? static_cast<int64_t>(rotated) : 1;
   }
 
   // The numbers of the scaling; returns why heed has none, otherwise null.

@@ -32,6 +32,11 @@ class ModelSettings {
   std::optional<bool> flag(std::string_view name) const { return config_.flag(path_of(name)); }
   bool is_set(std::string_view name) const { return flag(name).value_or(false); }
   bool is_cleared(std::string_view name) const { return !flag(name).value_or(true); }
+  // Whether the file says nothing of the setting, not even null.
+  bool is_left_out(std::string_view name) const {
+    const std::string path = path_of(name);
+    return !config_.has(path) && !config_.is_null(path);
+  }
   bool is_object(std::string_view name) const { return config_.is_object(path_of(name)); }
   std::string_view text(std::string_view name) const { return config_.text(path_of(name)).value_or(""); }
   std::string_view text(const char* list, int64_t index) const { return text(list + ("." + std::to_string(index))); }

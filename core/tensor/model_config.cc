@@ -183,10 +183,20 @@ ModelConfig::ModelConfig(const ByteSource& source) : path_(source.name()) {
   }
 }
 
-const ModelConfig::Setting* ModelConfig::find(std::string_view setting) const {
+const ModelConfig::Setting* ModelConfig::find_any(std::string_view setting) const {
   const auto at = std::lower_bound(settings_.begin(), settings_.end(), setting,
                                    [](const Setting& one, std::string_view wanted) { return one.path < wanted; });
-  return at != settings_.end() && at->path == setting && at->kind != Kind::Null ? &*at : nullptr;
+  return at != settings_.end() && at->path == setting ? &*at : nullptr;
+}
+
+const ModelConfig::Setting* ModelConfig::find(std::string_view setting) const {
+  const Setting* found = find_any(setting);
+  return found != nullptr && found->kind != Kind::Null ? found : nullptr;
+}
+
+bool ModelConfig::is_null(std::string_view setting) const {
+  const Setting* found = find_any(setting);
+  return found != nullptr && found->kind == Kind::Null;
 }
 
 bool ModelConfig::is_object(std::string_view setting) const {

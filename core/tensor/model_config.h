@@ -33,6 +33,8 @@ class ModelConfig {
 
   // Whether there is a setting of this path that is not null.
   bool has(std::string_view setting) const { return find(setting) != nullptr; }
+  // Whether there is a setting of this path that is null.
+  bool is_null(std::string_view setting) const;
   bool is_object(std::string_view setting) const;
   // No value if there is no setting of this path or it is of another kind.
   std::optional<double> number(std::string_view setting) const;
@@ -54,7 +56,9 @@ class ModelConfig {
     std::string text;
   };
 
-  // Null if there is no setting of this path, and for a JSON null.
+  // Null if there is no setting of this path.
+  const Setting* find_any(std::string_view setting) const;
+  // Null also for a JSON null.
   const Setting* find(std::string_view setting) const;
 
   std::string path_;

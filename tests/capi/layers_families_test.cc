@@ -385,15 +385,27 @@ TEST_F(Families, WindowsDependOnTheLayersIndex) {
        false},
       {R"({"model_type":"x","sliding_window":7,"layer_types":["full_attention","sliding_attention"]})", "layers.1.a",
        true},
-      {R"({"model_type":"gemma2","sliding_window":7})", "layers.0.a", true},
-      {R"({"model_type":"gemma2","sliding_window":7})", "layers.1.a", false},
+      {R"({"model_type":"gemma2","sliding_window":7,"query_pre_attn_scalar":4,"attn_logit_softcapping":null})",
+       "layers.0.a", true},
+      {R"({"model_type":"gemma2","sliding_window":7,"query_pre_attn_scalar":4,"attn_logit_softcapping":null})",
+       "layers.1.a", false},
       {R"({"model_type":"x","sliding_window":7})", "layers.0.cross_attn", false},
+      // Settings that the family's class has by itself.
+      {R"({"model_type":"cohere2","sliding_window":7})", "layers.2.a", true},
+      {R"({"model_type":"exaone4","sliding_window":7})", "layers.2.a", true},
+      {R"({"model_type":"gpt_oss","sliding_window":7})", "layers.0.a", true},
+      {R"({"model_type":"gpt_oss","sliding_window":7})", "layers.1.a", false},
+      {R"({"model_type":"olmo3","sliding_window":7})", "layers.2.a", true},
+      {R"({"model_type":"olmo3","sliding_window":7})", "layers.3.a", false},
+      {R"({"model_type":"qwen2","sliding_window":7})", "layers.0.a", false},
+      {R"({"model_type":"qwen2","sliding_window":7,"use_sliding_window":true})", "layers.0.a", true},
+      {R"({"model_type":"mistral","sliding_window":null})", "layers.0.a", false},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
     const bool is_cross = std::string(one.prefix).find("cross") != std::string::npos;
     heed_multi_head_attention_options options = is_cross ? two_of_four() : causal();
-    const auto answer = [&] { return load(below(one.prefix, kOwn), one.config, one.prefix, options, "rotary"); };
+    const auto answer = [&] { return load(below(one.prefix, kOwn), one.config, one.prefix, options, "rotary, sinks"); };
     if (one.is_windowed) {
       expect_refused(answer(), HEED_ERROR_INVALID_ARGUMENT,
                      "options->window is HEED_WINDOW_NONE, expected options->window_left 6 and options->window_right "
@@ -404,11 +416,18 @@ TEST_F(Families, WindowsDependOnTheLayersIndex) {
     }
     expect_loaded(answer());
   }
+  // EXAONE 4 may have a text for the pattern, which does not say the layer's kind: the window is the caller's.
+  const Answer of_text =
+      load(below("layers.0.a", kOwn), R"({"model_type":"exaone4","sliding_window":7,"sliding_window_pattern":"LLLG"})",
+           "layers.0.a", causal(), "rotary");
+  expect_loaded(of_text);
+  ASSERT_EQ(of_text.warnings.size(), 1U);
+  EXPECT_NE(of_text.warnings[0].find("does not say its model's window"), std::string::npos) << of_text.warnings[0];
   // A window on both sides of the query: half of the setting on each.
   const char* const both_ways =
       R"({"model_type":"gemma3_text","use_bidirectional_attention":true,"sliding_window":512})";
-  expect_refused(load(below("a", kOwn), both_ways, "a", two_of_four(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
-                 "expected options->window_left 256 and options->window_right 256");
+  expect_refused(load(below("layers.0.a", kOwn), both_ways, "layers.0.a", two_of_four(), "rotary"),
+                 HEED_ERROR_INVALID_ARGUMENT, "expected options->window_left 256 and options->window_right 256");
   // Without causal, the number of keys after the query matters, too.
   heed_multi_head_attention_options windowed = two_of_four();
   windowed.window = HEED_WINDOW_TOP_LEFT;
@@ -472,7 +491,14 @@ TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
       {R"({"model_type":"big_bird","attention_type":"block_sparse"})", "scores or visible keys of another kind"},
       {R"({"model_type":"jamba","use_qk_norm":true})", "norms of queries and keys of another kind"},
       {R"({"model_type":"jamba","clip_qkv":8.0})", "clipped queries, keys and values"},
+      {R"({"model_type":"mpt","attn_config":{"clip_qkv":1.5}})", "clipped queries, keys and values"},
       {R"({"model_type":"jamba","layer_types":["linear_attention"]})", "scores or visible keys of another kind"},
+      {R"({"model_type":"gemma3n_text"})", "scores or visible keys of another kind"},
+      {R"({"model_type":"roformer","rotary_value":true})", "scores or visible keys of another kind"},
+      {R"({"model_type":"llama","partial_rotary_factor":1e300})",
+       "rotary positions whose settings are incomplete or out of range"},
+      {R"({"model_type":"llama","partial_rotary_factor":-1e300})",
+       "rotary positions whose settings are incomplete or out of range"},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.config);
@@ -519,6 +545,13 @@ TEST_F(Families, RotarySettingsAreComparedWithTheOptions) {
       {R"({"model_type":"gpt_neox","rotary_pct":0.25,"rotary_emb_base":20000})",
        "layout HEED_ROPE_HALF, rotary_size 2, base 20000;"},
       {R"({"model_type":"phi","partial_rotary_factor":0.5})", "layout HEED_ROPE_HALF, rotary_size 4, base 10000;"},
+      // A factor of its own goes before the ratio of lengths.
+      {R"({"model_type":"phi3","max_position_embeddings":64,"original_max_position_embeddings":8,"rope_scaling":)"
+       R"({"type":"longrope","factor":6,"long_factor":[1,2,3,4],"short_factor":[1,1,1,1]}})",
+       "attention_factor 1.36442447, factors \"long_factor\" or \"short_factor\";"},
+      // 8 * 0.6 is 4.8, 8 * 0.34 is 2.72.
+      {R"({"model_type":"phi3","partial_rotary_factor":0.6})", "layout HEED_ROPE_HALF, rotary_size 4, base 10000;"},
+      {R"({"model_type":"gpt_neox","rotary_pct":0.34})", "layout HEED_ROPE_HALF, rotary_size 2, base 10000;"},
       {R"({"model_type":"gptj","rotary_dim":4})", "layout HEED_ROPE_INTERLEAVED, rotary_size 4, base 10000;"},
       // Gemma 3 in version 4: the layers with a window have a base of their own, and no scaling.
       {R"({"model_type":"gemma3_text","sliding_window":4,"sliding_window_pattern":2,"rope_theta":1e6,)"
@@ -636,6 +669,7 @@ TEST_F(Families, TheFirstRowOfATableOfPositionsIsCompared) {
   } cases[] = {{R"({"model_type":"opt","pad_token_id":1})", 2},
                {R"({"model_type":"bart"})", 2},
                {R"({"model_type":"roberta","pad_token_id":4})", 5},
+               {R"({"model_type":"roberta","pad_token_id":1e300})", 2},
                {R"({"model_type":"bert"})", 0}};
   for (const auto& one : cases) {
     for (const int64_t first_row : {0, 2, 5}) {
@@ -685,6 +719,48 @@ TEST_F(Families, OfSeveralModelsInAConfigurationThePrefixChooses) {
   const std::string encoder = "encoder.encoder.layer.0.attention";
   expect_loaded(load(below(encoder, kBert), pair, encoder, two_of_four()));
   expect_refused(load(below(encoder, kBert), pair, encoder, causal()), HEED_ERROR_INVALID_ARGUMENT, "HEED_CAUSAL_NONE");
+}
+
+// A configuration within another one has only the settings that differ from those of the family's class.
+TEST_F(Families, SettingsThatAreLeftOutAreThoseOfTheFamily) {
+  const char* const prefix = "language_model.model.layers.%d.self_attn";
+  const auto at = [&](int layer) {
+    std::string text = prefix;
+    return text.replace(text.find("%d"), 2, std::to_string(layer));
+  };
+  const auto within = [](const std::string& settings) {
+    return R"({"model_type":"unheard_of","text_config":{)" + settings + "}}";
+  };
+  const struct {
+    std::string settings;
+    int layer;
+    const char* words;
+  } cases[] = {
+      {R"("model_type":"gemma3_text","sliding_window":1024,"rope_scaling":{"rope_type":"linear","factor":8})", 4,
+       "options->scale is 0.5, expected 0.0625; options->window is HEED_WINDOW_NONE, expected options->window_left "
+       "1023 "
+       "and options->window_right unlimited; options->rope is NULL, expected options->rope->layout HEED_ROPE_HALF, "
+       "options->rope->base 10000;"},
+      {R"("model_type":"gemma3_text","sliding_window":1024,"rope_scaling":{"rope_type":"linear","factor":8})", 5,
+       "options->scale is 0.5, expected 0.0625; options->rope is NULL, expected options->rope->layout HEED_ROPE_HALF, "
+       "options->rope->scaling HEED_ROPE_SCALING_LINEAR, options->rope->base 1000000, options->rope->factor 8;"},
+      {R"("model_type":"gemma2")", 0,
+       "options->scale is 0.5, expected 0.0625; options->soft_cap is 0, expected 50; options->window is "
+       "HEED_WINDOW_NONE, expected options->window_left 4095"},
+      {R"("model_type":"gemma2","attn_logit_softcapping":null,"sliding_window":null)", 0,
+       "options->scale is 0.5, expected 0.0625; options->rope is NULL"},
+      {R"("model_type":"mistral")", 0, "options->window is HEED_WINDOW_NONE, expected options->window_left 4095"},
+      {R"("model_type":"modernbert")", 1, "expected options->window_left 64 and options->window_right 64"},
+      {R"("model_type":"modernbert")", 3,
+       "expected HEED_CAUSAL_NONE; options->rope is NULL, expected options->rope->layout HEED_ROPE_HALF, "
+       "options->rope->base 160000;"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.settings + " " + std::to_string(one.layer));
+    const Answer answer =
+        load(below(at(one.layer), kOwn), within(one.settings).c_str(), at(one.layer).c_str(), causal());
+    expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, one.words);
+  }
 }
 
 // The configuration of a vision tower may have the model_type of the whole model, or none.

@@ -65,6 +65,14 @@ void check_slice(const RopeOptions& options, int64_t head_size) {
   }
 }
 
+// The table of rotations has 2 KiB for each pair.
+void check_rotary_size(int64_t rotary_size, int64_t stated) {
+  constexpr int64_t kMaxRotarySize = 65536;
+  if (rotary_size <= kMaxRotarySize) return;
+  fail(Status::InvalidArgument, "options->rope->rotary_size is %" PRId64 "%s, expected at most %" PRId64, rotary_size,
+       stated == 0 ? " by default" : "", kMaxRotarySize);
+}
+
 // A number that has to be finite and above 0. `otherwise`: the end of the sentence.
 void check_positive(const char* member, float value, const char* otherwise) {
   if (std::isfinite(value) && value > 0) return;
@@ -142,9 +150,14 @@ void check_factors(const RopeOptions& options) {
     fail(Status::InvalidArgument, "options->rope->factors[%" PRId64 "] is %s, expected a finite number above 0", i,
          DecimalText(factor).c_str());
   }
-  if (options.attention_factor != 0) return;
-  check_positive("factor", options.factor, ", or an attention_factor, with HEED_ROPE_SCALING_FACTORS");
-  if (options.factor > 1 && options.original_length < 2) {
+  if (options.original_length < 0) {
+    fail(Status::InvalidArgument,
+         "options->rope->original_length is %" PRId64 ", expected the number of positions of the training, or 0",
+         options.original_length);
+  }
+  if (options.attention_factor == 0 || options.factor != 0)
+    check_positive("factor", options.factor, ", or an attention_factor, with HEED_ROPE_SCALING_FACTORS");
+  if (options.attention_factor == 0 && options.factor > 1 && options.original_length < 2) {
     fail(Status::InvalidArgument,
          "options->rope->original_length is %" PRId64
          ", expected the number of positions of the "
@@ -197,6 +210,7 @@ RopeOptions with_defaults(const RopeOptions& given, int64_t head_size) {
   RopeOptions options = given;
   check_slice(options, head_size);
   if (options.rotary_size == 0) options.rotary_size = head_size - options.rotary_offset;
+  check_rotary_size(options.rotary_size, given.rotary_size);
   check_unused(options);
   if (options.base == 0) options.base = 10000;
   check_positive("base", options.base, ", or 0 for 10000");

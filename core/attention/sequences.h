@@ -21,7 +21,7 @@ struct SequenceInputs {
   const Tensor* query_lens = nullptr;
   const Tensor* query_offsets = nullptr;
   const Tensor* key_offsets = nullptr;
-  // Room for a Sequence for each batch element, given iff has_table.
+  // Room for a Sequence for each batch element; null unless has_table and the tensors have data.
   Sequence* table = nullptr;
   // The largest position that is accepted.
   int64_t last_position = kMaxPosition;

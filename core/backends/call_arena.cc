@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
@@ -25,16 +26,18 @@ void* CallArena::allocate_in_block(size_t num_bytes) {
   if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
   const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kAlignment, kMinBlockBytes);
   ArenaBlock* block = nullptr;
+  ArenaBlock* too_small = nullptr;
   for (auto& slot : context_.arena_pool_) {
     block = slot.exchange(nullptr, std::memory_order_acquire);
-    if (block != nullptr) break;
+    if (block == nullptr) continue;
+    if (block->num_bytes >= needed) break;
+    if (too_small != nullptr) give_back(too_small);
+    too_small = std::exchange(block, nullptr);
   }
-  // A block that is too small is replaced by a larger one, so that the blocks of the pool become as large as calls
+  // If no block is large enough, one is replaced by a larger one, so that the blocks of the pool become as large as calls
   // need.
-  if (block != nullptr && block->num_bytes < needed) {
-    destroy_arena_block(allocator, block);
-    block = nullptr;
-  }
+  if (too_small != nullptr && block != nullptr) give_back(too_small);
+  if (too_small != nullptr && block == nullptr) destroy_arena_block(allocator, too_small);
   if (block == nullptr) {
     void* memory = nullptr;
     Error failure;
@@ -48,17 +51,19 @@ void* CallArena::allocate_in_block(size_t num_bytes) {
   return allocate(num_bytes);
 }
 
-void CallArena::give_back() noexcept {
+void CallArena::give_back(ArenaBlock* block) const noexcept {
+  for (auto& slot : context_.arena_pool_) {
+    ArenaBlock* none = nullptr;
+    if (slot.compare_exchange_strong(none, block, std::memory_order_release, std::memory_order_relaxed)) return;
+  }
+  destroy_arena_block(context_.host_allocator(), block);
+}
+
+void CallArena::give_back_all() noexcept {
   while (blocks_ != nullptr) {
     ArenaBlock* const block = blocks_;
     blocks_ = block->next;
-    bool is_kept = false;
-    for (auto& slot : context_.arena_pool_) {
-      ArenaBlock* none = nullptr;
-      is_kept = slot.compare_exchange_strong(none, block, std::memory_order_release, std::memory_order_relaxed);
-      if (is_kept) break;
-    }
-    if (!is_kept) destroy_arena_block(context_.host_allocator(), block);
+    give_back(block);
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -35,7 +36,7 @@ class CallArena {
   CallArena(const CallArena&) = delete;
   CallArena& operator=(const CallArena&) = delete;
   ~CallArena() {
-    if (blocks_ != nullptr) give_back();
+    if (blocks_ != nullptr) give_back_all();
   }
 
   // Returns memory that is aligned to kAlignment, with undefined contents. It is valid until the arena is destroyed.
@@ -54,7 +55,8 @@ class CallArena {
   template <typename T>
   T* allocate_for(size_t count) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlignment);
-    return static_cast<T*>(allocate(count * sizeof(T)));
+    // A size that would overflow is refused as one that is too large.
+    return static_cast<T*>(allocate(count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T)));
   }
 
   // Creates an object whose destructor is never called.
@@ -65,7 +67,9 @@ class CallArena {
 
  private:
   void* allocate_in_block(size_t num_bytes);
-  void give_back() noexcept;
+  // To the pool, or to the host if the pool has no room.
+  void give_back(ArenaBlock* block) const noexcept;
+  void give_back_all() noexcept;
 
   const Context& context_;
   ArenaBlock* blocks_ = nullptr;

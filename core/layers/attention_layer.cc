@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/attention_layer.h"
 
-#include <memory>
+#include "layers/host_sequences.h"
 
 namespace heed {
 
@@ -14,17 +14,9 @@ void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call)
   AttentionInputs others = *call.inputs.others;
   const bool reads_lengths = purpose != Purpose::Shapes;
   if (reads_lengths) {
-    constexpr const Tensor* AttentionInputs::*kOnHost[] = {
-        &AttentionInputs::valid_lens, &AttentionInputs::positions, &AttentionInputs::query_lens,
-        &AttentionInputs::query_offsets, &AttentionInputs::key_offsets};
-    for (const auto member : kOnHost) {
-      if (others.*member != nullptr && (others.*member)->has_data())
-        others.*member = &schedule.on_host(*(others.*member));
-    }
-    if (others.has_table()) {
-      others.table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
-      std::uninitialized_value_construct_n(others.table, batch);
-    }
+    if (others.valid_lens != nullptr && others.valid_lens->has_data())
+      others.valid_lens = &schedule.on_host(*others.valid_lens);
+    bring_to_host(others, batch, schedule);
   }
   InputValues inputs = call.inputs;
   inputs.others = &others;

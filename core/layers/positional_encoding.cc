@@ -11,6 +11,7 @@
 #include "attention/sequences.h"
 #include "base/error.h"
 #include "layers/dropout.h"
+#include "layers/host_sequences.h"
 #include "ops/lengths.h"
 #include "ops/positions.h"
 #include "tensor/copy.h"
@@ -127,13 +128,7 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   const int64_t rows = input.dim(rank - 2);
   const int64_t batch = packed ? packed_batch(sequences, true) : input.dim(0);
   const bool reads = purpose != Purpose::Shapes;
-  if (reads && sequences.positions != nullptr && sequences.positions->has_data())
-    sequences.positions = &schedule.on_host(*sequences.positions);
-  if (reads && packed) {
-    if (sequences.query_offsets->has_data()) sequences.query_offsets = &schedule.on_host(*sequences.query_offsets);
-    sequences.table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
-    std::uninitialized_value_construct_n(sequences.table, batch);
-  }
+  if (reads) bring_to_host(sequences, batch, schedule);
   // The problem's place in the call: the rows of an attention whose keys are its queries.
   call.attention = &schedule.arena().make<AttentionProblem>();
   call.attention->batch = batch;

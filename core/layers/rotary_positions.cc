@@ -40,6 +40,11 @@ Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool 
   // Keys have the positions 0, 1, ... in each batch element.
   const bool is_same_for_all = !packed && (of_keys || (limits.has_table == 0 && inputs.others->positions == nullptr));
   const int64_t rows = (of_keys ? inputs.keys : inputs.queries).dim(row_axis(inputs));
+  if (rows > kMaxRotaryPositions) {
+    fail(Status::Unsupported,
+         "rotary positions of %" PRId64 " rows of inputs->%s are not supported, expected at most 2^32", rows,
+         of_keys ? "keys" : "queries");
+  }
   Intermediate& rotations = schedule.reserve(
       DType::F32, Shape{packed || is_same_for_all ? 1 : call.attention->batch, rows, options_.rotary_size});
   RotationsProblem& problem = schedule.add_rotations(operation);

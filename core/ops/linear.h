@@ -77,6 +77,7 @@ void visit_operands(Problem& problem, Visit visit) {
     visit(part.transform.rotations, Sizes<kOperandRank>{1, s, r, part.transform.rotary_size}, Access::Read);
   }
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{s, 1, problem.limits.num_queries, 1}, Access::ReadOnHost);
+  visit(problem.limits.positions, Sizes<kOperandRank>{s, 1, num_query_rows(problem.limits, s), 1}, Access::ReadOnHost);
 }
 
 // The cost of the wanted rows. Lengths without data count as num_keys.

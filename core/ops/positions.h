@@ -42,7 +42,7 @@ void visit_operands(Problem& problem, Visit visit) {
 
 // flops: one addition for each element. bytes: the table's rows that the sizes say.
 inline Cost cost_of(const PositionsProblem& problem) {
-  const double rows = static_cast<double>(problem.batch) * static_cast<double>(problem.limits.num_queries);
+  const double rows = num_queries_of_batch(problem.limits, problem.batch);
   return {.flops = rows * static_cast<double>(problem.size), .bytes = bytes_of_operands(problem)};
 }
 

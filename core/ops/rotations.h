@@ -17,6 +17,7 @@ namespace heed {
 // a position is the complex product of those of its digits.
 inline constexpr int64_t kRotaryRadix = 16;
 inline constexpr int64_t kRotaryNumDigits = 8;
+inline constexpr int64_t kMaxRotaryPositions = int64_t{1} << 32;
 
 // output[s, r] = cosines of position * frequency for each pair, then the sines, each times `factor`; computed in f64 and
 // rounded once. Row r of batch element s is a query or a key of `limits`, whose position is position_of_query or
@@ -56,8 +57,8 @@ void visit_operands(Problem& problem, Visit visit) {
 
 // flops: a complex product for each pair.
 inline Cost cost_of(const RotationsProblem& problem) {
-  const double rows = static_cast<double>(problem.batch) *
-                      static_cast<double>(problem.of_keys != 0 ? problem.limits.num_keys : problem.limits.num_queries);
+  const double rows = problem.of_keys != 0 ? num_keys_of_batch(problem.limits, problem.batch)
+                                           : num_queries_of_batch(problem.limits, problem.batch);
   return {.flops = 6 * rows * static_cast<double>(problem.num_pairs), .bytes = bytes_of_operands(problem)};
 }
 

@@ -83,6 +83,22 @@ inline int64_t num_key_rows(const KeyLimits& limits, int64_t batch) {
   return rows;
 }
 
+// The number of queries or keys of all batch elements together.
+inline double num_queries_of_batch(const KeyLimits& limits, int64_t batch) {
+  if (limits.has_table == 0 || limits.table == nullptr)
+    return static_cast<double>(batch) * static_cast<double>(limits.num_queries);
+  double count = 0;
+  for (int64_t b = 0; b < batch; ++b) count += static_cast<double>(limits.table[b].query_count);
+  return count;
+}
+inline double num_keys_of_batch(const KeyLimits& limits, int64_t batch) {
+  if (limits.has_table == 0 || limits.table == nullptr)
+    return static_cast<double>(batch) * static_cast<double>(limits.num_keys);
+  double count = 0;
+  for (int64_t b = 0; b < batch; ++b) count += static_cast<double>(limits.table[b].key_count);
+  return count;
+}
+
 // Keys first .. end - 1; empty if both are equal.
 struct KeyRange {
   int64_t first = 0;

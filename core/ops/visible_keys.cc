@@ -100,7 +100,8 @@ int64_t position_of_query(const KeyLimits& limits, int64_t b, int64_t q) {
 }
 
 bool differ_by_element(const KeyLimits& limits) {
-  return limits.has_table != 0 || (has_lengths(limits) && limits.valid_lens.strides[0] != 0) ||
+  return (limits.has_table != 0 && limits.table != nullptr) ||
+         (has_lengths(limits) && limits.valid_lens.strides[0] != 0) ||
          (has_positions(limits) && limits.positions.strides[0] != 0);
 }
 
@@ -164,7 +165,7 @@ KeyRange wanted_rows(const KeyLimits& limits, WantedRows wanted, int64_t b) {
 
 double num_wanted_rows(const KeyLimits& limits, WantedRows wanted, int64_t batch) {
   if (batch == 0) return 0;
-  if (wanted == WantedRows::All || !differ_by_element(limits))
+  if (!differ_by_element(limits))
     return static_cast<double>(batch) * static_cast<double>(wanted_rows(limits, wanted, 0).size());
   double rows = 0;
   for (int64_t b = 0; b < batch; ++b) rows += static_cast<double>(wanted_rows(limits, wanted, b).size());

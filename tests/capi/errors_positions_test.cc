@@ -88,6 +88,14 @@ TEST(RopeOptionErrors, SlicesOutsideOfTheHead) {
   expect_refused_rope(
       {{"heads of one element", [](heed_rope_options&) {}, {"a head has 1 element", "options->head_size"}}}, 2);
   expect_refused_rope({{"odd heads", [](heed_rope_options&) {}, {"rotary_size is 0, the 5 elements"}}}, 10);
+  // The table of rotations has memory for each pair.
+  expect_refused_rope(
+      {{"large heads", [](heed_rope_options&) {}, {"rotary_size is 65538 by default, expected at most 65536"}},
+       {"a large slice",
+        [](heed_rope_options& o) { o.rotary_size = 65538; },
+        {"rotary_size is 65538, expected at most 65536"}}},
+      2 * 65538);
+  expect_refused_rope({{"the largest heads", [](heed_rope_options&) {}, {"expected at most 65536"}}}, INT64_MAX - 3);
 }
 
 TEST(RopeOptionErrors, NumbersThatAScalingNeeds) {
@@ -203,6 +211,20 @@ TEST(RopeOptionErrors, ListsOfFactors) {
       {"without attention factor",
        with_factors(2, [](heed_rope_options& o) { o.factor = 0; }),
        {"options->rope->factor is 0", "attention_factor", "HEED_ROPE_SCALING_FACTORS"}},
+      {"a factor NaN beside an attention factor",
+       with_factors(2,
+                    [](heed_rope_options& o) {
+                      o.factor = kNaN;
+                      o.attention_factor = 1;
+                    }),
+       {"options->rope->factor is nan"}},
+      {"a negative length beside an attention factor",
+       with_factors(2,
+                    [](heed_rope_options& o) {
+                      o.original_length = -1;
+                      o.attention_factor = 1;
+                    }),
+       {"options->rope->original_length is -1"}},
       {"without the length of the training",
        with_factors(2, [](heed_rope_options& o) { o.original_length = 1; }),
        {"options->rope->original_length is 1", "at least 2", "attention_factor"}},

@@ -116,6 +116,29 @@ TEST(ShapeOnlySequences, SufficeWithoutForward) {
   }
 }
 
+// Planning from shapes alone takes as long for a large batch as for a small one, and a batch without memory is refused.
+TEST(ShapeOnlySequences, OfAnyBatchAreExplained) {
+  for (const int64_t batch : {int64_t{1} << 40, int64_t{1} << 58}) {
+    AttentionCall call(Kind::DotProductRank3);
+    call.inputs.queries = call.shape_only({batch, 1, 1});
+    call.inputs.keys = call.inputs.values = nullptr;
+    call.outputs = HEED_LAYER_OUTPUTS_INIT;
+    call.outputs.output = call.shape_only({batch, 1, 1});
+    call.sequences().query_lens = call.shape_only({batch}, HEED_I32);
+    EXPECT_GE(call.workspace_size(), 0U);
+    EXPECT_EQ(explained(call).at("layer"), "dot_product_attention");
+    EXPECT_EQ(call.forward(), HEED_ERROR_INVALID_ARGUMENT) << heed_last_error();
+  }
+  // Packed elements without rows, whose offsets share an address.
+  AttentionCall call(Kind::Packed);
+  int32_t zero = 0;
+  call.sequences().query_offsets = call.keep(wrap(call.context.get(), {(int64_t{1} << 58) + 1}, {0}, &zero, HEED_I32));
+  call.sequences().key_offsets = nullptr;
+  call.inputs.queries = call.zeros({0, 6});
+  call.inputs.keys = call.inputs.values = nullptr;
+  EXPECT_EQ(call.forward(), HEED_ERROR_OUT_OF_MEMORY) << heed_last_error();
+}
+
 // However the rows are divided among the elements of a packed batch, the workspace is of one size, and sufficient.
 TEST(PackedWorkspace, DependsOnTotalsAlone) {
   AttentionCall call(Kind::Packed, {.batch = 1, .num_queries = 60, .num_keys = 90});

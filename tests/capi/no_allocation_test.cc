@@ -74,6 +74,16 @@ TEST(NoAllocation, InPlainForwards) {
   }
 }
 
+// The context keeps what the first call needs for each batch element.
+TEST(NoAllocation, InForwardsOfManyPackedElementsButTheFirst) {
+  const AttentionCall call(Kind::Packed, {.batch = 500, .num_queries = 3, .num_keys = 5});
+  const Workspace workspace = make_workspace(call.context.get(), call.workspace_size());
+  const int64_t before = num_allocations();
+  ASSERT_EQ(call.forward(workspace.get()), HEED_OK) << heed_last_error();
+  EXPECT_GT(num_allocations(), before);
+  expect_no_allocation(call);
+}
+
 // Weights are packed when they are set, not by the first call that reads them.
 TEST(NoAllocation, InTheFirstForwardAfterAParameterIsSet) {
   for (const Kind kind : {Kind::MultiHead, Kind::Additive, Kind::Linear}) {

@@ -23,6 +23,8 @@ Topic position_options() {
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
                   rope.rotary_size = 6),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
+                  options.head_size = 131072),
+          PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
                   rope.base = -1),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
                   rope.attention_factor = -1),
@@ -61,6 +63,9 @@ Topic position_options() {
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
                   rope.scaling = HEED_ROPE_SCALING_FACTORS; memory[0] = memory[1] = 1; rope.factors = memory;
                   rope.num_factors = 2; rope.factor = 32),
+          PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
+                  rope.scaling = HEED_ROPE_SCALING_FACTORS; memory[0] = memory[1] = 1; rope.factors = memory;
+                  rope.num_factors = 2; rope.attention_factor = 1; rope.original_length = -1),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.qk_norm_epsilon = NAN),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer),
                   options.qk_norm = HEED_QK_NORM_LAYER),
@@ -137,6 +142,9 @@ Topic sequences() {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), options.alibi = HEED_ALIBI_ADDED;
                   layer = layer_with(options); heed_layer_initialize(layer, &inputs, 42);
                   inputs.alibi_slopes = tensor_of(HEED_F32, {2})),
+          PROVOKE(heed_layer_workspace_size(layer, &inputs, NULL, &num_bytes), options.rope = &rope;
+                  layer = layer_with(options); heed_layer_initialize(layer, &inputs, 42);
+                  inputs.queries = shape_of(HEED_F32, {2, 4294967297, 6})),
           PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs),
                   heed_positional_encoding_create(context, &encoding, &new_layer)),
           PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs),

@@ -212,8 +212,10 @@ typedef struct heed_context heed_context;
 /* The host's own allocator. All memory that outlives a call comes from it: the handles and the objects behind them,
  * parameters, outputs, workspaces and the context's pool of them, and everything else that tensors and layers keep.
  * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
- * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither. Device memory, and
- * the host memory of a device's plugin and its vendor's libraries, do not come from the allocator.
+ * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither; only for query_lens
+ * or query_offsets of some 100 batch elements and more the context takes 64 bytes for each, and keeps them for later
+ * calls. Device memory, and the host memory of a device's plugin and its vendor's libraries, do not come from the
+ * allocator.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
  *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
  *             returns NULL, the call fails with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released, and the
@@ -666,7 +668,7 @@ HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, in
 
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
-/* Attention, a linear layer or dropout, with its options and parameters. */
+/* Attention, a positional encoding, a linear layer or dropout, with its options and parameters. */
 typedef struct heed_layer heed_layer;
 
 /* Scratch memory for one forward at a time. */
@@ -786,14 +788,14 @@ typedef struct heed_rope_options {
   int64_t num_factors;     /* FACTORS: rotary_size / 2 */
   const float* factors;    /* FACTORS: theta_i is divided by factors[i], above 0; copied */
   float base;              /* 0: 10000 */
-  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0. FACTORS: the same, at least 1, for the
-                              attention factor alone */
+  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0. FACTORS: the same, for the attention
+                              factor alone, where up to 1 means 1 */
   float beta_fast;         /* YARN: frequencies that turn more often in original_length stay as they are; 0: 32 */
   float beta_slow;         /* YARN: those that turn less often are divided by factor; 0: 1 */
   float low_freq_factor;   /* LLAMA3: wavelengths above original_length / low_freq_factor are stretched; 0: 1 */
   float high_freq_factor;  /* LLAMA3: those below original_length / high_freq_factor stay; 0: 4 */
-  float attention_factor;  /* factor on cosines and sines. 0: YARN 0.1 ln(factor) + 1; FACTORS sqrt(1 + ln(factor) /
-                              ln(original_length)), 1 up to a factor of 1; else 1 */
+  float attention_factor;  /* factor on cosines and sines. 0: with a factor above 1, YARN 0.1 ln(factor) + 1, FACTORS
+                              sqrt(1 + ln(factor) / ln(original_length)); else 1 */
   int32_t layout;          /* HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED; required */
   int32_t scaling;         /* HEED_ROPE_SCALING_... */
   int32_t no_rounding;     /* YARN: 1: the ends of the range of frequencies are not rounded to whole pairs, as gpt-oss */
@@ -865,7 +867,8 @@ typedef struct heed_multi_head_attention_options {
   int64_t relative_bias_max_distance; /* from here on all distances share a bucket; 0: 128 */
   float qk_norm_epsilon;        /* above 0: each head of queries and keys is normalized, before rotary positions */
   int32_t qk_norm;              /* HEED_QK_NORM_...; 0 without qk_norm_epsilon */
-  int32_t sinks;                /* 1: each head has a score that takes part in the softmax without a value [rule 3] */
+  int32_t sinks;                /* 1: each head has a score that takes part in the softmax without a value [rule 3];
+                                   inputs->sinks must then be NULL */
   int32_t relative_bias;        /* HEED_RELATIVE_BIAS_... */
   int32_t alibi;                /* HEED_ALIBI_...; inputs->alibi_slopes must then be NULL */
   int32_t add_bias_kv;          /* 1: every query sees one more key, bias_k, with the value bias_v, whatever hides the others,
@@ -934,21 +937,21 @@ typedef struct heed_positional_encoding_options {
  * Packed: with query_offsets the rows of all batch elements lie one after another, without padding. Element b has the
  * rows query_offsets[b] to query_offsets[b + 1] - 1 of queries, which are then (total, Eq), in dot-product attention
  * (total, D) or (H, total, D); likewise key_offsets, keys and values. output and log_sum_exp have the same form,
- * (total, output size) and (H, total). The results have the same bits as those of each element alone. */
+ * (total, output size) and (H, total). Without dropout the results have the same bits as those of each element alone. */
 typedef struct heed_sequence_inputs {
   size_t struct_size;
   const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1, on
                                        an axis where key j has the position j. Causal mask and window, whatever their
                                        alignment, ALiBi, relative bias and rotary positions use it [rule 6]. NULL: those
-                                       rules say where a query is; rotary positions and ALiBi take K - Q + i. In a
-                                       positional encoding NULL means s */
+                                       rules say where a query is; rotary positions, ALiBi and relative bias take
+                                       K - Q + i. In a positional encoding NULL means s */
   const heed_tensor* query_lens;    /* NULL, or (B), from 0 to Q: later rows of queries are padding: they are not computed,
-                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL) they are no
-                                       keys either */
+                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL, or the
+                                       same tensor as queries) they are no keys either */
   const heed_tensor* query_offsets; /* NULL, or (B + 1): from 0 to total, never falling. Excludes query_lens, valid_lens,
                                        mask, bias and weights */
-  const heed_tensor* key_offsets;   /* NULL, or (B + 1): given iff query_offsets and keys are; for keys NULL the same as
-                                       query_offsets */
+  const heed_tensor* key_offsets;   /* with query_offsets: NULL in self-attention, where keys have the rows of queries; or
+                                       (B + 1): from 0 to the number of rows of keys, never falling */
 } heed_sequence_inputs;
 #define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
 
@@ -963,7 +966,8 @@ typedef struct heed_sequence_inputs {
  * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
  *
  * Linear layers and dropout read only queries, of rank 1 to 8: (..., input size) for linear layers, any dims for
- * dropout. keys, values, valid_lens, mask, bias and alibi_slopes must then be NULL.
+ * dropout. Positional encodings read queries, (B, S, size) or packed (total, size), and of sequences positions and
+ * query_offsets. All other inputs must then be NULL.
  *
  * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0, and for linear
  * layers and dropout any dim [rule 14]. */
@@ -983,8 +987,8 @@ typedef struct heed_layer_inputs {
   int32_t training;               /* 1: dropout is active */
   int32_t reserved;               /* 0 */
   const heed_tensor* alibi_slopes; /* NULL, or F32 of (H), (1) without heads: adds -slope * |p - j| to the scaled scores,
-                                      with p = K - Q + i for query i and key j [rule 5]; see
-                                      heed_tensor_fill_alibi_slopes */
+                                      with p the position of the query, K - Q + i if sequences has no positions, and
+                                      key j [rule 5]; see heed_tensor_fill_alibi_slopes */
   const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
   const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
                                      without a value [rule 3] */
@@ -1004,11 +1008,12 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
- * The output of a linear layer is (..., output_size), that of dropout has the dims of queries; the dtypes are as above.
- * weights and log_sum_exp must be NULL for them.
+ * The output of a linear layer is (..., output_size); those of dropout and of positional encodings have the dims of
+ * queries; the dtypes are as above. weights and log_sum_exp must be NULL for them.
  *
- * weights are the attention weights before dropout [rule 11]; log_sum_exp is a natural logarithm, -inf for a row
- * without a visible key [rules 3, 7]. */
+ * weights are the attention weights before dropout [rule 11], with one more column for add_bias_kv and for add_zero_attn,
+ * after those of keys. log_sum_exp is a natural logarithm; for a row without a visible key -inf, or its sink [rules 3,
+ * 7]. */
 typedef struct heed_layer_outputs {
   size_t struct_size;
   heed_tensor* output;
@@ -1044,7 +1049,8 @@ HEED_API heed_status heed_general_attention_create(heed_context* context, const 
  * *layer.
  * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
  * and no head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
- * output_size or HEED_BIAS_O). */
+ * output_size or HEED_BIAS_O; members of rope that are missing, out of range or not used by its scaling; norms, buckets
+ * or distances out of range, or without the option that uses them; add_bias_kv or add_zero_attn with additive scores). */
 HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
                                                       const heed_multi_head_attention_options* options,
                                                       heed_layer** layer) HEED_NOEXCEPT;
@@ -1073,8 +1079,9 @@ HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 
 /* Makes all parameters for inputs of these shapes (only shapes and dtypes are read, so shape-only tensors are
  * sufficient). Parameters take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the
- * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010); biases are 0. The same seed gives the same
- * numbers on every machine (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
+ * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010). Biases, bias_k, bias_v, sinks and the table
+ * of a relative bias are 0, weights of norms 1. The same seed gives the same numbers on every machine
+ * (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
  * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward). */
 HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
@@ -1176,14 +1183,15 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
  * must be NULL; those that are not requested stay NULL. The caller destroys the tensors. On failure none is made. Works
  * on a layer that is not initialized.
  * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
- * heed_layer_forward). */
+ * heed_layer_forward), UNSUPPORTED (weights of a packed batch). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
 /* The number of bytes of workspace that forward needs (only shapes and dtypes are read). outputs NULL: only the output
  * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the
  * same inputs and outputs given, and the same or smaller B, Q and K: so a workspace for the largest shape serves all.
- * For a linear layer and for dropout the size does not depend on the shape.
+ * For a packed batch it suffices for all offsets with the same or smaller totals and number of elements; with given
+ * offsets forward may need less. For a linear layer and for dropout the size does not depend on the shape.
  * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
@@ -1197,7 +1205,8 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * not whole; sizes other than the layer's parameters; shape-only tensors; inputs or outputs that a layer of this kind
  * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
  * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
- * UNSUPPORTED (dropout of weights with a dim above 2^32; F32 on a 16-bit device without allow_reduced_precision),
+ * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
+ * rows; F32 on a 16-bit device without allow_reduced_precision),
  * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
@@ -1218,7 +1227,8 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
  * output is requested. Numbers are whole and fit in an int64_t; larger ones become 2^63 - 1. Members (more may be
  * added):
  *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
- *                                 "additive_attention", "dot_product_attention", "linear" and "dropout"
+ *                                 "additive_attention", "general_attention", "dot_product_attention",
+ *                                 "positional_encoding", "linear" and "dropout"
  *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
  *                                 and the instruction set that it uses, such as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation

@@ -107,15 +107,9 @@ class Angles {
   const DeviceArray sines;
 };
 
-// Whether pairs are stored as they come, and not with all first elements before the second ones.
-bool stores_pairs(const HeadTransform& transform) {
-  return transform.layout == RotaryLayout::Interleaved && transform.keeps_order != 0;
-}
-
 // Whether Rope takes the slices, and writes them, as they are: whole heads, with halves of a multiple of 16.
 bool are_whole_heads(const LinearPart& part) {
-  return part.transform.rotary_size == part.head_size && part.head_size % kRotatedUnit == 0 &&
-         !stores_pairs(part.transform);
+  return part.transform.rotary_size == part.head_size && part.head_size % kRotatedUnit == 0;
 }
 
 // An array that follows a multiple of this many elements is aligned.
@@ -168,13 +162,10 @@ class TransformedHeads::Slices {
     const HeadTransform& transform = part_.transform;
     const int64_t num_pairs = transform.rotary_size / 2;
     const int64_t half = widened_size(transform) / 2;
-    const bool in_pairs = stores_pairs(transform);
-    pick(npu_, both_.array(), name("heads", {num_before_, in_pairs}), in_pairs ? 1 : unit(), result_, [&](int64_t i) {
+    pick(npu_, both_.array(), name("heads", {num_before_}), unit(), result_, [&](int64_t i) {
       const int64_t in_slice = i % part_.head_size - transform.rotary_offset;
       if (in_slice < 0 || in_slice >= transform.rotary_size) return i;
-      const int64_t second = in_pairs ? in_slice % 2 : in_slice / num_pairs;
-      const int64_t pair = in_pairs ? in_slice / 2 : in_slice % num_pairs;
-      return num_before_ + i / part_.head_size * 2 * half + second * half + pair;
+      return num_before_ + i / part_.head_size * 2 * half + in_slice / num_pairs * half + in_slice % num_pairs;
     });
   }
 

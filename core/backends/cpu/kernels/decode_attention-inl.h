@@ -346,14 +346,16 @@ static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k
   __builtin_unreachable();
 }
 
-// Calls visit(task, k0, k1) for parts of a block that fit into a query tile's scores; task.seen begins with the part.
+// Calls visit(task, k0, k1) for parts of a block that fit into a query tile's scores; task.seen begins with the part. No
+// part has keys of two key blocks, so that distances are rounded as load_alibi says.
 template <typename Visit>
 HEED_INLINE void visit_query_tile_blocks(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1,
                                          const Visit& visit) {
-  for (int64_t k = k0; k < k1; k += kBlockKeys) {
+  for (int64_t k = k0, end; k < k1; k = end) {
+    end = smaller((k / kBlockKeys + 1) * kBlockKeys, k1);
     TileTask task = decode.task;
     task.seen += (k - block) * kQueryTileRows;
-    visit(task, k, smaller(k + kBlockKeys, k1));
+    visit(task, k, end);
   }
 }
 

@@ -83,6 +83,7 @@ const WordEntry kWords[] = {
     WORDS("options->no_bias 0", "bias true", "bias true"),
     WORDS("options->add_bias_kv is 1", "addBiasKv is true", "AddBiasKv is true"),
     WORDS("options->add_zero_attn is 1", "addZeroAttn is true", "AddZeroAttn is true"),
+    WORDS("options->sinks is 0, expected 1", "sinks is false, expected true", "Sinks is false, expected true"),
     WORDS("HEED_SCORING_ADDITIVE: expected 0", "Scoring.ADDITIVE: expected false", "Scoring.Additive: expected false"),
     WORDS("options->rope->no_rounding is set", "rounding is false", "Rounding is false"),
     WORDS("options->rope->no_rounding is 0, expected 1", "rounding is true, expected false",

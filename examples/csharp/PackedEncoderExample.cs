@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self-attention of an encoder, with rotary positions, over sentences of different lengths: padded to the longest, and
-// packed one after another without padding. Both give the same bits; packed, no row is computed for nothing.
+// packed one after another without padding. Both give the same bits; packed, no padding is computed.
 //
 //   run packed_encoder
 using System;

@@ -11,7 +11,7 @@ import io.heed.Shape;
 
 /**
  * Self-attention of an encoder, with rotary positions, over sentences of different lengths: padded to the longest, and
- * packed one after another without padding. Both give the same bits; packed, no row is computed for nothing.
+ * packed one after another without padding. Both give the same bits; packed, no padding is computed.
  *
  * <pre>
  * run packed_encoder

@@ -11,6 +11,6 @@ public enum Alibi
     /// <summary>Added to the scaled scores, as in the paper: Bloom, MPT.</summary>
     Added = 1,
 
-    /// <summary>Added before the scale, so that it is scaled too, with slopes rounded to BFloat16: Falcon.</summary>
+    /// <summary>Multiplied by the scale and then added, with slopes rounded to BFloat16: Falcon.</summary>
     Scaled = 2,
 }

@@ -11,7 +11,8 @@ namespace Heed;
 /// or BFloat16. A packed batch has the rows of all batch elements one after another, without padding:
 /// <see cref="QueryOffsets"/> says where each element begins. Queries are then (total, Eq), for dot-product attention
 /// (total, D) or (H, total, D); likewise keys and values. The output is (total, size), LogSumExp (H, total), and there
-/// are no weights. The results have the same bits as those of each element alone.</remarks>
+/// are no weights. For PositionalEncoding the input is (total, numHiddens), and positions begin at 0 in each element.
+/// Without dropout the results have the same bits as those of each element alone.</remarks>
 public sealed class AttentionInputs
 {
     /// <summary>The members of C's struct of inputs, first those of a list of inputs in its order.</summary>
@@ -71,8 +72,8 @@ public sealed class AttentionInputs
         KeyOffsets,
     }
 
-    /// <summary>The queries, (B, Q, Eq); for Linear and Dropout the input, of any shape; packed
-    /// (total, Eq). Required.</summary>
+    /// <summary>The queries, (B, Q, Eq), packed (total, Eq); for PositionalEncoding the input, (B, S, numHiddens),
+    /// packed (total, numHiddens); for Linear and Dropout the input, of any shape. Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];

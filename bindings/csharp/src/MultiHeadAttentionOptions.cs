@@ -50,7 +50,8 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
     public float QkNormEpsilon { get; set; }
 
     /// <summary>Whether each head has a score that takes part in the softmax without a value, the parameter "sinks"
-    /// (NumHeads). False, the default: only those of <see cref="AttentionInputs.Sinks"/>.</summary>
+    /// (NumHeads); the inputs' own sinks must then be null. False, the default: only those of
+    /// <see cref="AttentionInputs.Sinks"/>.</summary>
     public bool Sinks { get; set; }
 
     /// <summary>A bias of each score by the distance from query to key, the parameter "relative_bias.weight"

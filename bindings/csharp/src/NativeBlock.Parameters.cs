@@ -17,10 +17,11 @@ public abstract unsafe partial class NativeBlock
     /// the files with the index beside it.</param>
     /// <param name="prefix">The text before the names, with or without the separator after it; empty or null:
     /// none.</param>
-    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, or it
-    /// has the parameters under the names of two frameworks.</exception>
-    /// <exception cref="NotSupportedException">The file needs something that the block cannot do, such as PyTorch's
-    /// bias_k.</exception>
+    /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, it
+    /// has the parameters under the names of two frameworks, or the block's options are not those of the
+    /// model.</exception>
+    /// <exception cref="NotSupportedException">The file needs something that the block cannot do, such as clipped
+    /// queries, keys and values (clip_qkv).</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
     /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: a
     /// parameter is missing.</exception>

@@ -101,6 +101,8 @@ public abstract unsafe partial class NativeBlock : Block
     internal abstract string Kind { get; }
 
     /// <inheritdoc/>
+    /// <remarks>Weights are drawn as by <see cref="XavierInitializer"/>; weights of norms are 1; biases, sinks, bias_k,
+    /// bias_v and the table of a relative bias are 0; unless SetInitializer has set another initializer.</remarks>
     public sealed override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));

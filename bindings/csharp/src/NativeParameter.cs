@@ -7,7 +7,7 @@ namespace Heed;
 internal sealed class NativeParameter : Parameter
 {
     internal NativeParameter(NativeBlock block, string name)
-        : base(name, name.EndsWith("bias", StringComparison.Ordinal) ? ParameterType.Bias : ParameterType.Weight)
+        : base(name, TypeOf(name))
     {
         Block = block;
         NativeName = NativeText.ToNative(name, nameof(name));
@@ -44,4 +44,18 @@ internal sealed class NativeParameter : Parameter
 
     /// <summary>Removes the values of all parameters of the block.</summary>
     internal override void ReleaseArray() => Block.Clear();
+
+    private static ParameterType TypeOf(string name)
+    {
+        bool EndsWith(string end) => name.EndsWith(end, StringComparison.Ordinal);
+        if (EndsWith("_norm.weight"))
+        {
+            return ParameterType.Gamma;
+        }
+        if (EndsWith("bias") || EndsWith("bias_k") || EndsWith("bias_v"))
+        {
+            return ParameterType.Bias;
+        }
+        return EndsWith("sinks") || EndsWith("relative_bias.weight") ? ParameterType.Other : ParameterType.Weight;
+    }
 }

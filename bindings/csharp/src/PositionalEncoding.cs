@@ -6,8 +6,9 @@ namespace Heed;
 
 /// <summary>Positional encoding: adds to each row of its input the row of its position, then drops elements when
 /// training. Forward takes a list of one array (B, S, numHiddens) of Float32, Float16 or BFloat16, and gives one array
-/// of the same shape and type. Row s has the position s; <see cref="AttentionInputs.Positions"/> sets
-/// others.</summary>
+/// of the same shape and type. Row s has the position s; <see cref="AttentionInputs.Positions"/> sets others. In a
+/// packed batch the input is (total, numHiddens) with <see cref="AttentionInputs.QueryOffsets"/>, and positions begin
+/// at 0 in each element.</summary>
 /// <remarks>d2l-java's constructor makes the sinusoids of "Attention Is All You Need", options other kinds as well.
 /// Only a learned table has a parameter, "weight" (FirstRow + MaxLen, NumHiddens), and must be initialized or
 /// loaded.</remarks>

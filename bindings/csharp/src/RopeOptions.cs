@@ -26,8 +26,9 @@ public sealed class RopeOptions
     /// <summary>How positions are stretched; not at all by default.</summary>
     public RopeScaling Scaling { get; set; }
 
-    /// <summary>How much longer texts may be than those of the training: above 0, with every scaling except Factors;
-    /// with Factors, at least 1, for the attention factor alone.</summary>
+    /// <summary>How much longer texts may be than those of the training: above 0, for Linear, Ntk, Yarn and Llama3; for
+    /// Factors it only gives the attention factor, where up to 1 counts as 1, and is not needed if that is
+    /// set.</summary>
     public float Factor { get; set; }
 
     /// <summary>RotarySize / 2 numbers above 0, by which each frequency is divided, for the scaling Factors; null
@@ -38,12 +39,12 @@ public sealed class RopeOptions
     /// factor.</summary>
     public long OriginalLength { get; set; }
 
-    /// <summary>For Yarn: how often a frequency turns in OriginalLength to stay as it is; 0, the default, means
-    /// 32.</summary>
+    /// <summary>For Yarn: frequencies that turn at least this many times in OriginalLength stay as they are; 0, the
+    /// default, means 32.</summary>
     public float BetaFast { get; set; }
 
-    /// <summary>For Yarn: below how many turns in OriginalLength a frequency is divided by the whole factor; 0, the
-    /// default, means 1.</summary>
+    /// <summary>For Yarn: frequencies that turn at most this many times in OriginalLength are divided by the whole
+    /// factor; 0, the default, means 1.</summary>
     public float BetaSlow { get; set; }
 
     /// <summary>For Yarn: whether the ends of the range of frequencies between BetaFast and BetaSlow are rounded to
@@ -58,8 +59,8 @@ public sealed class RopeOptions
     /// 4.</summary>
     public float HighFreqFactor { get; set; }
 
-    /// <summary>The factor of cosines and sines, above 0. 0, the default, means 0.1 ln(Factor) + 1 for Yarn,
-    /// sqrt(1 + ln(Factor) / ln(OriginalLength)) for Factors, and 1 otherwise.</summary>
+    /// <summary>The factor of cosines and sines, above 0. 0, the default, means with a Factor above 1 for Yarn
+    /// 0.1 ln(Factor) + 1 and for Factors sqrt(1 + ln(Factor) / ln(OriginalLength)), and 1 otherwise.</summary>
     public float AttentionFactor { get; set; }
 
     internal RopeOptions Copy()

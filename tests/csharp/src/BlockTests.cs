@@ -154,6 +154,33 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].IsInitialized);
     }
 
+    /// <summary>An initializer of weights draws neither norms nor sinks nor a relative bias.</summary>
+    [Fact]
+    public void OnlyWeightsAreOfTheTypeOfWeights()
+    {
+        using var attention = new MultiHeadAttention(new MultiHeadAttentionOptions
+        {
+            NumHiddens = 4, NumHeads = 2, Biases = Bias.All, QkNorm = QkNorm.Rms, QkNormEpsilon = 1e-6f, Sinks = true,
+            RelativeBias = RelativeBias.BothWays, AddBiasKv = true,
+        });
+        string[] NamesOf(ParameterType type) =>
+            attention.Parameters.Values.Where(each => each.Type == type).Select(each => each.Name).ToArray();
+        Assert.Equal(new[] { "W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight" }, NamesOf(ParameterType.Weight));
+        Assert.Equal(
+            new[] { "W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias", "bias_k", "bias_v" }, NamesOf(ParameterType.Bias));
+        Assert.Equal(new[] { "q_norm.weight", "k_norm.weight" }, NamesOf(ParameterType.Gamma));
+        Assert.Equal(new[] { "sinks", "relative_bias.weight" }, NamesOf(ParameterType.Other));
+
+        attention.SetInitializer(new ConstantInitializer(3), ParameterType.Weight);
+        var any = new Shape(1, 2, 4);
+        attention.Initialize(manager, DataType.Float32, any, any, any);
+        foreach (Parameter each in attention.Parameters.Values)
+        {
+            float expected = each.Type == ParameterType.Weight ? 3 : each.Type == ParameterType.Gamma ? 1 : 0;
+            Assert.All(each.Array.ToFloatArray(), number => Assert.Equal(expected, number));
+        }
+    }
+
     [Fact]
     public void InitializersMakeTheFirstValues()
     {

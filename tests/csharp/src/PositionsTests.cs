@@ -289,6 +289,34 @@ public sealed class PositionsTests : IDisposable
         }
     }
 
+    /// <summary>Positions beyond a learned table, offsets that fall, and lengths beside offsets.</summary>
+    [Fact]
+    public void WrongRowsAreNamed()
+    {
+        using var table = new PositionalEncoding(new PositionalEncodingOptions
+        {
+            NumHiddens = 8, MaxLen = 3, Kind = PositionKind.Learned, FirstRow = 2,
+        });
+        table.Parameters["weight"].SetArray(manager.Ones(new Shape(5, 8)));
+        var positions = new AttentionInputs(manager.Zeros(new Shape(1, 2, 8)))
+        {
+            Positions = manager.Create(new[] { 0, 3 }, new Shape(1, 2)),
+        };
+        Refused("Positions[0, 1] is 3, expected a position from 0 to 2", () => Output(table, positions));
+
+        using MultiHeadAttention attention = Made(_ => { });
+        var packed = new AttentionInputs(manager.Ones(new Shape(4, 8)))
+        {
+            QueryOffsets = manager.Create(new[] { 0, 3, 1, 4 }),
+        };
+        Refused(
+            "QueryOffsets[2] is 1, below 3 before it: expected offsets that never fall",
+            () => Output(attention, packed));
+        packed.QueryOffsets = manager.Create(new[] { 0, 3, 4 });
+        packed.QueryLens = manager.Create(new[] { 3, 1 });
+        Refused("QueryLens is set, but so is QueryOffsets", () => Output(attention, packed));
+    }
+
     private static RopeOptions Half(RopeScaling scaling, float factor = 0, long originalLength = 0) => new RopeOptions
     {
         Layout = RopeLayout.Half, Scaling = scaling, Factor = factor, OriginalLength = originalLength,
@@ -297,10 +325,10 @@ public sealed class PositionsTests : IDisposable
     private static MultiHeadAttention Attention(RopeOptions rope) => new MultiHeadAttention(
         new MultiHeadAttentionOptions { NumHiddens = 4, NumHeads = 1, Scale = 1, Rope = rope });
 
-    private static float[] Output(MultiHeadAttention attention, AttentionInputs inputs)
+    private static float[] Output(NativeBlock block, AttentionInputs inputs)
     {
-        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
-        attention.Forward(inputs, outputs);
+        using AttentionOutputs outputs = block.CreateOutputs(inputs);
+        block.Forward(inputs, outputs);
         return outputs.Output!.ToFloatArray();
     }
 

@@ -7,7 +7,7 @@ public enum Alibi {
     NONE(0),
     /** Added to the scaled scores, as in the paper: Bloom, MPT. */
     ADDED(1),
-    /** Added before the scale, so that it is scaled too, with slopes rounded to BFLOAT16: Falcon. */
+    /** Multiplied by the scale and then added, with slopes rounded to BFLOAT16: Falcon. */
     SCALED(2);
 
     /** The number in heed.h. */

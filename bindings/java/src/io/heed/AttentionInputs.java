@@ -15,8 +15,9 @@ import java.util.function.ObjLongConsumer;
  *
  * <p>A packed batch has the rows of all batch elements one after another, without padding: {@link #setQueryOffsets}
  * says where each element begins. Queries are then (total, Eq), for {@link DotProductAttention} (total, D) or (H,
- * total, D); likewise keys and values. The output is (total, size), logSumExp (H, total), and there are no weights. The
- * results have the same bits as those of each element alone.
+ * total, D); likewise keys and values. The output is (total, size), logSumExp (H, total), and there are no weights.
+ * For {@link PositionalEncoding} the input is (total, numHiddens), and positions begin at 0 in each element. Without
+ * dropout the results have the same bits as those of each element alone.
  */
 public final class AttentionInputs {
     /** The inputs that are arrays, first those of an input list in its order. */
@@ -75,8 +76,9 @@ public final class AttentionInputs {
     /**
      * Sets the queries, which are required.
      *
-     * @param queries (B, Q, Eq), for {@link DotProductAttention} also (B, H, Q, D), for {@link Linear} and {@link
-     *     Dropout} any shape, packed (total, Eq), of FLOAT32, FLOAT16 or BFLOAT16
+     * @param queries (B, Q, Eq), packed (total, Eq); for {@link DotProductAttention} also (B, H, Q, D), packed (H,
+     *     total, D); for {@link PositionalEncoding} (B, S, numHiddens), packed (total, numHiddens); for {@link Linear}
+     *     and {@link Dropout} any shape; of FLOAT32, FLOAT16 or BFLOAT16
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {

@@ -3,7 +3,8 @@ package io.heed;
 
 /**
  * Makes the first values of a parameter. Set it on a block before {@link Block#initialize}. Without one, weights are
- * drawn as by {@link XavierInitializer#XavierInitializer()}, and biases are 0.
+ * drawn as by {@link XavierInitializer#XavierInitializer()}, weights of norms are 1, and biases are 0. So are sinks,
+ * bias_k, bias_v and the table of a relative bias of heed's own blocks.
  */
 @FunctionalInterface
 public interface Initializer {

@@ -10,9 +10,19 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
     private final BlockLayer layer;
 
     LayerParameter(BlockLayer layer, String name) {
-        super(name, name.endsWith("bias") ? Type.BIAS : Type.WEIGHT, null);
+        super(name, typeOf(name), null);
         this.layer = layer;
         nativeName = NativeText.of(name, "name");
+    }
+
+    private static Type typeOf(String name) {
+        if (name.endsWith("_norm.weight")) {
+            return Type.GAMMA;
+        }
+        if (name.endsWith("bias") || name.endsWith("bias_k") || name.endsWith("bias_v")) {
+            return Type.BIAS;
+        }
+        return name.endsWith("sinks") || name.endsWith("relative_bias.weight") ? Type.OTHER : Type.WEIGHT;
     }
 
     @Override

@@ -11,10 +11,10 @@ import java.util.Set;
  *
  * <p>Its parameters are "W_q.weight" (numHeads * headSize, size of a query), "W_k.weight" (numKvHeads * headSize, size
  * of a key), "W_v.weight" (numKvHeads * valueHeadSize, size of a value), "W_o.weight" (outputSize, numHeads *
- * valueHeadSize), and "W_q.bias" and so on; options add "q_norm.weight", "k_norm.weight", "sinks",
- * "relative_bias.weight", "bias_k" and "bias_v". With d2l's constructor the first four have numHiddens rows. Scores are
- * divided by the square root of headSize (the class in d2l-java's utils/attention divides by the square root of 2;
- * {@code optScale} can do that).
+ * valueHeadSize), and "W_q.bias" and so on; options add "q_norm.weight", "k_norm.weight", "sinks" (numHeads),
+ * "relative_bias.weight" (relativeBiasBuckets, numHeads), "bias_k" and "bias_v". With d2l's constructor the first four
+ * have numHiddens rows. Scores are divided by the square root of headSize (the class in d2l-java's utils/attention
+ * divides by the square root of 2; {@code optScale} can do that).
  *
  * <p>forward takes a list of queries (B, Q, E), keys (B, K, E) and values (B, K, E), all FLOAT32, FLOAT16 or BFLOAT16,
  * and the valid lengths (B) or (B, Q) of FLOAT32, INT32 or INT64, which may be missing or null: with length n, a query
@@ -310,7 +310,8 @@ public final class MultiHeadAttention extends NativeBlock {
         }
 
         /**
-         * Sets whether each head has a score that takes part in the softmax without a value, the parameter "sinks".
+         * Sets whether each head has a score that takes part in the softmax without a value, the parameter "sinks"
+         * (numHeads); the inputs' own sinks must then be null.
          *
          * @param sinks true: each has; false, the default: only those of {@link AttentionInputs#setSinks}
          * @return this
@@ -321,7 +322,8 @@ public final class MultiHeadAttention extends NativeBlock {
         }
 
         /**
-         * Sets a bias of each score by the distance from query to key, the parameter "relative_bias.weight".
+         * Sets a bias of each score by the distance from query to key, the parameter "relative_bias.weight"
+         * (relativeBiasBuckets, numHeads).
          *
          * @param relativeBias the kind; the default is {@link RelativeBias#NONE}
          * @return this

@@ -30,14 +30,14 @@ public final class NDIndex {
         Objects.requireNonNull(args, "args");
         String text = filled(indices, args);
         for (String part : text.split(",")) {
-            String[] ends = part.trim().equals(ELLIPSIS) ? new String[] {ELLIPSIS} : part.trim().split(" *: *", -1);
+            String[] ends = part.trim().split(" *: *", -1);
             if (ends.length > 2) {
                 throw new UnsupportedOperationException("indices has the range \"" + part.trim()
                         + "\" with a step, which is not supported: expected begin:end");
             }
             for (String end : ends) {
                 boolean isMissing = end.isEmpty() && ends.length == 2;
-                if (!isMissing && !end.equals(ELLIPSIS) && !end.matches("-?\\d{1,18}")) {
+                if (!isMissing && !isEllipsis(ends) && !end.matches("-?\\d{1,18}")) {
                     throw new IllegalArgumentException("indices has \"" + part.trim()
                             + "\", expected a whole number, a range begin:end or \"...\"");
                 }
@@ -77,15 +77,15 @@ public final class NDIndex {
             }
             long size = dims[axis];
             boolean isIndex = ends.length == 1;
-            long begin = end(ends[0], 0, size, array);
-            long end = isIndex ? begin + 1 : end(ends[1], size, size, array);
             try (NativeTensor whole = part) {
+                long begin = end(ends[0], 0, size, array);
+                long end = isIndex ? begin + 1 : end(ends[1], size, size, array);
                 if (isIndex ? begin == size : begin > end) {
                     throw outside(String.join(":", ends), size, array);
                 }
                 part = whole.slice(axis, begin, end - begin);
+                left = isIndex ? left : left.add(end - begin);
             }
-            left = isIndex ? left : left.add(end - begin);
             axis++;
         }
         try (NativeTensor whole = part) {
@@ -94,7 +94,7 @@ public final class NDIndex {
     }
 
     private static boolean isEllipsis(String[] ends) {
-        return ends[0].equals(ELLIPSIS);
+        return ends.length == 1 && ends[0].equals(ELLIPSIS);
     }
 
     private static long end(String text, long missing, long size, ArrayData array) {

@@ -38,10 +38,11 @@ abstract class NativeBlock implements Block {
 
     /**
      * Creates the parameters for inputs of these shapes. Weights are drawn from a normal distribution of variance 2 /
-     * (size of the input), DJL's default, and biases are 0, unless {@link #setInitializer} has set another initializer.
-     * The parameters belong to the manager: once it is closed the block has none, and can be initialized or loaded
-     * again. A block without parameters outlives the manager. If the block already has all its parameters, the call
-     * only checks the shapes and the type. If only some were set, they are kept, converted to the type.
+     * (size of the input), DJL's default; weights of norms are 1; biases, sinks, bias_k, bias_v and the table of a
+     * relative bias are 0; unless {@link #setInitializer} has set another initializer. The parameters belong to the
+     * manager: once it is closed the block has none, and can be initialized or loaded again. A block without parameters
+     * outlives the manager. If the block already has all its parameters, the call only checks the shapes and the type.
+     * If only some were set, they are kept, converted to the type.
      *
      * @param manager the owner of the parameters
      * @param dataType the type of the parameters: FLOAT32, FLOAT16 or BFLOAT16
@@ -282,9 +283,9 @@ abstract class NativeBlock implements Block {
      * @param prefix the part of the names before the parameter's name, with or without the separator at its end; empty
      *     or null: nothing
      * @throws IllegalArgumentException if a parameter has another shape, the file has a bias and the block has none, or
-     *     the file has the parameters by the names of two frameworks
-     * @throws UnsupportedOperationException if the file has something that the block cannot compute, such as PyTorch's
-     *     bias_k
+     *     the file has the parameters by the names of two frameworks, or the block's options are not those of the model
+     * @throws UnsupportedOperationException if the file has something that the block cannot compute, such as clipped
+     *     queries, keys and values (clip_qkv)
      * @throws IllegalStateException if the block is closed
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
      *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing

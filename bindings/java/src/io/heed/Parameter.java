@@ -150,8 +150,8 @@ public class Parameter {
     /**
      * Returns the initializer.
      *
-     * @return the initializer that was set, otherwise that of the type. Null for a parameter of heed's own blocks: heed
-     *     draws their weights as {@link XavierInitializer#XavierInitializer()} does, and sets their biases to 0
+     * @return the initializer that was set, otherwise that of the type. Null for a parameter of heed's own blocks, to
+     *     which heed gives the first values that {@link Initializer} describes
      */
     public Initializer getInitializer() {
         return initializer;

@@ -8,9 +8,12 @@ import java.util.Objects;
  * d2l-java's constructor makes the sinusoids of "Attention Is All You Need"; {@link #builder} other kinds as well.
  *
  * <p>forward takes a list of one array (B, S, numHiddens) of FLOAT32, FLOAT16 or BFLOAT16, and gives a list of one
- * array of the same shape and type. Row s has the position s; {@link AttentionInputs#setPositions} sets others. Only a
- * learned table has a parameter, "weight" (firstRow + maxLen, numHiddens), and must be initialized or loaded. Many
- * threads may call it on one block at the same time; a call that changes the parameters waits for them.
+ * array of the same shape and type. Row s has the position s; {@link AttentionInputs#setPositions} sets others. In a
+ * packed batch the input is (total, numHiddens) with {@link AttentionInputs#setQueryOffsets}, and positions begin at 0
+ * in each element.
+ *
+ * <p>Only a learned table has a parameter, "weight" (firstRow + maxLen, numHiddens), and must be initialized or loaded.
+ * Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class PositionalEncoding extends SingleInputBlock {
     /**

@@ -140,8 +140,8 @@ public final class Rope {
         /**
          * Sets how much longer texts may be than those of the training.
          *
-         * @param factor above 0, with every scaling except FACTORS; with FACTORS, at least 1, for the attention factor
-         *     alone
+         * @param factor above 0, for LINEAR, NTK, YARN and LLAMA3; for FACTORS it only gives the attention factor,
+         *     where up to 1 counts as 1, and is not needed if that is set
          * @return this
          */
         public Builder optFactor(float factor) {
@@ -172,7 +172,7 @@ public final class Rope {
         }
 
         /**
-         * Sets how often a frequency turns in originalLength to stay as it is, for YARN.
+         * For YARN: frequencies that turn at least this many times in originalLength stay as they are.
          *
          * @param betaFast the number of turns; 0, the default, means 32
          * @return this
@@ -183,7 +183,7 @@ public final class Rope {
         }
 
         /**
-         * Sets below how many turns in originalLength a frequency is divided by the whole factor, for YARN.
+         * For YARN: frequencies that turn at most this many times in originalLength are divided by the whole factor.
          *
          * @param betaSlow the number of turns; 0, the default, means 1
          * @return this
@@ -230,8 +230,8 @@ public final class Rope {
         /**
          * Sets the factor of cosines and sines.
          *
-         * @param attentionFactor above 0; 0, the default, means 0.1 ln(factor) + 1 for YARN, sqrt(1 + ln(factor) /
-         *     ln(originalLength)) for FACTORS, and 1 otherwise
+         * @param attentionFactor above 0; 0, the default, means with a factor above 1 for YARN 0.1 ln(factor) + 1 and
+         *     for FACTORS sqrt(1 + ln(factor) / ln(originalLength)), and 1 otherwise
          * @return this
          */
         public Builder optAttentionFactor(float attentionFactor) {

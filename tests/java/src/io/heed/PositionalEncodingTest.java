@@ -183,7 +183,7 @@ class PositionalEncodingTest {
         for (String text : new String[] {"2", "-3", "3:", ":, 2:1", ":, :, :, :", "1:5"}) {
             refused("the array has the shape (2, 3, 4)", () -> x.get(new NDIndex(text)));
         }
-        for (String text : new String[] {"", "a", "1, , 2", "1.5", "{}", "..., ..."}) {
+        for (String text : new String[] {"", "a", "1, , 2", "1.5", "{}", "..., ...", "...:3", "1:...", "...:"}) {
             refused("indices", () -> new NDIndex(text));
         }
         refused("expected a whole number for each {}", () -> new NDIndex("1", 2));

@@ -282,6 +282,34 @@ class PositionsTest {
         }
     }
 
+    /** Positions beyond a learned table, offsets that fall, and lengths beside offsets. */
+    @Test
+    void wrongRowsAreNamed() {
+        PositionalEncoding table = PositionalEncoding.builder()
+                .setNumHiddens(8)
+                .setMaxLen(3)
+                .optKind(PositionKind.LEARNED)
+                .optFirstRow(2)
+                .build();
+        table.getParameters().get("weight").setArray(manager.ones(new Shape(5, 8)));
+        AttentionInputs positions = new AttentionInputs()
+                .setQueries(manager.zeros(new Shape(1, 2, 8)))
+                .setPositions(manager.create(new int[] {0, 3}, new Shape(1, 2)));
+        refused("positions[0, 1] is 3, expected a position from 0 to 2", () -> output(table, positions));
+
+        MultiHeadAttention attention = builder().build();
+        Shape any = new Shape(1, 6, 8);
+        attention.initialize(manager, DataType.FLOAT32, any, any, any);
+        AttentionInputs packed = new AttentionInputs()
+                .setQueries(manager.ones(new Shape(4, 8)))
+                .setQueryOffsets(manager.create(new int[] {0, 3, 1, 4}));
+        refused("queryOffsets[2] is 1, below 3 before it: expected offsets that never fall",
+                () -> output(attention, packed));
+        packed.setQueryOffsets(manager.create(new int[] {0, 3, 4}))
+                .setQueryLens(manager.create(new int[] {3, 1}));
+        refused("queryLens is set, but so is queryOffsets", () -> output(attention, packed));
+    }
+
     private static MultiHeadAttention.Builder builder() {
         return MultiHeadAttention.builder().setNumHiddens(8).setNumHeads(2);
     }
@@ -347,9 +375,9 @@ class PositionsTest {
         return made;
     }
 
-    private static float[] output(MultiHeadAttention attention, AttentionInputs inputs) {
-        AttentionOutputs outputs = attention.createOutputs(inputs);
-        attention.forward(inputs, outputs, null);
+    private static float[] output(NativeBlock block, AttentionInputs inputs) {
+        AttentionOutputs outputs = block.createOutputs(inputs);
+        block.forward(inputs, outputs, null);
         return outputs.getOutput().toFloatArray();
     }
 

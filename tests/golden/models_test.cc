@@ -9,9 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +16,7 @@
 #include "capi/support/files.h"
 #include "capi/support/objects.h"
 #include "golden/support/derived_bound.h"
+#include "golden/support/model_attentions.h"
 #include "golden/support/models.h"
 #include "property/support/device.h"
 
@@ -29,367 +27,12 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::Layer;
 using capi_test::Tensor;
-using nlohmann::json;
 using property::Fallback;
 using property::on_device;
 
-constexpr int32_t kNoBiases = HEED_BIAS_NONE;
-constexpr int32_t kAll = HEED_BIAS_ALL;
-constexpr int32_t kAllButKeys = HEED_BIAS_Q | HEED_BIAS_V | HEED_BIAS_O;
-constexpr int32_t kAllButOutput = HEED_BIAS_Q | HEED_BIAS_K | HEED_BIAS_V;
-
-json config_of(const std::string& family) { return json::parse(std::ifstream(folder_of(family) + "/config.json")); }
-
-// The first of these settings in the configuration, or `otherwise`.
-int64_t setting(const json& config, const std::vector<std::string>& names, int64_t otherwise) {
-  for (const std::string& name : names) {
-    if (config.contains(name) && config[name].is_number()) return config[name].get<int64_t>();
-  }
-  return otherwise;
-}
-
-// The options of a layer. `of_rope` counts if it has a layout.
-struct Options {
-  heed_multi_head_attention_options of_layer = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
-  heed_rope_options of_rope = HEED_ROPE_OPTIONS_INIT;
-
-  // Valid as long as this object.
-  heed_multi_head_attention_options& bound() {
-    of_layer.rope = of_rope.layout == 0 ? nullptr : &of_rope;
-    return of_layer;
-  }
-};
-
-// The sizes that a program would set after reading config.json.
-heed_multi_head_attention_options sizes_of(const std::string& family, bool is_decoder, int32_t biases, bool causal) {
-  const json config = config_of(family);
-  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
-  options.num_hiddens = setting(config, {"hidden_size", "d_model", "n_embd", "dim"}, 0);
-  options.num_heads = setting(config,
-                              {is_decoder ? "decoder_attention_heads" : "encoder_attention_heads",
-                               "num_attention_heads", "n_head", "n_heads", "num_heads"},
-                              0);
-  options.num_kv_heads = setting(config, {"num_key_value_heads"}, 0);
-  options.head_size = setting(config, {"head_dim", "d_kv"}, 0);
-  options.biases = biases;
-  options.causal = causal ? HEED_CAUSAL_TOP_LEFT : HEED_CAUSAL_NONE;
-  return options;
-}
-
 std::vector<double> as_doubles(const heed_tensor* tensor) { return numbers_of(tensor); }
 
-// An attention of a model.
-struct Stated {
-  const char* family;
-  const char* prefix;
-  // The beginning of its tensors' names in cases.safetensors.
-  const char* cases = "layer0.attention";
-  int32_t biases = kAll;
-  bool causal = false;
-  bool is_decoder = false;
-  float scale = 0;
-  // Sets the options that models of 2017 do not have.
-  void (*set)(Options& options) = nullptr;
-
-  bool is_cross() const { return std::string(cases).find("cross") != std::string::npos; }
-  Options options() const {
-    Options options;
-    options.of_layer = sizes_of(family, is_decoder, biases, causal);
-    options.of_layer.scale = scale;
-    if (set != nullptr) set(options);
-    return options;
-  }
-};
-
-constexpr const char* kEncoder = "encoder.layer0.attention";
-constexpr const char* kDecoder = "decoder.layer0.self_attention";
-constexpr const char* kCross = "decoder.layer0.cross_attention";
-constexpr const char* kSecond = "layer1.attention";
-const char* const kLlamaPrefix = "model.layers.0.self_attn";
-const char* const kLlamaSecond = "model.layers.1.self_attn";
-const char* const kFalconPrefix = "transformer.h.0.self_attention";
-
-void set_half(Options& options) { options.of_rope.layout = HEED_ROPE_HALF; }
-
-void set_linear(Options& options) {
-  set_half(options);
-  options.of_rope.scaling = HEED_ROPE_SCALING_LINEAR;
-  options.of_rope.factor = 4;
-}
-
-void set_llama3(Options& options) {
-  set_half(options);
-  options.of_rope.scaling = HEED_ROPE_SCALING_LLAMA3;
-  options.of_rope.factor = 8;
-  options.of_rope.original_length = 64;
-  options.of_rope.low_freq_factor = 1;
-  options.of_rope.high_freq_factor = 4;
-}
-
-void set_yarn(Options& options) {
-  set_half(options);
-  options.of_rope.scaling = HEED_ROPE_SCALING_YARN;
-  options.of_rope.factor = 4;
-  options.of_rope.original_length = 512;
-}
-
-void set_yarn_with_factor(Options& options) {
-  set_yarn(options);
-  options.of_rope.attention_factor = 1;
-}
-
-void set_phi3(Options& options) {
-  set_half(options);
-  // int(8 * 0.75)
-  options.of_rope.rotary_size = 6;
-}
-
-constexpr float kLongFactors[] = {3.6F, 4.38F, 5.15F};
-constexpr float kShortFactors[] = {1.0F, 1.37F, 1.74F};
-
-void set_factors(Options& options, const float* factors, int64_t original_length) {
-  set_phi3(options);
-  options.of_rope.scaling = HEED_ROPE_SCALING_FACTORS;
-  options.of_rope.factors = factors;
-  options.of_rope.num_factors = 3;
-  options.of_rope.factor = 4;
-  options.of_rope.original_length = original_length;
-}
-void set_long(Options& options) { set_factors(options, kLongFactors, 8); }
-void set_short(Options& options) { set_factors(options, kShortFactors, 32); }
-
-// Hugging Face's windows of 4 count the token itself.
-void set_window(Options& options) {
-  options.of_layer.window = HEED_WINDOW_TOP_LEFT;
-  options.of_layer.window_left = 3;
-  options.of_layer.window_right = -1;
-}
-
-void set_mistral(Options& options) {
-  set_half(options);
-  set_window(options);
-}
-
-void set_qwen3(Options& options) {
-  set_half(options);
-  options.of_layer.qk_norm_epsilon = 1e-6F;
-}
-
-// query_pre_attn_scalar is 20.
-void set_gemma2_second(Options& options) {
-  set_half(options);
-  options.of_layer.scale = 1 / std::sqrt(20.0F);
-  options.of_layer.soft_cap = 2;
-}
-
-void set_gemma2(Options& options) {
-  set_gemma2_second(options);
-  set_window(options);
-}
-
-void set_gemma3(Options& options) {
-  set_qwen3(options);
-  options.of_layer.scale = 1 / std::sqrt(20.0F);
-  set_window(options);
-}
-
-void set_gemma3_second(Options& options) {
-  set_qwen3(options);
-  options.of_layer.scale = 1 / std::sqrt(20.0F);
-  options.of_rope.base = 1e6F;
-  options.of_rope.scaling = HEED_ROPE_SCALING_LINEAR;
-  options.of_rope.factor = 8;
-}
-
-void set_gpt_neox(Options& options) {
-  set_half(options);
-  options.of_rope.rotary_size = 4;
-}
-
-void set_gptj(Options& options) {
-  options.of_rope.layout = HEED_ROPE_INTERLEAVED;
-  options.of_rope.rotary_size = 4;
-}
-
-void set_cohere(Options& options) {
-  options.of_rope.layout = HEED_ROPE_INTERLEAVED;
-  options.of_rope.base = 500000;
-}
-
-void set_granite(Options& options) {
-  set_half(options);
-  options.of_layer.scale = 0.5F;
-}
-
-void set_one_key_head(Options& options) {
-  set_half(options);
-  options.of_layer.num_kv_heads = 1;
-}
-
-void set_two_key_heads(Options& options) {
-  set_half(options);
-  options.of_layer.num_kv_heads = 2;
-}
-
-void set_alibi(Options& options) { options.of_layer.alibi = HEED_ALIBI_ADDED; }
-void set_scaled_alibi(Options& options) { options.of_layer.alibi = HEED_ALIBI_SCALED; }
-
-void set_gpt_oss_second(Options& options) {
-  set_half(options);
-  options.of_rope.base = 150000;
-  options.of_rope.scaling = HEED_ROPE_SCALING_YARN;
-  options.of_rope.factor = 32;
-  options.of_rope.original_length = 4096;
-  options.of_rope.no_rounding = 1;
-  options.of_layer.sinks = 1;
-}
-
-void set_gpt_oss(Options& options) {
-  set_gpt_oss_second(options);
-  set_window(options);
-}
-
-void set_modernbert(Options& options) {
-  set_half(options);
-  options.of_rope.base = 160000;
-}
-
-// local_attention is 4: 2 tokens on each side.
-void set_modernbert_second(Options& options) {
-  set_half(options);
-  options.of_layer.window = HEED_WINDOW_TOP_LEFT;
-  options.of_layer.window_left = 2;
-  options.of_layer.window_right = 2;
-}
-
-void set_buckets(Options& options) {
-  options.of_layer.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
-  options.of_layer.relative_bias_buckets = 8;
-  options.of_layer.relative_bias_max_distance = 12;
-}
-
-void set_buckets_one_way(Options& options) {
-  set_buckets(options);
-  options.of_layer.relative_bias = HEED_RELATIVE_BIAS_ONE_WAY;
-}
-
-Stated of_llama(const char* family, void (*set)(Options&), int32_t biases = kNoBiases) {
-  return {.family = family, .prefix = kLlamaPrefix, .biases = biases, .causal = true, .set = set};
-}
-Stated of_llama_second(const char* family, void (*set)(Options&), int32_t biases = kNoBiases) {
-  return {.family = family, .prefix = kLlamaSecond, .cases = kSecond, .biases = biases, .causal = true, .set = set};
-}
-Stated of_falcon(const char* family, void (*set)(Options&), int32_t biases) {
-  return {.family = family, .prefix = kFalconPrefix, .biases = biases, .causal = true, .set = set};
-}
-
-const Stated kStated[] = {
-    {.family = "bert", .prefix = "encoder.layer.0.attention"},
-    {.family = "roberta", .prefix = "roberta.encoder.layer.0.attention"},
-    {.family = "electra", .prefix = "encoder.layer.0.attention"},
-    {.family = "distilbert", .prefix = "transformer.layer.0.attention"},
-    {.family = "albert", .prefix = "encoder.albert_layer_groups.0.albert_layers.0.attention"},
-    {.family = "vit", .prefix = "encoder.layer.0.attention"},
-    {.family = "clip-text", .prefix = "encoder.layers.0.self_attn", .causal = true},
-    {.family = "gpt2", .prefix = "transformer.h.0.attn", .causal = true},
-    {.family = "opt", .prefix = "model.decoder.layers.0.self_attn", .causal = true},
-    {.family = "bart", .prefix = "model.encoder.layers.0.self_attn", .cases = kEncoder},
-    {.family = "bart",
-     .prefix = "model.decoder.layers.0.self_attn",
-     .cases = kDecoder,
-     .causal = true,
-     .is_decoder = true},
-    {.family = "bart", .prefix = "model.decoder.layers.0.encoder_attn", .cases = kCross, .is_decoder = true},
-    {.family = "mbart", .prefix = "model.encoder.layers.0.self_attn", .cases = kEncoder},
-    {.family = "mbart",
-     .prefix = "model.decoder.layers.0.self_attn",
-     .cases = kDecoder,
-     .causal = true,
-     .is_decoder = true},
-    {.family = "mbart", .prefix = "model.decoder.layers.0.encoder_attn", .cases = kCross, .is_decoder = true},
-    {.family = "marian", .prefix = "model.encoder.layers.0.self_attn", .cases = kEncoder},
-    {.family = "marian",
-     .prefix = "model.decoder.layers.0.self_attn",
-     .cases = kDecoder,
-     .causal = true,
-     .is_decoder = true},
-    {.family = "marian", .prefix = "model.decoder.layers.0.encoder_attn", .cases = kCross, .is_decoder = true},
-    {.family = "whisper", .prefix = "model.encoder.layers.0.self_attn", .cases = kEncoder, .biases = kAllButKeys},
-    {.family = "whisper",
-     .prefix = "model.decoder.layers.0.self_attn",
-     .cases = kDecoder,
-     .biases = kAllButKeys,
-     .causal = true,
-     .is_decoder = true},
-    {.family = "whisper",
-     .prefix = "model.decoder.layers.0.encoder_attn",
-     .cases = kCross,
-     .biases = kAllButKeys,
-     .is_decoder = true},
-    {.family = "t5",
-     .prefix = "decoder.block.0.layer.1.EncDecAttention",
-     .cases = kCross,
-     .biases = kNoBiases,
-     .is_decoder = true,
-     .scale = 1},
-    {.family = "t5",
-     .prefix = "encoder.block.0.layer.0.SelfAttention",
-     .cases = kEncoder,
-     .biases = kNoBiases,
-     .scale = 1,
-     .set = set_buckets},
-    {.family = "t5",
-     .prefix = "decoder.block.0.layer.0.SelfAttention",
-     .cases = kDecoder,
-     .biases = kNoBiases,
-     .causal = true,
-     .is_decoder = true,
-     .scale = 1,
-     .set = set_buckets_one_way},
-    of_llama("llama", set_half),
-    of_llama("llama-rope-linear", set_linear),
-    of_llama("llama-rope-llama3", set_llama3),
-    of_llama("llama-rope-yarn", set_yarn),
-    of_llama("llama-rope-yarn-factor", set_yarn_with_factor),
-    of_llama("phi3", set_phi3),
-    of_llama("phi3-longrope-long", set_long),
-    of_llama("phi3-longrope-short", set_short),
-    of_llama("mistral", set_mistral),
-    of_llama("qwen2", set_half, kAllButOutput),
-    of_llama_second("qwen2", set_half, kAllButOutput),
-    of_llama("qwen3", set_qwen3),
-    of_llama_second("qwen3", set_qwen3),
-    of_llama("gemma", set_half),
-    of_llama("gemma2", set_gemma2),
-    of_llama_second("gemma2", set_gemma2_second),
-    of_llama("gemma3", set_gemma3),
-    of_llama_second("gemma3", set_gemma3_second),
-    of_llama("cohere", set_cohere, kAll),
-    of_llama("granite", set_granite),
-    of_llama("gpt-oss", set_gpt_oss, kAll),
-    of_llama_second("gpt-oss", set_gpt_oss_second, kAll),
-    {.family = "gpt-neox", .prefix = "gpt_neox.layers.0.attention", .causal = true, .set = set_gpt_neox},
-    {.family = "gptj", .prefix = "transformer.h.0.attn", .biases = kNoBiases, .causal = true, .set = set_gptj},
-    of_falcon("falcon-multi-query", set_one_key_head, kNoBiases),
-    of_falcon("falcon-new", set_two_key_heads, kNoBiases),
-    of_falcon("bloom", set_alibi, kAll),
-    {.family = "mpt", .prefix = "transformer.blocks.0.attn", .biases = kNoBiases, .causal = true, .set = set_alibi},
-    {.family = "modernbert", .prefix = "layers.0.attn", .biases = kNoBiases, .set = set_modernbert},
-    {.family = "modernbert",
-     .prefix = "layers.1.attn",
-     .cases = kSecond,
-     .biases = kNoBiases,
-     .set = set_modernbert_second},
-};
-
-// The numbers of transformers for it follow another rule, which ScaledAlibi tests.
-const Stated kFalconWithAlibi = of_falcon("falcon-alibi", set_scaled_alibi, kAll);
-
-std::ostream& operator<<(std::ostream& stream, const Stated& stated) {
-  return stream << stated.family << " " << stated.prefix;
-}
-
-class StatedModel : public testing::TestWithParam<Stated> {
+class EveryModelAttention : public testing::TestWithParam<ModelAttention> {
  protected:
   static Tensor load_case(const Context& context, const std::string& name) {
     return golden::load_case(context, GetParam().family, name);
@@ -411,26 +54,26 @@ class StatedModel : public testing::TestWithParam<Stated> {
   }
 };
 
-TEST_P(StatedModel, GivesTheModelsNumbers) {
+TEST_P(EveryModelAttention, GivesTheModelsNumbers) {
   // The bounds on a device are derived for attention without these options.
   if (property::on_ascend() && GetParam().set != nullptr) GTEST_SKIP() << "no bound on the device";
   on_device([&](Fallback fallback) {
-    const Stated& stated = GetParam();
+    const ModelAttention& attention = GetParam();
     const Context context = property::make_context(fallback);
-    Options options = stated.options();
+    Options options = attention.options();
     const Layer layer = capi_test::make_multi_head(context.get(), options.bound());
-    property::check(heed_layer_load(layer.get(), path_of(stated.family).c_str(), stated.prefix));
+    property::check(heed_layer_load(layer.get(), path_of(attention.family).c_str(), attention.prefix));
 
-    const std::string cases = stated.cases;
+    const std::string cases = attention.cases;
     const Tensor queries = load_case(context, cases + ".input");
     const Tensor keys = load_case(context, cases + ".memory");
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
     inputs.queries = queries.get();
     inputs.keys = keys.get();
-    ASSERT_EQ(keys != nullptr, stated.is_cross());
+    ASSERT_EQ(keys != nullptr, attention.is_cross());
     // The sequence of a decoder is not padded; cross attention sees the encoder's, which is.
     std::vector<int32_t> lens = lengths(context);
-    if (stated.is_decoder && !stated.is_cross()) lens.clear();
+    if (attention.is_decoder && !attention.is_cross()) lens.clear();
     Tensor valid_lens;
     if (!lens.empty()) {
       valid_lens = capi_test::make_tensor_of(context.get(), {static_cast<int64_t>(lens.size())}, lens);
@@ -443,7 +86,7 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
     property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
 
     Derived derived;
-    if (stated.set == nullptr) derived = derive_anywhere(layer.get(), options.bound(), inputs);
+    if (attention.set == nullptr) derived = derive_anywhere(layer.get(), options.bound(), inputs);
     const auto expect = [&](const char* name, const Tensor& is, const Tensor& errors) {
       SCOPED_TRACE(name);
       const Tensor should = load_case(context, cases + "." + name);
@@ -452,25 +95,11 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
       ASSERT_EQ(capi_test::dims_of(is.get()), dims);
       std::vector<double> numbers = as_doubles(is.get());
       std::vector<double> expected = as_doubles(should.get());
-      if (!lens.empty() && !stated.is_cross()) {
+      if (!lens.empty() && !attention.is_cross()) {
         clear_padding(numbers, dims, lens);
         clear_padding(expected, dims, lens);
       }
-      if (errors) {
-        // The file's inputs are the model's rounded to F32. That is one more rounding of each operand of a projection,
-        // and the bound already counts as many roundings as the input is wide, so twice the bound suffices. Expected
-        // results are rounded to F32, too.
-        std::vector<double> bounds = as_doubles(errors.get());
-        for (size_t i = 0; i < bounds.size(); ++i) bounds[i] = 2 * bounds[i] + std::ldexp(std::abs(expected[i]), -24);
-        EXPECT_EQ(num_beyond(HEED_F32, numbers, expected, bounds), 0U);
-        expect_that_zeros_are_refused(HEED_F32, expected, bounds);
-      }
-      if (property::on_ascend()) return;
-      // The same limit as make_models.py sets for transformers in F32. Any other option moves some element by 5e-3 of the
-      // largest one or more.
-      const double largest = largest_of(expected);
-      for (size_t i = 0; i < numbers.size(); ++i)
-        ASSERT_LE(std::abs(numbers[i] - expected[i]), 1e-5 * largest) << "element " << i;
+      expect_numbers_of_model(numbers, expected, errors.get());
     };
     expect("output", output, derived.errors.output);
     expect("weights", weights, derived.errors.weights);
@@ -478,15 +107,15 @@ TEST_P(StatedModel, GivesTheModelsNumbers) {
 }
 
 // Packed parts, and norms plus 1, take another way to a device with its own memory.
-TEST_P(StatedModel, LoadsTheSameParametersOnEveryDevice) {
-  const Stated& stated = GetParam();
+TEST_P(EveryModelAttention, LoadsTheSameParametersOnEveryDevice) {
+  const ModelAttention& attention = GetParam();
   const Context cpu = capi_test::make_context();
   const Context device = property::make_context();
-  Options options = stated.options();
+  Options options = attention.options();
   const Layer expected = capi_test::make_multi_head(cpu.get(), options.bound());
   const Layer layer = capi_test::make_multi_head(device.get(), options.bound());
   for (const Layer* each : {&expected, &layer})
-    property::check(heed_layer_load(each->get(), path_of(stated.family).c_str(), stated.prefix));
+    property::check(heed_layer_load(each->get(), path_of(attention.family).c_str(), attention.prefix));
   for (int64_t i = 0; i < heed_layer_parameter_count(layer.get()); ++i) {
     const char* name = heed_layer_parameter_name(layer.get(), i);
     EXPECT_EQ(as_doubles(capi_test::snapshot(layer.get(), name).get()),
@@ -495,22 +124,62 @@ TEST_P(StatedModel, LoadsTheSameParametersOnEveryDevice) {
   }
 }
 
-// Without config.json, by the names alone.
-TEST_P(StatedModel, LoadsFromMemoryToo) {
-  const Stated& stated = GetParam();
+// Without config.json, by the names alone. They tell everything but that Gemma 3's norms multiply by 1 + weight.
+TEST_P(EveryModelAttention, LoadsFromMemoryToo) {
+  const ModelAttention& attention = GetParam();
   const Context context = capi_test::make_context();
-  const std::string bytes = capi_test::read_file(path_of(stated.family));
-  Options options = stated.options();
+  const std::string bytes = capi_test::read_file(path_of(attention.family));
+  Options options = attention.options();
+  const Layer expected = capi_test::make_multi_head(context.get(), options.bound());
+  property::check(heed_layer_load(expected.get(), path_of(attention.family).c_str(), attention.prefix));
   const Layer layer = capi_test::make_multi_head(context.get(), options.bound());
-  EXPECT_EQ(heed_layer_load_memory(layer.get(), bytes.data(), bytes.size(), stated.prefix), HEED_OK)
+  ASSERT_EQ(heed_layer_load_memory(layer.get(), bytes.data(), bytes.size(), attention.prefix), HEED_OK)
       << heed_last_error();
+  const bool is_gemma3 = attention.family == std::string("gemma3");
+  int64_t num_norms_plus_one = 0;
+  for (int64_t i = 0; i < heed_layer_parameter_count(expected.get()); ++i) {
+    const std::string name = heed_layer_parameter_name(expected.get(), i);
+    std::vector<double> numbers = as_doubles(capi_test::snapshot(layer.get(), name.c_str()).get());
+    if (is_gemma3 && (name == "q_norm.weight" || name == "k_norm.weight")) {
+      ++num_norms_plus_one;
+      for (double& number : numbers) number = static_cast<double>(static_cast<float>(number) + 1.0F);
+    }
+    EXPECT_EQ(numbers, as_doubles(capi_test::snapshot(expected.get(), name.c_str()).get())) << name;
+  }
+  EXPECT_EQ(num_norms_plus_one, is_gemma3 ? 2 : 0);
 }
 
-void expect_refused(const Stated& stated, const heed_multi_head_attention_options& options,
+// A .safetensors file.
+struct FileParts {
+  std::string header;
+  std::string data;
+};
+
+FileParts parts_of(const std::string& bytes) {
+  uint64_t header_size = 0;
+  std::copy_n(bytes.begin(), sizeof header_size, reinterpret_cast<char*>(&header_size));
+  return {bytes.substr(8, header_size), bytes.substr(8 + header_size)};
+}
+
+std::string bytes_of(const FileParts& parts) { return capi_test::safetensors(parts.header, 0) + parts.data; }
+
+void add_tensor(FileParts& parts, const std::string& name, const Tensor& tensor) {
+  std::string dims;
+  for (const int64_t dim : capi_test::dims_of(tensor.get())) dims += (dims.empty() ? "" : ",") + std::to_string(dim);
+  const std::vector<uint8_t> elements = capi_test::read_bytes(tensor.get());
+  const size_t begin = parts.data.size();
+  parts.data.append(elements.begin(), elements.end());
+  parts.header.insert(parts.header.rfind('}'), ",\"" + name + R"(":{"dtype":"F32","shape":[)" + dims +
+                                                   R"(],"data_offsets":[)" + std::to_string(begin) + "," +
+                                                   std::to_string(parts.data.size()) + "]}");
+}
+
+void expect_refused(const ModelAttention& attention, const heed_multi_head_attention_options& options,
                     const std::vector<std::string>& words) {
   const Context context = capi_test::make_context();
   const Layer layer = capi_test::make_multi_head(context.get(), options);
-  EXPECT_EQ(heed_layer_load(layer.get(), path_of(stated.family).c_str(), stated.prefix), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(heed_layer_load(layer.get(), path_of(attention.family).c_str(), attention.prefix),
+            HEED_ERROR_INVALID_ARGUMENT);
   const std::string sentence = heed_last_error();
   EXPECT_LT(sentence.size(), 511U) << "cut: " << sentence;
   for (const std::string& word : words)
@@ -519,45 +188,45 @@ void expect_refused(const Stated& stated, const heed_multi_head_attention_option
 }
 
 // If the configuration determines causal, the other value is refused by name.
-TEST_P(StatedModel, IsRefusedWithoutItsCausalMaskOrWithAnother) {
-  const Stated& stated = GetParam();
-  Options other = stated.options();
-  other.of_layer.causal = stated.causal ? HEED_CAUSAL_NONE : HEED_CAUSAL_TOP_LEFT;
-  expect_refused(stated, other.bound(),
-                 {stated.causal ? "options->causal is HEED_CAUSAL_NONE, expected HEED_CAUSAL_TOP_LEFT or "
-                                  "HEED_CAUSAL_BOTTOM_RIGHT"
-                                : "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE",
+TEST_P(EveryModelAttention, IsRefusedWithoutItsCausalMaskOrWithAnother) {
+  const ModelAttention& attention = GetParam();
+  Options other = attention.options();
+  other.of_layer.causal = attention.causal ? HEED_CAUSAL_NONE : HEED_CAUSAL_TOP_LEFT;
+  expect_refused(attention, other.bound(),
+                 {attention.causal ? "options->causal is HEED_CAUSAL_NONE, expected HEED_CAUSAL_TOP_LEFT or "
+                                     "HEED_CAUSAL_BOTTOM_RIGHT"
+                                   : "options->causal is HEED_CAUSAL_TOP_LEFT, expected HEED_CAUSAL_NONE",
                   "with accept \"causal"});
 }
 
-TEST_P(StatedModel, IsRefusedWithAnotherScale) {
-  const Stated& stated = GetParam();
-  Options other = stated.options();
+TEST_P(EveryModelAttention, IsRefusedWithAnotherScale) {
+  const ModelAttention& attention = GetParam();
+  Options other = attention.options();
   other.of_layer.scale = 0.125F;
-  expect_refused(stated, other.bound(), {"options->scale is 0.125, expected "});
+  expect_refused(attention, other.bound(), {"options->scale is 0.125, expected "});
 }
 
-TEST_P(StatedModel, IsRefusedWithAnotherNumberOfHeads) {
-  const Stated& stated = GetParam();
-  Options other = stated.options();
+TEST_P(EveryModelAttention, IsRefusedWithAnotherNumberOfHeads) {
+  const ModelAttention& attention = GetParam();
+  Options other = attention.options();
   const int64_t num_heads = other.of_layer.num_heads;
   if (other.of_layer.head_size == 0) other.of_layer.head_size = other.of_layer.num_hiddens / num_heads;
   other.of_layer.num_heads *= 2;
   expect_refused(
-      stated, other.bound(),
+      attention, other.bound(),
       {"options->num_heads is " + std::to_string(2 * num_heads) + ", expected " + std::to_string(num_heads)});
 }
 
 // Each option that a model needs, left out or with another value.
-TEST_P(StatedModel, IsRefusedWithoutEachOptionOrWithAnother) {
-  const Stated& stated = GetParam();
-  if (stated.set == nullptr) return;
-  const Options right = stated.options();
+TEST_P(EveryModelAttention, IsRefusedWithoutEachOptionOrWithAnother) {
+  const ModelAttention& attention = GetParam();
+  if (attention.set == nullptr) return;
+  const Options right = attention.options();
   const auto expect = [&](const std::string& words, const auto& change) {
     SCOPED_TRACE(words);
     Options other = right;
     change(other);
-    expect_refused(stated, other.bound(), {words});
+    expect_refused(attention, other.bound(), {words});
   };
   const auto expect_rope = [&](const std::string& words, const auto& change) {
     expect("options->rope->" + words, [&](Options& options) { change(options.of_rope); });
@@ -625,13 +294,13 @@ TEST_P(StatedModel, IsRefusedWithoutEachOptionOrWithAnother) {
   }
   expect("options->soft_cap is 3, expected ", [](Options& options) { options.of_layer.soft_cap = 3; });
   if (right.of_layer.qk_norm_epsilon > 0) {
-    expect("options->qk_norm_epsilon is 0, expected 1e-06, for \"" + std::string(stated.prefix) + ".q_norm.weight\"",
+    expect("options->qk_norm_epsilon is 0, expected 1e-06, for \"" + std::string(attention.prefix) + ".q_norm.weight\"",
            [](Options& options) { options.of_layer.qk_norm_epsilon = 0; });
     expect("options->qk_norm_epsilon is 2e-06, expected 1e-06",
            [](Options& options) { options.of_layer.qk_norm_epsilon = 2e-6F; });
   }
   if (right.of_layer.sinks != 0) {
-    expect("options->sinks is 0, expected 1, for \"" + std::string(stated.prefix) + ".sinks\"",
+    expect("options->sinks is 0, expected 1, for \"" + std::string(attention.prefix) + ".sinks\"",
            [](Options& options) { options.of_layer.sinks = 0; });
   }
   if (right.of_layer.alibi != HEED_ALIBI_NONE) {
@@ -659,13 +328,8 @@ TEST_P(StatedModel, IsRefusedWithoutEachOptionOrWithAnother) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, StatedModel, testing::ValuesIn(kStated),
-                         [](const testing::TestParamInfo<Stated>& test) {
-                           std::string name = std::string(test.param.family) + "_" + test.param.cases;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Golden, EveryModelAttention, testing::ValuesIn(model_attentions()),
+                         [](const auto& test) { return name_of(test.param); });
 
 // Falcon adds bfloat16(bfloat16(slope) * position of the key) to the scores, before their scale.
 class ScaledAlibi : public testing::Test {
@@ -704,7 +368,7 @@ class ScaledAlibi : public testing::Test {
 };
 
 TEST_F(ScaledAlibi, DiffersFromFalconByTheRoundingOfItsProducts) {
-  Options options = kFalconWithAlibi.options();
+  Options options = falcon_with_alibi().options();
   const Layer layer = capi_test::make_multi_head(context_.get(), options.bound());
   property::check(heed_layer_load(layer.get(), path_of("falcon-alibi").c_str(), kFalconPrefix));
   const std::vector<double> is = output(layer.get(), nullptr);
@@ -748,7 +412,7 @@ TEST_F(ScaledAlibi, DiffersFromFalconByTheRoundingOfItsProducts) {
 }
 
 TEST_F(ScaledAlibi, WithFalconsTableAsBiasTheNumbersAreThose) {
-  Options options = kFalconWithAlibi.options();
+  Options options = falcon_with_alibi().options();
   options.of_layer.alibi = HEED_ALIBI_NONE;
   const Layer layer = capi_test::make_multi_head(context_.get(), options.bound());
   heed_weights* weights = nullptr;
@@ -771,9 +435,9 @@ TEST_F(ScaledAlibi, WithFalconsTableAsBiasTheNumbersAreThose) {
 
 TEST(FalconWithAlibi, IsRefusedWithoutItOrWithThatOfOthers) {
   for (const int32_t alibi : {HEED_ALIBI_NONE, HEED_ALIBI_ADDED}) {
-    Options options = kFalconWithAlibi.options();
+    Options options = falcon_with_alibi().options();
     options.of_layer.alibi = alibi;
-    expect_refused(kFalconWithAlibi, options.bound(), {", expected HEED_ALIBI_SCALED"});
+    expect_refused(falcon_with_alibi(), options.bound(), {", expected HEED_ALIBI_SCALED"});
   }
 }
 
@@ -818,6 +482,69 @@ TEST(Norms, OfGemmaAreTheFilesPlusOne) {
         EXPECT_EQ(in_layer.at(i), static_cast<double>(static_cast<float>(in_file[i]) + (is_gemma ? 1.0F : 0.0F)));
     }
   }
+}
+
+// The output of self-attention without padding.
+std::vector<uint8_t> output_bytes(const Context& context, const Layer& layer, const Tensor& queries) {
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  const Tensor output = capi_test::make_tensor(context.get(), capi_test::dims_of(queries.get()));
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  outputs.output = output.get();
+  property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+  return capi_test::read_bytes(output.get());
+}
+
+// data/models has Cohere without norms of queries and keys. This is its file with norms, which have a weight for each
+// head.
+TEST(Norms, OfCohereAreThoseOfTheFile) {
+  const Context context = capi_test::make_context();
+  const auto cohere =
+      std::ranges::find_if(model_attentions(), [](const auto& one) { return one.family == std::string("cohere"); });
+  Options options = cohere->options();
+  const Layer without_norms = capi_test::make_multi_head(context.get(), options.bound());
+  property::check(heed_layer_load(without_norms.get(), path_of("cohere").c_str(), kLlamaPrefix));
+  options.of_layer.qk_norm = HEED_QK_NORM_LAYER;
+  options.of_layer.qk_norm_epsilon = 1e-5F;
+
+  const Tensor q_norm = capi_test::make_tensor(context.get(), {4, 8});
+  const Tensor k_norm = capi_test::make_tensor(context.get(), {2, 8});
+  property::check(heed_tensor_fill_arange(q_norm.get(), 0.25, 1.0 / 64));
+  property::check(heed_tensor_fill_arange(k_norm.get(), 1.0, 1.0 / 64));
+  FileParts parts = parts_of(capi_test::read_file(path_of("cohere")));
+  add_tensor(parts, std::string(kLlamaPrefix) + ".q_norm.weight", q_norm);
+  add_tensor(parts, std::string(kLlamaPrefix) + ".k_norm.weight", k_norm);
+  std::string config = capi_test::read_file(folder_of("cohere") + "/config.json");
+  const std::string setting = "\"use_qk_norm\": false";
+  const size_t at = config.find(setting);
+  ASSERT_NE(at, std::string::npos);
+  config.replace(at, setting.size(), "\"use_qk_norm\": true");
+  const capi_test::TemporaryFolder folder;
+  const std::string path = folder.write("model.safetensors", bytes_of(parts));
+  folder.write("config.json", config);
+  const Layer loaded = capi_test::make_multi_head(context.get(), options.bound());
+  ASSERT_EQ(heed_layer_load(loaded.get(), path.c_str(), kLlamaPrefix), HEED_OK) << heed_last_error();
+
+  const Layer by_hand = capi_test::make_multi_head(context.get(), options.bound());
+  for (int64_t i = 0; i < heed_layer_parameter_count(without_norms.get()); ++i) {
+    const char* name = heed_layer_parameter_name(without_norms.get(), i);
+    property::check(
+        heed_layer_set_parameter(by_hand.get(), name, capi_test::snapshot(without_norms.get(), name).get()));
+  }
+  property::check(heed_layer_set_parameter(by_hand.get(), "q_norm.weight", q_norm.get()));
+  property::check(heed_layer_set_parameter(by_hand.get(), "k_norm.weight", k_norm.get()));
+
+  const Tensor queries = load_case(context, "cohere", "layer0.attention.input");
+  const std::vector<uint8_t> output = output_bytes(context, loaded, queries);
+  EXPECT_EQ(output, output_bytes(context, by_hand, queries));
+  EXPECT_NE(output, output_bytes(context, without_norms, queries));
+
+  // The epsilon is the configuration's layer_norm_eps.
+  options.of_layer.qk_norm_epsilon = 1e-6F;
+  const Layer other = capi_test::make_multi_head(context.get(), options.bound());
+  EXPECT_EQ(heed_layer_load(other.get(), path.c_str(), kLlamaPrefix), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(heed_last_error()).find("options->qk_norm_epsilon is 1e-06, expected 1e-05"), std::string::npos)
+      << heed_last_error();
 }
 
 // Multi-head latent attention has other projections.
@@ -876,7 +603,7 @@ TEST(OtherModels, AreRefusedByTheirNamesAlone) {
 // Each folder is in one of the tables above, or has no weights.
 TEST(OtherModels, AreInTheTables) {
   std::set<std::string> known = {"deepseek-v3", "falcon-alibi", "llama-rope-dynamic"};
-  for (const Stated& stated : kStated) known.insert(stated.family);
+  for (const ModelAttention& attention : model_attentions()) known.insert(attention.family);
   std::set<std::string> folders;
   for (const auto& entry : std::filesystem::directory_iterator(folder_of("")))
     folders.insert(entry.path().filename().string());
@@ -952,11 +679,9 @@ TEST(OtherModels, WithFrequenciesThatChangeAreRefused) {
 // transformers 5 uses other names in memory than save_pretrained writes.
 TEST(StateDictNames, OfViTAreLoadedAsTheSavedOnes) {
   const Context context = capi_test::make_context();
-  std::string bytes = capi_test::read_file(path_of("vit"));
-  uint64_t header_size = 0;
-  std::copy_n(bytes.begin(), sizeof header_size, reinterpret_cast<char*>(&header_size));
-  std::string header = bytes.substr(8, header_size);
+  FileParts parts = parts_of(capi_test::read_file(path_of("vit")));
   const auto rename = [&](const std::string& from, const std::string& to) {
+    std::string& header = parts.header;
     for (size_t at = header.find(from); at != std::string::npos; at = header.find(from, at + to.size()))
       header.replace(at, from.size(), to);
   };
@@ -965,14 +690,12 @@ TEST(StateDictNames, OfViTAreLoadedAsTheSavedOnes) {
   rename("attention.attention.key", "attention.k_proj");
   rename("attention.attention.value", "attention.v_proj");
   rename("attention.output.dense", "attention.o_proj");
-  const std::string data = bytes.substr(8 + header_size);
-  const std::string renamed = capi_test::safetensors(header, 0) + data;
 
   const heed_multi_head_attention_options options = sizes_of("vit", false, kAll, false);
   const Layer saved = capi_test::make_multi_head(context.get(), options);
   property::check(heed_layer_load(saved.get(), path_of("vit").c_str(), "encoder.layer.0.attention"));
   const capi_test::TemporaryFolder folder;
-  const std::string path = folder.write("model.safetensors", renamed);
+  const std::string path = folder.write("model.safetensors", bytes_of(parts));
   for (const bool has_config : {false, true}) {
     if (has_config) folder.write("config.json", capi_test::read_file(folder_of("vit") + "/config.json"));
     const Layer in_memory = capi_test::make_multi_head(context.get(), options);

@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(File, NadarayaWatson, testing::Values("nadaraya_watson"
                          [](const auto& golden) { return golden.param; });
 
 TEST(TorchScoresFile, HasNoOtherCases) {
-  EXPECT_EQ(TorchFile(kFile).cases().size(), 9U) << "eight are tested here, and luong_general is not";
+  EXPECT_EQ(TorchFile(kFile).cases().size(), 9U) << "more than the nine that are tested here";
 }
 
 }  // namespace

@@ -56,12 +56,18 @@ std::vector<BenchCase> cases_by_length(const BenchCase& bench_case) {
 
 Subjects make_position_subjects(const BenchCase& bench_case, int threads) {
   Subjects subjects;
-  if (bench_case.packed && bench_case.kind == Kind::kAttention) {
-    subjects.push_back(std::make_unique<PlainSubject>("heed apart", cases_by_length(bench_case), threads));
+  const auto add = [&](const char* name, const std::vector<BenchCase>& cases) {
+    subjects.push_back(std::make_unique<PlainSubject>(name, cases, threads));
+  };
+  BenchCase plain = bench_case.without_positions();
+  if (!bench_case.packed) {
+    add("heed plain", {plain});
+  } else if (bench_case.kind == Kind::kAttention) {
+    add("heed apart", cases_by_length(bench_case));
   } else {
-    const std::vector<BenchCase> plain = {bench_case.without_positions()};
-    subjects.push_back(
-        std::make_unique<PlainSubject>(bench_case.packed ? "heed padded" : "heed plain", plain, threads));
+    add("heed lengths", {plain});
+    plain.as_mask = true;
+    add("heed padded", {plain});
   }
   wait_for_quiet();
   return subjects;

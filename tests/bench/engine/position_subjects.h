@@ -9,8 +9,9 @@
 namespace bench {
 
 // "heed plain" computes the case without ALiBi, sinks, relative bias, rotary positions and norms. For a packed layer "heed
-// padded" computes the padded batch with its lengths; for packed attention "heed apart" computes the batch elements of each
-// length by a call of its own.
+// padded" computes the padded batch, in which a mask hides the padded keys, and "heed lengths" the padded batch with
+// valid_lens, which leaves out the projections of padded keys. For packed attention "heed apart" computes the batch
+// elements of each length by a call of its own.
 Subjects make_position_subjects(const BenchCase& bench_case, int threads);
 
 }  // namespace bench

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/support/models.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "golden/support/derived_bound.h"
+#include "property/support/device.h"
 
 namespace heed::golden {
 
@@ -38,6 +41,25 @@ double largest_of(const std::vector<double>& numbers) {
   double largest = 0;
   for (const double number : numbers) largest = std::max(largest, std::abs(number));
   return largest;
+}
+
+void expect_numbers_of_model(const std::vector<double>& is, const std::vector<double>& expected,
+                             const heed_tensor* errors) {
+  ASSERT_EQ(is.size(), expected.size());
+  if (errors != nullptr) {
+    // The file's inputs are the model's rounded to F32. That is one more rounding of each operand of a projection, and
+    // the bound already counts as many roundings as the input is wide, so twice the bound suffices. Expected results
+    // are rounded to F32, too.
+    std::vector<double> bounds = numbers_of(errors);
+    for (size_t i = 0; i < bounds.size(); ++i) bounds[i] = 2 * bounds[i] + std::ldexp(std::abs(expected.at(i)), -24);
+    EXPECT_EQ(num_beyond(HEED_F32, is, expected, bounds), 0U);
+    expect_that_zeros_are_refused(HEED_F32, expected, bounds);
+  }
+  if (property::on_ascend()) return;
+  // The same limit as make_models.py sets for transformers in F32. Any other option moves some element by 5e-3 of the
+  // largest one or more.
+  const double largest = largest_of(expected);
+  for (size_t i = 0; i < is.size(); ++i) ASSERT_LE(std::abs(is[i] - expected[i]), 1e-5 * largest) << "element " << i;
 }
 
 }  // namespace heed::golden

@@ -25,4 +25,9 @@ std::vector<int32_t> lengths_of(const capi_test::Context& context, const std::st
 // The largest magnitude.
 double largest_of(const std::vector<double>& numbers);
 
+// Expects results in F32 to be a model's: on the CPU nearer than 1e-5 of the largest one, and everywhere within the
+// bounds of derived_bound.h, if `errors` is not null.
+void expect_numbers_of_model(const std::vector<double>& is, const std::vector<double>& expected,
+                             const heed_tensor* errors);
+
 }  // namespace heed::golden

@@ -33,7 +33,9 @@ Layer multi_head_layer(heed_context* context, const BenchCase& bench_case, const
   rope.layout = HEED_ROPE_HALF;
   if (bench_case.rope) options.rope = &rope;
   if (bench_case.qk_norm) options.qk_norm_epsilon = 1e-6F;
-  if (bench_case.relative_bias) options.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
+  // As T5's encoder and decoder.
+  if (bench_case.relative_bias)
+    options.relative_bias = bench_case.causal ? HEED_RELATIVE_BIAS_ONE_WAY : HEED_RELATIVE_BIAS_BOTH_WAYS;
   heed_layer* layer = nullptr;
   check(heed_multi_head_attention_create(context, &options, &layer));
   const char* const names[] = {"W_q", "W_k", "W_v", "W_o"};
@@ -61,7 +63,11 @@ Layer linear_layer(heed_context* context, const BenchCase& bench_case, const hee
 }  // namespace
 
 HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int threads) : context_(make_context(threads)) {
-  make_layers(bench_case, data);
+  {
+    // Packing the first weight starts the context's threads.
+    const StartingThreads elsewhere;
+    make_layers(bench_case, data);
+  }
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = data.queries.get();
   inputs.mask = data.mask.get();
@@ -86,7 +92,7 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
 }
 
 void HeedSubject::prepare() {
-  // Creating the first workspace starts the context's threads.
+  // Without weights, creating the first workspace starts the context's threads.
   const StartingThreads elsewhere;
   size_t num_bytes = 0;
   check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));

@@ -94,7 +94,7 @@ TEST(RopeOptionErrors, SlicesOutsideOfTheHead) {
        {"a large slice",
         [](heed_rope_options& o) { o.rotary_size = 65538; },
         {"rotary_size is 65538, expected at most 65536"}}},
-      2 * 65538);
+      int64_t{2} * 65538);
   expect_refused_rope({{"the largest heads", [](heed_rope_options&) {}, {"expected at most 65536"}}}, INT64_MAX - 3);
 }
 

@@ -63,6 +63,8 @@ const std::vector<OtherKind>& other_kinds() {
        {"Git LFS", "git lfs pull"},
        {"git lfs pull"}},
       {"HTML", text("<!DOCTYPE html>\n<html>"), {"HTML", "download"}, {"HTML"}},
+      {"XML", text("<Z/>"), {"XML", "download"}, {"XML"}},
+      {"XML in small letters", text("<z/>"), {"XML", "download"}, {"XML"}},
       {"HTML behind space", text("\r\n  <html lang=\"en\">"), {"HTML", "download"}, {"HTML"}},
       {"XML", text("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code>"), {"XML", "download"}, {"XML"}},
       {"gzip", std::string("\x1F\x8B\x08\0\0\0\0\0\0\3", 10) + text(""), {"gzip", "unpack"}, {"gzip"}},

@@ -757,8 +757,7 @@ TEST_F(Families, SettingsThatAreLeftOutAreThoseOfTheFamily) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.settings + " " + std::to_string(one.layer));
-    const Answer answer =
-        load(below(at(one.layer), kOwn), within(one.settings).c_str(), at(one.layer).c_str(), causal());
+    const Answer answer = load(below(at(one.layer), kOwn), within(one.settings), at(one.layer), causal());
     expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, one.words);
   }
 }

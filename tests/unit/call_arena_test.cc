@@ -87,6 +87,28 @@ TEST(CallArena, ALargeCallAllocatesOnlyTheFirstTime) {
   EXPECT_EQ(allocator.num_live, live);
 }
 
+// A block that is too small for a request stays in the pool if another one is large enough.
+TEST(CallArena, ACallWithALargeAndASmallBlockAllocatesOnlyTheFirstTime) {
+  Allocator allocator;
+  const auto context = open(allocator);
+  const auto call = [&context](size_t first, size_t second) {
+    CallArena arena(*context);
+    arena.allocate(first);
+    arena.allocate(second);
+  };
+  call(100000, 20000);
+  const int64_t after_first = allocator.num_allocations;
+  for (int i = 0; i < 3; ++i) call(100000, 20000);
+  EXPECT_EQ(allocator.num_allocations, after_first);
+}
+
+TEST(CallArena, ASizeThatOverflowsIsAnError) {
+  Allocator allocator;
+  const auto context = open(allocator);
+  CallArena arena(*context);
+  EXPECT_THROW(arena.allocate_for<int64_t>(SIZE_MAX / 8 + 2), Error);
+}
+
 TEST(CallArena, TrimGivesItsBlocksBack) {
   Allocator allocator;
   const auto context = open(allocator);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary positions, norms of queries and keys, and ALiBi on the NPU: the numbers of the reference within the bound of
 // docs/semantics.md, wholly on the device; and what runs on the CPU, with the reason.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "ascend/support/explained.h"
 #include "ascend/support/rotary_layer.h"
@@ -178,7 +181,53 @@ TEST_F(Positions, WhatAtbLacksIsNamed) {
   }
 }
 
+// The largest difference between the elements that both have, relative to the largest of them, if that is above 1.
+double relative_difference(std::vector<float> results, std::vector<float> others) {
+  const size_t count = std::min(results.size(), others.size());
+  results.resize(count);
+  others.resize(count);
+  double largest = 1;
+  for (const float result : results) largest = std::max(largest, std::fabs(static_cast<double>(result)));
+  return difference(results, others) / largest;
+}
+
+std::vector<float> results_on_cpu(const SequenceCase& call) {
+  const Context context = capi_test::make_context();
+  const SequenceLayer layer(context.get(), call, HEED_F32);
+  property::check(layer.forward());
+  return layer.read();
+}
+
+// The case without each of its features in turn.
+std::vector<SequenceCase> without_a_feature(const SequenceCase& call) {
+  std::vector<SequenceCase> cases;
+  const auto add = [&](auto SequenceCase::*feature) {
+    SequenceCase without = call;
+    without.*feature = SequenceCase().*feature;
+    if (without.*feature != call.*feature) cases.push_back(without);
+  };
+  add(&SequenceCase::has_positions);
+  add(&SequenceCase::has_query_lens);
+  add(&SequenceCase::is_packed);
+  add(&SequenceCase::has_rope);
+  add(&SequenceCase::has_sinks);
+  add(&SequenceCase::relative_bias);
+  add(&SequenceCase::scoring);
+  return cases;
+}
+
 // Each of these is compared with a context on the CPU, in F32 from the same 16-bit numbers.
+//
+// The tolerance. F16 rounds a number x by at most w abs(x), with w = 2^-11 (docs/semantics.md, "The error bound on
+// Ascend"). Between a value and the result are five such roundings: of the sum and of the sum with the bias in the
+// projections of values and of the output, and of the attention's output. A query and a key have two each, so that
+// their products are off by 4 w. A score is the scaled sum of 32 products, whose absolute values add up to 11.2 at most
+// here: as the signs of the roundings are independent, it is off by about 4 w * 11.2 / sqrt(32), and a weight, which
+// also has the error of the normalizer, by twice that, 16 w. Together that is 21 w, or 0.01 of the largest result, and
+// the tolerance is twice as much. It is no bound: rule 15 adds up roundings as if all of them had one sign, and allows
+// up to 0.15 of the largest result.
+//
+// A device that ignored a feature would be seen: without it the result is another one by more than twice the tolerance.
 TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
   const Context strict = make_npu_context();
   const Context lenient = make_lenient_context();
@@ -187,8 +236,9 @@ TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
     const char* reason;
     const char* operation = "attention";
   };
-  std::vector<Gap> gaps(7);
-  gaps[0].call.has_positions = true;
+  std::vector<Gap> gaps(8);
+  // Positions change nothing by themselves.
+  gaps[0].call.has_positions = gaps[0].call.has_rope = true;
   gaps[0].reason = "ATB's attention has no positions of queries";
   gaps[1].call.has_query_lens = true;
   gaps[1].reason = "ATB's attention has no ragged batch";
@@ -205,6 +255,9 @@ TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
   gaps[6].call.scoring = HEED_SCORING_ADDITIVE;
   gaps[6].operation = "project";
   gaps[6].reason = "the device stores the first elements of interleaved pairs before the second ones";
+  gaps[7].call.has_positions = true;
+  gaps[7].call.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
+  gaps[7].reason = "ATB's attention has no positions of queries";
   for (const Gap& gap : gaps) {
     const SequenceLayer refused(strict.get(), gap.call);
     EXPECT_TRUE(is_refused(refused.forward(), {HEED_ERROR_NOT_FASTEST, {gap.operation, gap.reason}})) << gap.reason;
@@ -213,6 +266,101 @@ TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
     EXPECT_NE(explained.find(gap.reason), std::string::npos) << explained;
     property::check(layer.forward());
     EXPECT_LE(layer.difference_from_cpu(), SequenceLayer::kTolerance) << gap.reason;
+    // The rows of a packed batch are those of the padded one in the same order, cut into batch elements elsewhere.
+    const std::vector<float> expected = results_on_cpu(gap.call);
+    const std::vector<SequenceCase> others = without_a_feature(gap.call);
+    for (size_t i = 0; i < others.size(); ++i) {
+      EXPECT_GT(relative_difference(expected, results_on_cpu(others[i])), 2 * SequenceLayer::kTolerance)
+          << gap.reason << ", without feature " << i;
+    }
+  }
+}
+
+// A layer with rotary positions, ALiBi or both, whose queries have positions other than the default. Its scores are
+// smaller than those of SequenceLayer, so that kTolerance is enough for it, too.
+class LayerAtPositions {
+ public:
+  LayerAtPositions(heed_context* context, heed_dtype dtype, int32_t alibi, bool has_rope, bool has_positions)
+      : context_(context), layer_(make_layer(context, alibi, has_rope)) {
+    const Dims dims = {kElements, kRows, kEmbedding};
+    // In F32 and in F16 the same numbers: those that F16 has.
+    const Tensor narrow = capi_test::make_random(context, dims, 1, HEED_F16);
+    queries_ = capi_test::make_tensor(context, dims, dtype);
+    property::check(heed_tensor_copy(queries_.get(), narrow.get()));
+    output_ = capi_test::make_tensor(context, dims, dtype);
+    heed_layer_inputs narrow_inputs = HEED_LAYER_INPUTS_INIT;
+    narrow_inputs.queries = narrow.get();
+    property::check(heed_layer_initialize(layer_.get(), &narrow_inputs, 3));
+    inputs_.queries = queries_.get();
+    outputs_.output = output_.get();
+    if (!has_positions) return;
+    positions_ =
+        capi_test::make_tensor_of<int32_t>(context, {kElements, kRows}, {5, 4, 3, 2, 1, 0, 2, 2, 30, 3, 50, 5});
+    sequences_.positions = positions_.get();
+    inputs_.sequences = &sequences_;
+  }
+  LayerAtPositions(const LayerAtPositions&) = delete;
+  LayerAtPositions& operator=(const LayerAtPositions&) = delete;
+
+  heed_status forward() const { return heed_layer_forward(layer_.get(), &inputs_, nullptr, &outputs_); }
+  std::vector<float> read() const { return capi_test::read_floats(context_, output_.get()); }
+
+ private:
+  static constexpr int64_t kElements = 2;
+  static constexpr int64_t kRows = 6;
+  static constexpr int64_t kEmbedding = 64;
+
+  // With eight heads the slopes are 1/2, 1/4 and so on.
+  static Layer make_layer(heed_context* context, int32_t alibi, bool has_rope) {
+    heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
+    rope.layout = HEED_ROPE_HALF;
+    heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+    options.num_hiddens = kEmbedding;
+    options.num_heads = 8;
+    options.alibi = alibi;
+    if (has_rope) options.rope = &rope;
+    return capi_test::make_multi_head(context, options);
+  }
+
+  heed_context* context_;
+  Layer layer_;
+  Tensor queries_;
+  Tensor positions_;
+  Tensor output_;
+  heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
+  heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
+};
+
+TEST_F(Positions, AlibiAndRotaryPositionsFollowPositionsOfQueries) {
+  const Context strict = make_npu_context();
+  const Context lenient = make_lenient_context();
+  const auto on_cpu = [](int32_t alibi, bool has_rope, bool has_positions) {
+    const Context context = capi_test::make_context();
+    const LayerAtPositions layer(context.get(), HEED_F32, alibi, has_rope, has_positions);
+    property::check(layer.forward());
+    return layer.read();
+  };
+  for (const int32_t alibi : {HEED_ALIBI_NONE, HEED_ALIBI_ADDED, HEED_ALIBI_SCALED}) {
+    for (const bool has_rope : {false, true}) {
+      if (alibi == HEED_ALIBI_NONE && !has_rope) continue;
+      const std::string what = "alibi " + std::to_string(alibi) + ", rotary positions " + std::to_string(has_rope);
+      const LayerAtPositions refused(strict.get(), HEED_F16, alibi, has_rope, true);
+      EXPECT_TRUE(is_refused(refused.forward(),
+                             {HEED_ERROR_NOT_FASTEST, {"attention", "ATB's attention has no positions of queries"}}));
+      const LayerAtPositions layer(lenient.get(), HEED_F16, alibi, has_rope, true);
+      property::check(layer.forward());
+      const std::vector<float> expected = on_cpu(alibi, has_rope, true);
+      EXPECT_LE(relative_difference(expected, layer.read()), SequenceLayer::kTolerance) << what;
+      // Without the positions, and without each of what depends on them.
+      std::vector<std::vector<float>> others = {on_cpu(alibi, has_rope, false)};
+      if (alibi != HEED_ALIBI_NONE) others.push_back(on_cpu(HEED_ALIBI_NONE, has_rope, true));
+      if (has_rope) others.push_back(on_cpu(alibi, false, true));
+      for (size_t i = 0; i < others.size(); ++i) {
+        EXPECT_GT(relative_difference(expected, others[i]), 2 * SequenceLayer::kTolerance)
+            << what << ", without feature " << i;
+      }
+    }
   }
 }
 

@@ -160,6 +160,45 @@ TEST_F(LayerFiles, SayOptionsOfPositions) {
   EXPECT_FALSE(written.contains("sinks"));
 }
 
+TEST_F(LayerFiles, SayEveryScaling) {
+  constexpr float kFactors[] = {1.0F, 2.0F};
+  const std::pair<int32_t, const char*> scalings[] = {
+      {HEED_ROPE_SCALING_NONE, "none"}, {HEED_ROPE_SCALING_LINEAR, "linear"}, {HEED_ROPE_SCALING_NTK, "ntk"},
+      {HEED_ROPE_SCALING_YARN, "yarn"}, {HEED_ROPE_SCALING_LLAMA3, "llama3"}, {HEED_ROPE_SCALING_FACTORS, "factors"}};
+  for (const auto& [scaling, name] : scalings) {
+    AttentionCall call(Kind::MultiHead);
+    heed_rope_options rope = whole_heads();
+    rope.scaling = scaling;
+    if (scaling != HEED_ROPE_SCALING_NONE) rope.factor = 8;
+    if (scaling >= HEED_ROPE_SCALING_YARN) rope.original_length = 64;
+    if (scaling == HEED_ROPE_SCALING_FACTORS) {
+      rope.factors = kFactors;
+      rope.num_factors = 2;
+    }
+    heed_multi_head_attention_options options = two_heads();
+    options.rope = &rope;
+    call.replace_layer(options);
+    check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+    const nlohmann::json written =
+        nlohmann::json::parse(texts_of(call.layer.get()).at("heed.options").get<std::string>());
+    EXPECT_EQ(written.at("rope").at("scaling"), name);
+  }
+}
+
+TEST_F(LayerFiles, SayEveryKindOfPositions) {
+  const std::pair<int32_t, const char*> kinds[] = {{HEED_POSITIONS_SINUSOIDAL, "sinusoidal"},
+                                                   {HEED_POSITIONS_SINUSOIDAL_HALVES, "sinusoidal_halves"},
+                                                   {HEED_POSITIONS_SINUSOIDAL_HALVES_2I, "sinusoidal_halves_2i"}};
+  for (const auto& [kind, name] : kinds) {
+    const AttentionCall call(Kind::Positions);
+    heed_positional_encoding_options options = ten_positions();
+    options.kind = kind;
+    const Layer layer = make_positional_encoding(call.context.get(), options);
+    const nlohmann::json written = nlohmann::json::parse(texts_of(layer.get()).at("heed.options").get<std::string>());
+    EXPECT_EQ(written.at("kind"), name);
+  }
+}
+
 // The parameters that begin with ones and zeros get other values first.
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfNormsSinksAndTables) {
   for (const Kind kind : {Kind::Rotary, Kind::Packed, Kind::Positions}) {

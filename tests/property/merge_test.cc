@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // heed_attention_merge (docs/semantics.md, section "Merging"): compared with the formula in f64; and the merged parts
-// of an attention compared with the whole attention.
+// of an attention, in any order and with sinks, compared with the whole attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -238,37 +240,28 @@ Call over_keys(const Call& whole, int64_t first, int64_t count) {
 // The largest difference between the merged output and that of the whole attention. The output of a part has an error
 // of at most its bound e_n. Its log_sum_exp has an error of at most f_n, which changes its weight by a factor of at
 // most exp(f_n): the mean of the outputs changes by at most (exp(2 max f) - 1) times twice the largest magnitude. The
-// merge itself adds the error that expect_by_formula allows.
-void expect_whole(const Call& whole, const std::vector<int64_t>& lengths) {
-  std::vector<Results> results;
-  std::vector<reference::AttentionResult> solved;
-  Parts parts;
-  int64_t first = 0;
-  for (const int64_t length : lengths) {
-    const Call part = over_keys(whole, first, length);
-    results.push_back(run(part));
-    solved.push_back(solve(part));
-    parts.outputs.push_back(make_input(results.back().output->contents));
-    parts.log_sum_exps.push_back(make_input(results.back().log_sum_exp->contents));
-    first += length;
-  }
+// merge itself adds the error that expect_by_formula allows. A sink is one more weight, which is exact and has no
+// output, so it makes no error larger.
+void expect_merged(const Parts& parts, const std::vector<reference::AttentionResult>& solved,
+                   const reference::AttentionResult& expected, const std::string& what) {
   Random random(5);
   const Merged merged = merge(parts, HEED_F32, Layout::RowMajor, random);
-  const reference::AttentionResult expected = solve(whole);
-  const auto size = static_cast<size_t>(whole.values->contents.dims.back());
+  const auto size = static_cast<size_t>(parts.outputs[0].contents.dims.back());
+  const auto num_parts = static_cast<double>(parts.outputs.size());
   for (size_t row = 0; row < merged.log_sum_exp.values.size(); ++row) {
     double exponent = 0;
-    for (size_t n = 0; n < parts.outputs.size(); ++n) {
-      if (solved[n].log_sum_exp.values[row] == -kInfinity) continue;
-      exponent = std::max(
-          exponent, solved[n].log_sum_exp.errors[row] + kUnitRoundoff * std::abs(solved[n].log_sum_exp.values[row]));
+    for (const reference::AttentionResult& part : solved) {
+      if (part.log_sum_exp.values[row] == -kInfinity) continue;
+      exponent =
+          std::max(exponent, part.log_sum_exp.errors[row] + kUnitRoundoff * std::abs(part.log_sum_exp.values[row]));
     }
     const double total = expected.log_sum_exp.values[row];
     if (total == -kInfinity) {
-      EXPECT_EQ(merged.log_sum_exp.values[row], -kInfinity);
+      EXPECT_EQ(merged.log_sum_exp.values[row], -kInfinity) << what << ", row " << row;
     } else {
       EXPECT_TRUE(reference::accepts(reference::Format::F32, total, exponent + 1e-14, merged.log_sum_exp.values[row]))
-          << merged.log_sum_exp.values[row] << ", expected " << total << " within " << exponent;
+          << what << ", row " << row << ": log_sum_exp " << merged.log_sum_exp.values[row] << ", expected " << total
+          << " within " << exponent;
     }
     for (size_t d = 0; d < size; ++d) {
       const size_t index = row * size + d;
@@ -280,13 +273,38 @@ void expect_whole(const Call& whole, const std::vector<int64_t>& lengths) {
             error_of_parts, solved[n].output.errors[index] + kUnitRoundoff * std::abs(solved[n].output.values[index]));
       }
       const double error = error_of_parts + 2 * std::expm1(2 * exponent) * largest +
-                           reference::kSecondOrder * static_cast<double>(lengths.size() + 2) * kUnitRoundoff * largest;
+                           reference::kSecondOrder * (num_parts + 2) * kUnitRoundoff * largest;
       EXPECT_TRUE(
           reference::accepts(reference::Format::F32, expected.output.values[index], error, merged.output.values[index]))
-          << "row " << row << ", element " << d << ": " << merged.output.values[index] << ", expected "
+          << what << ", row " << row << ", element " << d << ": " << merged.output.values[index] << ", expected "
           << expected.output.values[index] << " within " << error;
     }
   }
+}
+
+// Computes the parts without sinks, and merges them with the sinks of the whole, in the order of the keys and in the
+// opposite one.
+void expect_whole(const Call& whole, const std::vector<int64_t>& lengths) {
+  std::vector<reference::AttentionResult> solved;
+  Parts parts;
+  parts.sinks = whole.sinks;
+  int64_t first = 0;
+  for (const int64_t length : lengths) {
+    Call part = over_keys(whole, first, length);
+    part.sinks.reset();
+    const Results results = run(part);
+    solved.push_back(solve(part));
+    parts.outputs.push_back(make_input(results.output->contents));
+    parts.log_sum_exps.push_back(make_input(results.log_sum_exp->contents));
+    first += length;
+  }
+  const reference::AttentionResult expected = solve(whole);
+  const std::string what = "parts of " + testing::PrintToString(lengths) + " keys";
+  expect_merged(parts, solved, expected, what);
+  std::reverse(solved.begin(), solved.end());
+  std::reverse(parts.outputs.begin(), parts.outputs.end());
+  std::reverse(parts.log_sum_exps.begin(), parts.log_sum_exps.end());
+  expect_merged(parts, solved, expected, what + " in reversed order");
 }
 
 Call call_with_mask(const reference::AttentionSizes& sizes, Random& random) {
@@ -296,6 +314,24 @@ Call call_with_mask(const reference::AttentionSizes& sizes, Random& random) {
   for (double& element : mask.values) element = random.chance(0.7) ? 1 : 0;
   call.mask = make_input(std::move(mask), HEED_BOOL);
   return call;
+}
+
+// The lengths of the parts in every way to cut the keys, without parts that are empty.
+std::vector<std::vector<int64_t>> every_split(int64_t num_keys) {
+  std::vector<std::vector<int64_t>> splits;
+  // Bit k of a composition means that a part ends after key k.
+  for (uint64_t composition = 0; composition < uint64_t{1} << (num_keys - 1); ++composition) {
+    std::vector<int64_t> lengths = {1};
+    for (int64_t k = 0; k + 1 < num_keys; ++k) {
+      if ((composition >> k & 1) != 0) {
+        lengths.push_back(1);
+      } else {
+        ++lengths.back();
+      }
+    }
+    splits.push_back(lengths);
+  }
+  return splits;
 }
 
 TEST(Merge, OfEverySplitOfAnAttentionIsTheWhole) {
@@ -309,17 +345,8 @@ TEST(Merge, OfEverySplitOfAnAttentionIsTheWhole) {
                                        .head_size = 5,
                                        .value_head_size = 4},
                                       random);
-    // Bit k of a composition means that a part ends after key k.
-    for (uint64_t composition = 0; composition < uint64_t{1} << (num_keys - 1) && !HasFailure(); ++composition) {
-      std::vector<int64_t> lengths = {1};
-      for (int64_t k = 0; k + 1 < num_keys; ++k) {
-        if ((composition >> k & 1) != 0) {
-          lengths.push_back(1);
-        } else {
-          ++lengths.back();
-        }
-      }
-      expect_whole(whole, lengths);
+    for (const std::vector<int64_t>& lengths : every_split(num_keys)) {
+      if (!HasFailure()) expect_whole(whole, lengths);
     }
   }
 }
@@ -343,6 +370,67 @@ TEST(Merge, OfAnAttentionOverManyKeysCutAnywhereIsTheWhole) {
     std::vector<int64_t> lengths;
     for (size_t n = 1; n < ends.size(); ++n) lengths.push_back(ends[n] - ends[n - 1]);
     expect_whole(whole, lengths);
+  }
+}
+
+// No sink, sinks beside the scores, and one far above all of them.
+Input sinks_of_four_heads() { return make_input(Array{{4}, {-kInfinity, 0.5, -3, 40}}); }
+
+TEST(Merge, OfPartsWithoutSinksIsTheWholeWithSinks) {
+  Random random(9);
+  reference::AttentionSizes sizes = {.batch = 2,
+                                     .num_heads = 4,
+                                     .num_kv_heads = 2,
+                                     .num_queries = 3,
+                                     .num_keys = 5,
+                                     .head_size = 5,
+                                     .value_head_size = 4};
+  Call whole = call_with_mask(sizes, random);
+  whole.sinks = sinks_of_four_heads();
+  // Rows that see no key, with a sink and without.
+  for (double& element : whole.mask->contents.values) element = random.chance(0.3) ? 1 : 0;
+  for (const std::vector<int64_t>& lengths : every_split(sizes.num_keys)) {
+    if (!HasFailure()) expect_whole(whole, lengths);
+  }
+  sizes.num_keys = 700;
+  whole = call_with_mask(sizes, random);
+  whole.sinks = sinks_of_four_heads();
+  expect_whole(whole, {700});
+  expect_whole(whole, {1, 256, 300, 143});
+}
+
+TEST(Merge, OfPartsWithoutKeysIsTheWhole) {
+  Random random(10);
+  for (const bool has_sinks : {false, true}) {
+    for (const std::vector<int64_t>& lengths :
+         {std::vector<int64_t>{0, 5}, {5, 0}, {2, 0, 3}, {0, 1, 0, 0, 4, 0}, {0}, {0, 0}}) {
+      Call whole = call_with_mask({.batch = 2,
+                                   .num_heads = 4,
+                                   .num_kv_heads = 2,
+                                   .num_queries = 3,
+                                   .num_keys = std::accumulate(lengths.begin(), lengths.end(), int64_t{0}),
+                                   .head_size = 5,
+                                   .value_head_size = 4},
+                                  random);
+      if (has_sinks) whole.sinks = sinks_of_four_heads();
+      expect_whole(whole, lengths);
+    }
+  }
+}
+
+// Whatever its output is.
+TEST(Merge, OfOneMorePartThatSeesNoKeyChangesNothing) {
+  Random random(11);
+  const Dims dims = {2, 3, 4, 9};
+  for (size_t at = 0; at < 4; ++at) {
+    Parts parts = random_parts(random, HEED_F16, dims, 3);
+    const Merged expected = merge(parts, HEED_F32, Layout::RowMajor, random);
+    const auto place = static_cast<std::ptrdiff_t>(at);
+    parts.outputs.insert(parts.outputs.begin() + place, make_input(filled(dims, reference::kNaN), HEED_F16));
+    parts.log_sum_exps.insert(parts.log_sum_exps.begin() + place, make_input(filled(without_last(dims), -kInfinity)));
+    const Merged merged = merge(parts, HEED_F32, Layout::RowMajor, random);
+    EXPECT_EQ(merged.output.values, expected.output.values) << "as part " << at;
+    EXPECT_EQ(merged.log_sum_exp.values, expected.log_sum_exp.values) << "as part " << at;
   }
 }
 

@@ -140,20 +140,58 @@ TEST(Rule01, ShapesThatDoNotFitAreRefused) {
   }
 }
 
-// A call with 6 query heads and 2 key heads, and the same call with each key head repeated three times.
+// How many query heads share a key head.
+constexpr int64_t kGroups[] = {1, 3, 4, 7};
+
+// A call with two key heads and `group` query heads for each, and the same call with each key head repeated `group`
+// times.
 struct SharedHeads {
+  int64_t group;
   Call grouped;
   Call repeated;
 
-  SharedHeads(int64_t num_queries, int64_t num_keys) {
+  SharedHeads(int64_t of_group, int64_t num_queries, int64_t num_keys) : group(of_group) {
+    constexpr int64_t kKeyHeads = 2;
     Random random(121);
-    grouped = dot_product_call({2, 6, 2, num_queries, num_keys, 4, 3}, random);
+    grouped = dot_product_call({2, kKeyHeads * group, kKeyHeads, num_queries, num_keys, 4, 3}, random);
     want_everything(grouped);
     repeated = grouped;
-    const auto repeat = [num_keys](const Input& input) {
-      Array result = filled({2, 6, num_keys, input.contents.dims[3]}, 0.0);
-      for_each_index(result.dims, [&](const Dims& index, size_t position) {
-        const int64_t from = ((index[0] * 2 + index[1] / 3) * num_keys + index[2]) * result.dims[3] + index[3];
+    repeat_key_heads();
+  }
+
+  // Each query head has its own slope and its own sink, whichever key head it shares.
+  void add_slopes_and_sinks() {
+    const int64_t num_heads = grouped.queries.contents.dims[1];
+    Array slopes = filled({num_heads}, 0.0);
+    Array sinks = filled({num_heads}, 0.0);
+    for (size_t h = 0; h < slopes.values.size(); ++h) {
+      slopes.values[h] = 0.03125 * static_cast<double>(h + 1);
+      sinks.values[h] = 0.25 * static_cast<double>(h) - 1.0;
+    }
+    grouped.alibi_slopes = repeated.alibi_slopes = make_input(slopes);
+    grouped.sinks = repeated.sinks = make_input(sinks);
+  }
+
+  // Every value of a key head becomes the head's number, counted from 1.
+  void set_values_to_key_heads() {
+    Array values = grouped.values->contents;
+    for_each_index(values.dims, [&](const Dims& index, size_t position) {
+      values.values[position] = static_cast<double>(index[1] + 1);
+    });
+    grouped.values = make_input(values);
+    repeat_key_heads();
+  }
+
+ private:
+  void repeat_key_heads() {
+    const auto repeat = [this](const Input& input) {
+      Dims dims = input.contents.dims;
+      dims[1] *= group;
+      Array result = filled(dims, 0.0);
+      for_each_index(dims, [&](const Dims& index, size_t position) {
+        const Dims& from_dims = input.contents.dims;
+        const int64_t from_head = index[0] * from_dims[1] + index[1] / group;
+        const int64_t from = (from_head * from_dims[2] + index[2]) * from_dims[3] + index[3];
         result.values[position] = input.contents.values[static_cast<size_t>(from)];
       });
       return make_input(result, input.dtype);
@@ -163,23 +201,53 @@ struct SharedHeads {
   }
 };
 
-// Few keys; few queries, also in the whole group; many queries.
-TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
-  for (const auto& [num_queries, num_keys] : {std::pair<int64_t, int64_t>{3, 5}, {3, 40}, {20, 40}}) {
-    const SharedHeads calls(num_queries, num_keys);
-    const Results results = run(calls.grouped);
-    const Results expected = run(calls.repeated);
-    EXPECT_TRUE(same_bits(results.output, expected.output)) << num_queries << " queries, " << num_keys << " keys";
-    EXPECT_TRUE(same_bits(results.weights, expected.weights)) << num_queries << " queries, " << num_keys << " keys";
-    EXPECT_TRUE(same_bits(results.log_sum_exp, expected.log_sum_exp));
+// The output of a row, divided by the sum of its weights, is the mean of the values that it reads: the number of its
+// key head.
+void expect_each_head_to_read_its_key_head(SharedHeads calls) {
+  calls.set_values_to_key_heads();
+  for (const Call& call : {calls.grouped, calls.repeated}) {
+    const Results results = run(call);
+    EXPECT_TRUE(agree(results, solve(call)));
+    const reference::AttentionSizes sizes = sizes_of(call);
+    const Array& output = results.output->contents;
+    for_each_index(output.dims, [&](const Dims& index, size_t position) {
+      double sum = 0;
+      for (int64_t k = 0; k < sizes.num_keys; ++k) sum += weight_at(results, sizes, index[0], index[1], index[2], k);
+      const int64_t key_head = index[1] / calls.group;
+      EXPECT_EQ(std::round(output.values[position] / sum), static_cast<double>(key_head + 1))
+          << "head " << index[1] << " of groups of " << calls.group;
+    });
   }
 }
 
-// Few queries in a head but many in a group: the two calls take different kernels, which sum in different orders.
+// Few keys; few queries, also in the whole group; many queries.
+TEST(Rule12, QueryHeadsShareTheKeyHeadOfTheirGroup) {
+  for (const int64_t group : kGroups) {
+    for (const auto& [num_queries, num_keys] : {std::pair<int64_t, int64_t>{3, 5}, {2, 40}, {20, 40}}) {
+      for (const bool has_slopes_and_sinks : {false, true}) {
+        SharedHeads calls(group, num_queries, num_keys);
+        if (has_slopes_and_sinks) calls.add_slopes_and_sinks();
+        EXPECT_TRUE(same_bits(run(calls.grouped), run(calls.repeated)))
+            << "groups of " << group << ", " << num_queries << " queries, " << num_keys << " keys, slopes and sinks "
+            << has_slopes_and_sinks;
+        expect_each_head_to_read_its_key_head(calls);
+      }
+    }
+  }
+}
+
+// Few queries in a head but many in a group of several heads: the two calls take different kernels, which sum in
+// different orders.
 TEST(Rule12, SharedAndRepeatedHeadsAgreeWhicheverKernelsTheyTake) {
-  const SharedHeads calls(10, 40);
-  EXPECT_TRUE(agrees_with_reference(calls.grouped));
-  EXPECT_TRUE(agrees_with_reference(calls.repeated));
+  for (const int64_t group : kGroups) {
+    for (const bool has_slopes_and_sinks : {false, true}) {
+      SharedHeads calls(group, 10, 40);
+      if (has_slopes_and_sinks) calls.add_slopes_and_sinks();
+      EXPECT_TRUE(agrees_with_reference(calls.grouped)) << "groups of " << group;
+      EXPECT_TRUE(agrees_with_reference(calls.repeated)) << "groups of " << group;
+      expect_each_head_to_read_its_key_head(calls);
+    }
+  }
 }
 
 // Repeats the key heads, and with them their rows of the projections. w_v has a row for each query head already.

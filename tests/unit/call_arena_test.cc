@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/error.h"
@@ -100,6 +101,21 @@ TEST(CallArena, ACallWithALargeAndASmallBlockAllocatesOnlyTheFirstTime) {
   const int64_t after_first = allocator.num_allocations;
   for (int i = 0; i < 3; ++i) call(100000, 20000);
   EXPECT_EQ(allocator.num_allocations, after_first);
+}
+
+TEST(CallArena, MoreCallsAtOnceThanThePoolHasRoomFor) {
+  Allocator allocator;
+  const auto context = open(allocator);
+  const int64_t before = allocator.num_live;
+  {
+    std::vector<std::unique_ptr<CallArena>> arenas;
+    for (int i = 0; i < 100; ++i) {
+      arenas.push_back(std::make_unique<CallArena>(*context));
+      arenas.back()->allocate(100000);
+    }
+    EXPECT_EQ(allocator.num_live, before + 100);
+  }
+  EXPECT_EQ(allocator.num_live, before + 64);
 }
 
 TEST(CallArena, ASizeThatOverflowsIsAnError) {

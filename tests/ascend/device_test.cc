@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ascend/support/simulated.h"
+#include "capi/support/files.h"
 #include "capi/support/refusal.h"
 #include "support/platform/child_process.h"
 
@@ -197,6 +198,31 @@ TEST_F(Device, ParametersAreSavedAndLoaded) {
   property::check(heed_layer_load_memory(on_cpu.layer.get(), file.data(), file.size(), nullptr));
   property::check(on_cpu.forward());
   EXPECT_LT(difference(on_cpu.read(), saved.read()), 0.1);
+}
+
+// Bloom's file has the rows of queries, keys and values of each head one after another.
+TEST_F(Device, PackedProjectionsAreLoadedAsOnTheCpu) {
+  std::string file = capi_test::safetensors(
+      R"({"h.0.self_attention.query_key_value.weight":{"dtype":"F32","shape":[24,8],"data_offsets":[0,768]},)"
+      R"("h.0.self_attention.dense.weight":{"dtype":"F32","shape":[8,8],"data_offsets":[768,1024]}})",
+      1024);
+  Numbers numbers(256);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  std::memcpy(file.data() + file.size() - 1024, numbers.data(), 1024);
+  heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  options.num_hiddens = 8;
+  options.num_heads = 2;
+  options.causal = HEED_CAUSAL_TOP_LEFT;
+  options.alibi = HEED_ALIBI_ADDED;
+  const auto weights_in = [&](heed_context* context, const char* name) {
+    const Layer layer = capi_test::make_multi_head(context, options);
+    property::check(heed_layer_load_memory(layer.get(), file.data(), file.size(), "h.0.self_attention"));
+    return capi_test::read_bytes(capi_test::snapshot(layer.get(), name).get());
+  };
+  const Context npu = make_npu_context();
+  const Context cpu = capi_test::make_context();
+  for (const char* const name : {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"})
+    EXPECT_EQ(weights_in(npu.get(), name), weights_in(cpu.get(), name)) << name;
 }
 
 TEST_F(Device, HasNoCodeInDlpack) {

@@ -592,6 +592,19 @@ TEST_F(Families, RotarySettingsAreComparedWithTheOptions) {
     expect_refused(load(below("a", kOwn), R"({"model_type":"bert","is_decoder":true})", "a", options),
                    HEED_ERROR_INVALID_ARGUMENT, "options->rope is set, expected NULL");
   }
+  // The names alone tell the pairing of some families.
+  options = causal();
+  options.rope = &rope;
+  rope.layout = HEED_ROPE_HALF;
+  expect_refused(load(below("h.0.attn", kBart), "", "h.0.attn", options), HEED_ERROR_INVALID_ARGUMENT,
+                 "by the names of Hugging Face GPT-J: options->rope->layout is HEED_ROPE_HALF, expected "
+                 "HEED_ROPE_INTERLEAVED");
+  rope.layout = HEED_ROPE_INTERLEAVED;
+  const char* const neox = "gpt_neox.layers.0.attention";
+  expect_refused(
+      load({{std::string(neox) + ".query_key_value.weight", {24, 8}}, {std::string(neox) + ".dense.weight", {8, 8}}},
+           "", neox, options),
+      HEED_ERROR_INVALID_ARGUMENT, "options->rope->layout is HEED_ROPE_INTERLEAVED, expected HEED_ROPE_HALF");
   // Layers without rotary positions.
   options.rope = nullptr;
   expect_loaded(

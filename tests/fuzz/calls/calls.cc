@@ -6,10 +6,12 @@
 #include <cmath>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/layers.h"
 #include "fuzz/calls/machine.h"
+#include "property/support/packing.h"
 
 namespace heed::fuzz {
 namespace {
@@ -77,7 +79,7 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
   sizes.query_size = 1 + bytes.below(5);
   sizes.key_size = sizes.query_size;
   sizes.value_size = 1 + bytes.below(5);
-  if (call.kind == Kind::MultiHead || call.kind == Kind::Additive) {
+  if (call.kind == Kind::MultiHead || call.kind == Kind::Additive || call.kind == Kind::General) {
     const auto learned = [&call](const char* name, int64_t& size) {
       const auto parameter = call.parameters.find(name);
       if (parameter != call.parameters.end()) size = parameter->second.contents.dims[1];
@@ -85,13 +87,73 @@ CallSizes choose_sizes(const Call& call, Bytes& bytes) {
     learned("W_q.weight", sizes.query_size);
     learned("W_k.weight", sizes.key_size);
     learned("W_v.weight", sizes.value_size);
-    sizes.num_heads = call.kind == Kind::Additive ? 1 : call.options.num_heads;
+    learned("W.weight", sizes.key_size);
+    if (call.kind == Kind::General) sizes.query_size = call.options.num_hiddens;
+    sizes.num_heads = call.kind == Kind::MultiHead ? call.options.num_heads : 1;
   } else if (call.kind == Kind::DotProductRank3) {
     sizes.num_heads = 1;
   }
   if (bytes.rarely()) sizes.key_size = bytes.below(6);
   if (bytes.rarely()) sizes.num_kv_heads = bytes.below(6);
   return sizes;
+}
+
+// The rows of all batch elements, (B, L, E) or (B, H, L, E), one after another as (B L, E) or (H, B L, E).
+Input joined_rows(const Input& input, property::Random& random) {
+  Dims dims = input.contents.dims;
+  dims[dims.size() - 2] *= dims.front();
+  dims.erase(dims.begin());
+  const Dims strides = property::make_strides(random.one_of(property::kReadable), dims, random);
+  return property::make_input({std::move(dims), input.contents.values}, input.dtype, strides);
+}
+
+// Where batch elements begin among the rows, and the number of rows. Rarely wrong.
+Input random_offsets(int64_t batch, int64_t num_rows, property::Random& random) {
+  std::vector<double> offsets = {0};
+  for (int64_t b = 1; b < batch; ++b) offsets.push_back(static_cast<double>(random.below(num_rows + 1)));
+  std::sort(offsets.begin(), offsets.end());
+  if (batch > 0) offsets.push_back(static_cast<double>(num_rows));
+  if (random.chance(0.05)) offsets[static_cast<size_t>(random.below(batch + 1))] += random.chance(0.5) ? 1 : -1;
+  return property::make_input({{batch + 1}, std::move(offsets)}, random.chance(0.5) ? HEED_I32 : HEED_I64);
+}
+
+// Where queries are among their keys; rarely beyond them, and rarely nowhere.
+Input random_positions(Dims dims, int64_t num_keys, property::Random& random) {
+  Array positions = property::filled(std::move(dims), 0);
+  for (double& position : positions.values) {
+    position = static_cast<double>(random.below(num_keys + 3));
+    if (random.chance(0.02)) position = random.chance(0.5) ? INT32_MAX : -1;
+  }
+  return property::make_input(std::move(positions), random.chance(0.5) ? HEED_I32 : HEED_I64);
+}
+
+// Adds positions, lengths of queries or both, or packs the batch. Only a packed batch may not have all other inputs.
+void add_sequences(Call& call, const CallSizes& sizes, int64_t num_keys) {
+  enum { kPositions, kPositionsAndLens, kLens, kPacked };
+  property::Random random(call.dropout_seed);
+  const uint64_t choice = call.dropout_seed / 64;
+  if (choice == kPacked) {
+    call.queries = joined_rows(call.queries, random);
+    for (std::optional<Input> Call::*const member : {&Call::keys, &Call::values}) {
+      if (call.*member) call.*member = joined_rows(*(call.*member), random);
+    }
+    const int64_t num_rows = sizes.batch * sizes.num_queries;
+    call.query_offsets = random_offsets(sizes.batch, num_rows, random);
+    if (call.keys && !random.chance(0.02))
+      call.key_offsets = random_offsets(sizes.batch, sizes.batch * num_keys, random);
+    if (random.chance(0.5)) call.positions = random_positions({num_rows}, num_keys, random);
+    if (random.chance(0.02)) return;
+    call.valid_lens.reset();
+    call.mask.reset();
+    call.bias.reset();
+    return;
+  }
+  if (choice != kLens) call.positions = random_positions({sizes.batch, sizes.num_queries}, num_keys, random);
+  if (choice == kPositions) return;
+  Array lens = property::filled({sizes.batch}, 0);
+  for (double& length : lens.values)
+    length = static_cast<double>(random.below(sizes.num_queries + 1) + (random.chance(0.02) ? 1 : 0));
+  call.query_lens = property::make_input(std::move(lens), random.chance(0.5) ? HEED_I32 : HEED_I64);
 }
 
 // So small that nothing overflows, and the reference is fast.
@@ -126,7 +188,8 @@ class CallTensors {
   std::vector<Tensor> made_;
 };
 
-void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, CallTensors& tensors) {
+void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, heed_sequence_inputs& sequences,
+                            CallTensors& tensors) {
   const CallSizes sizes = choose_sizes(call, bytes_);
   if (!is_small(sizes)) return;
   const heed_dtype dtype = float_dtype();
@@ -176,6 +239,13 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, Cal
   call.dropout_seed = bytes_.next();
   // Drawn from the seed, so that the bytes of the corpus keep their meaning.
   if (call.dropout_seed % 4 == 3) call.alibi_slopes = random_input(Dims{sizes.num_heads}, HEED_F32);
+  if (call.dropout_seed / 4 % 4 == 2) {
+    property::Random random(call.dropout_seed);
+    Array sinks = property::filled({sizes.num_heads}, 0);
+    for (double& sink : sinks.values) sink = random.chance(0.1) ? -HUGE_VAL : random.uniform(-3, 3);
+    call.sinks = property::make_input(std::move(sinks));
+  }
+  if (call.dropout_seed / 16 % 4 == 2) add_sequences(call, sizes, num_keys);
 
   inputs.queries = tensors.add(call.queries);
   if (call.keys) inputs.keys = tensors.add(*call.keys);
@@ -184,6 +254,12 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, Cal
   if (call.mask) inputs.mask = tensors.add(*call.mask);
   if (call.bias) inputs.bias = tensors.add(*call.bias);
   if (call.alibi_slopes) inputs.alibi_slopes = tensors.add(*call.alibi_slopes);
+  if (call.sinks) inputs.sinks = tensors.add(*call.sinks);
+  if (call.positions) sequences.positions = tensors.add(*call.positions);
+  if (call.query_lens) sequences.query_lens = tensors.add(*call.query_lens);
+  if (call.query_offsets) sequences.query_offsets = tensors.add(*call.query_offsets);
+  if (call.key_offsets) sequences.key_offsets = tensors.add(*call.key_offsets);
+  if (call.positions || call.query_lens || call.query_offsets) inputs.sequences = &sequences;
   inputs.dropout_seed = call.dropout_seed;
   inputs.training = call.training;
 }
@@ -225,7 +301,9 @@ void Machine::replace_an_input(property::Call& call, heed_layer_inputs& inputs) 
 // False if there are no outputs for a call.
 bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call, const heed_layer_inputs& inputs,
                              bool fits, heed_layer_outputs& outputs, CallTensors& tensors) {
-  const auto wanted = static_cast<int32_t>(bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(kAllWanted));
+  auto wanted = static_cast<int32_t>(bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(kAllWanted));
+  // Packed batches have no weights.
+  if (call.query_offsets && wanted > HEED_WANT_WEIGHTS) wanted &= ~HEED_WANT_WEIGHTS;
   if (!fits || bytes_.flag()) {
     const Passed passed(inputs, bytes_);
     if (bytes_.rarely()) outputs.weights = handle_of(tensors_.pick(bytes_));
@@ -249,8 +327,13 @@ bool Machine::choose_outputs(const LayerEntry& layer, const property::Call& call
   const heed_dtype dtype = bytes_.flag() ? HEED_F32 : call.queries.dtype;
   const auto make = [&](const Dims& right_dims) {
     Dims made = right_dims;
-    if (bytes_.rarely()) made[static_cast<size_t>(bytes_.below(2))] = bytes_.below(4);
-    return tensors.add_output(dtype, made, layout, bytes_.next());
+    if (bytes_.rarely()) {
+      const int64_t dim = bytes_.below(4);
+      const auto axis = static_cast<size_t>(bytes_.below(2));
+      if (axis < made.size()) made[axis] = dim;
+    }
+    // The weights that a packed batch does not have are a tensor without axes here.
+    return tensors.add_output(dtype, made, made.empty() ? property::Layout::RowMajor : layout, bytes_.next());
   };
   if ((wanted & HEED_WANT_OUTPUT) != 0) outputs.output = make(dims.output);
   if ((wanted & HEED_WANT_WEIGHTS) != 0) outputs.weights = make(dims.weights);
@@ -275,7 +358,8 @@ void Machine::call_layer() {
   call.parameters = parameters_of(layer->handle.get());
   call.kind = layer->kind == Kind::DotProductRank3 && bytes_.flag() ? Kind::DotProductRank4 : layer->kind;
   CallTensors tensors(context);
-  choose_inputs(call, inputs, tensors);
+  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
+  choose_inputs(call, inputs, sequences, tensors);
   const bool replaces = inputs.queries == nullptr || bytes_.below(16) == 15;
   if (replaces) replace_an_input(call, inputs);
   if (bytes_.rarely()) call.training = inputs.training = bytes_.enumerator(1);
@@ -283,7 +367,11 @@ void Machine::call_layer() {
 
   const Results before = read_results(outputs);
   const Passed passed_inputs(inputs, bytes_);
-  if (!passed_inputs.is_whole()) call.alibi_slopes.reset();
+  if (!passed_inputs.is_whole()) {
+    for (std::optional<Input> Call::*const member : {&Call::alibi_slopes, &Call::sinks, &Call::positions,
+                                                     &Call::query_lens, &Call::query_offsets, &Call::key_offsets})
+      (call.*member).reset();
+  }
   const Passed passed_outputs(outputs, bytes_);
   size_t num_bytes = 0x5EED;
   const bool has_size =
@@ -307,9 +395,10 @@ void Machine::call_layer() {
     return;
   }
   require(explained.has_value(), "what can be run can be explained");
-  // The replaced input may have another rank, which determines the rank of the call.
+  // The replaced input may have another rank, which determines the rank of the call. A packed batch has an axis less.
   if (layer->kind == Kind::DotProductRank3) {
-    call.kind = call.queries.contents.dims.size() == 4 ? Kind::DotProductRank4 : Kind::DotProductRank3;
+    const size_t rank_of_heads = call.query_offsets ? 3 : 4;
+    call.kind = call.queries.contents.dims.size() == rank_of_heads ? Kind::DotProductRank4 : Kind::DotProductRank3;
   }
   if (!layer->has_positions) {
     const testing::AssertionResult verdict = property::agree(after, property::solve(call));

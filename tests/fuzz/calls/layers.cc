@@ -23,7 +23,7 @@ constexpr const char* kNames[] = {"W_q.weight",
                                   "none",
                                   ""};
 
-// The options that both kinds of attention have.
+// The options that all kinds of attention have.
 template <typename Options>
 void choose_common(Options& options, Bytes& bytes) {
   constexpr float kScales[] = {0.0F, 1.0F, 0.5F, -0.7F, 0.70710678F, 100.0F, 1e-30F, 1e30F, HUGE_VALF, NAN};
@@ -52,12 +52,15 @@ Dims dims_of_parameter(const LayerEntry& layer, const std::string& name, int64_t
   if (layer.kind == property::Kind::Additive) {
     return name == "w_v.weight" ? Dims{1, options.num_hiddens} : Dims{options.num_hiddens, input_size};
   }
+  if (layer.kind == property::Kind::General) return {options.num_hiddens, input_size};
   const int64_t heads = options.num_heads;
   const int64_t head_size = options.head_size > 0 ? options.head_size : options.num_hiddens / heads;
   const int64_t value_size = options.value_head_size > 0 ? options.value_head_size : head_size;
   const int64_t kv_heads = options.num_kv_heads > 0 ? options.num_kv_heads : heads;
   if (name == "w_v.weight") return {heads, head_size};
   if (name == "sinks") return {heads};
+  if (name == "bias_k") return {kv_heads * head_size};
+  if (name == "bias_v") return {kv_heads * value_size};
   if (name == "relative_bias.weight")
     return {options.relative_bias_buckets > 0 ? options.relative_bias_buckets : 32, heads};
   if (name.ends_with("_norm.weight")) {
@@ -143,7 +146,11 @@ void Machine::create_multi_head() {
   if (bytes_.rarely()) options.reserved = bytes_.next();
   if (bytes_.below(4) == 3) options.scoring = bytes_.enumerator(HEED_SCORING_ADDITIVE);
   options.biases = bytes_.enumerator(HEED_BIAS_ALL);
-  options.no_output_projection = bytes_.below(4) == 3 ? 1 : 0;
+  // One byte for three flags, so that the bytes behind it keep their meaning.
+  const uint8_t flags = bytes_.next();
+  options.no_output_projection = flags % 4 == 3 ? 1 : 0;
+  options.add_bias_kv = flags / 4 % 8 == 7 ? 1 : 0;
+  options.add_zero_attn = flags / 32 == 6 ? 1 : 0;
   if (options.no_output_projection == 1 && !bytes_.rarely()) {
     options.output_size = 0;
     options.biases &= ~HEED_BIAS_O;
@@ -156,11 +163,15 @@ void Machine::create_multi_head() {
   });
   if (made == nullptr) return;
   require(options.num_heads >= 1 && options.no_output_projection <= 1, "wrong options are refused");
+  require(options.scoring == HEED_SCORING_DOT_PRODUCT || options.add_bias_kv + options.add_zero_attn == 0 ||
+              !passed.is_whole(),
+          "additive scores have no constant keys");
   require(heed_layer_is_initialized(made) == 0, "a new layer lacks its parameters");
   LayerEntry entry;
   entry.handle.reset(made);
   entry.kind = property::Kind::MultiHead;
   entry.options = options;
+  if (!passed.is_whole()) entry.options.add_bias_kv = entry.options.add_zero_attn = 0;
   layers_.add(std::move(entry), bytes_);
 }
 
@@ -179,6 +190,25 @@ void Machine::create_additive() {
   entry.handle.reset(made);
   entry.kind = property::Kind::Additive;
   entry.options.num_hiddens = options.num_hiddens;
+  property::copy_shared_options(options, entry.options);
+  layers_.add(std::move(entry), bytes_);
+}
+
+void Machine::create_general() {
+  heed_general_attention_options options = HEED_GENERAL_ATTENTION_OPTIONS_INIT;
+  options.query_size = bytes_.rarely() ? bytes_.size() : 1 + bytes_.below(5);
+  choose_common(options, bytes_);
+  heed_context* context = handle_of(contexts_.pick(bytes_));
+  const Passed passed(options, bytes_);
+  heed_layer* made = made_by(&capi_test::OutParameters::layer, [&](heed_layer** out) {
+    return heed_general_attention_create(context, passed.get(), out);
+  });
+  if (made == nullptr) return;
+  require(options.query_size >= 1 && heed_layer_is_initialized(made) == 0, "a new layer lacks its parameter");
+  LayerEntry entry;
+  entry.handle.reset(made);
+  entry.kind = property::Kind::General;
+  entry.options.num_hiddens = options.query_size;
   property::copy_shared_options(options, entry.options);
   layers_.add(std::move(entry), bytes_);
 }

@@ -2,6 +2,7 @@
 #include "fuzz/calls/machine.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -46,9 +47,9 @@ heed_allocator HostMemory::allocator() {
 }
 
 // Operations that programs need more often are listed several times.
-const std::vector<Machine::Operation>& Machine::operations() {
+Machine::Operation Machine::operation(uint8_t byte) {
   using M = Machine;
-  static const std::vector<Operation> all = {
+  static constexpr Operation kAll[] = {
       &M::create_context,    &M::describe_context,
       &M::create_workspace,  &M::wrap_workspace,
       &M::destroy_one,       &M::ask_about_nothing,
@@ -66,7 +67,15 @@ const std::vector<Machine::Operation>& Machine::operations() {
       &M::ask_about_shapes,  &M::call_layer,
       &M::call_layer,        &M::exchange_tensor,
   };
-  return all;
+  // Those of the last bytes: so the other bytes choose what they chose when the corpus was made.
+  static constexpr uint8_t kFirstOfLast = 0xF0;
+  static constexpr Operation kLast[] = {
+      &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer,
+      &M::create_general,    &M::create_general,    &M::call_packed_layer, &M::call_packed_layer,
+      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_packed_layer,
+      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_packed_layer,
+  };
+  return byte >= kFirstOfLast ? kLast[byte - kFirstOfLast] : kAll[byte % std::size(kAll)];
 }
 
 Machine::Machine(Bytes bytes) : bytes_(bytes) {
@@ -87,12 +96,7 @@ Machine::~Machine() {
 }
 
 void Machine::run() {
-  for (int i = 0; i < kMaxOperations && !bytes_.is_empty(); ++i) {
-    const std::vector<Operation>& all = operations();
-    const uint8_t byte = bytes_.next();
-    // The other bytes choose what they chose when the corpus was made.
-    (this->*(byte >= 0xF0 ? &Machine::call_packed_layer : all[byte % all.size()]))();
-  }
+  for (int i = 0; i < kMaxOperations && !bytes_.is_empty(); ++i) (this->*operation(bytes_.next()))();
 }
 
 void Machine::create_context() {

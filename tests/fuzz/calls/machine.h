@@ -59,7 +59,8 @@ struct TensorEntry {
 struct LayerEntry {
   Layer handle;
   property::Kind kind = property::Kind::DotProductRank3;  // also stands for rank 4
-  // As for the reference. Other kinds use the members that their own options have, too.
+  // As for the reference. Other kinds use the members that their own options have, too; the query_size of a general
+  // score is num_hiddens here.
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   // Made with options that the reference is not given: results are compared with each other only.
   bool has_positions = false;
@@ -117,7 +118,7 @@ class Machine {
 
  private:
   using Operation = void (Machine::*)();
-  static const std::vector<Operation>& operations();
+  static Operation operation(uint8_t byte);
 
   // In machine.cc:
   void create_context();
@@ -148,6 +149,7 @@ class Machine {
   // In layers.cc:
   void create_dot_product();
   void create_additive();
+  void create_general();
   void create_multi_head();
   void initialize();
   void set_parameter();
@@ -156,6 +158,7 @@ class Machine {
 
   // In one_input.cc:
   void call_layer_of_one_input();
+  void encode_positions();
 
   // In positions.cc:
   void call_packed_layer();
@@ -163,7 +166,8 @@ class Machine {
   // In calls.cc:
   void call_layer();
   void ask_about_shapes();
-  void choose_inputs(property::Call& call, heed_layer_inputs& inputs, CallTensors& tensors);
+  void choose_inputs(property::Call& call, heed_layer_inputs& inputs, heed_sequence_inputs& sequences,
+                     CallTensors& tensors);
   void replace_an_input(property::Call& call, heed_layer_inputs& inputs);
   bool choose_outputs(const LayerEntry& layer, const property::Call& call, const heed_layer_inputs& inputs, bool fits,
                       heed_layer_outputs& outputs, CallTensors& tensors);

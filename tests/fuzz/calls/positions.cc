@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head layers with rotary positions, norms, sinks and biases of distances, called with packed batches. A packed batch
-// must have the bits of each of its elements alone, and those of a padded batch with lengths of queries. Wrong positions
-// and offsets must be refused.
+// Multi-head layers with rotary positions, norms, sinks, constant keys and biases of distances, called with packed
+// batches. A packed batch must have the bits of each of its elements alone, and those of a padded batch with lengths of
+// queries and keys. Wrong positions and offsets must be refused.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +11,7 @@
 
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/machine.h"
+#include "property/support/packing.h"
 
 namespace heed::fuzz {
 namespace {
@@ -66,13 +67,24 @@ void choose_options(heed_multi_head_attention_options& options, RopeChoice& rope
     options.qk_norm_epsilon = bytes.rarely() ? -1.0F : 1e-5F;
     options.qk_norm = bytes.enumerator(HEED_QK_NORM_LAYER);
   }
-  options.sinks = bytes.enumerator(1);
+  // One byte for three flags, so that the bytes behind it keep their meaning. Strange numbers are for the first one.
+  const uint8_t flags = bytes.next();
+  options.sinks = Bytes({&flags, 1}).enumerator(1);
+  options.add_bias_kv = flags / 2 % 4 == 3 ? 1 : 0;
+  options.add_zero_attn = flags / 8 % 4 == 3 ? 1 : 0;
   options.alibi = bytes.enumerator(HEED_ALIBI_SCALED);
   options.relative_bias = bytes.enumerator(HEED_RELATIVE_BIAS_ONE_WAY);
   if (options.relative_bias != HEED_RELATIVE_BIAS_NONE && bytes.flag()) {
     options.relative_bias_buckets = bytes.rarely() ? bytes.size() : 4 + 2 * bytes.below(8);
     options.relative_bias_max_distance = bytes.rarely() ? bytes.size() : 12 + bytes.below(20);
   }
+}
+
+// The numbers of rows between these offsets.
+std::vector<int64_t> counts_between(const std::vector<int64_t>& offsets) {
+  std::vector<int64_t> counts;
+  for (size_t b = 1; b < offsets.size(); ++b) counts.push_back(offsets[b] - offsets[b - 1]);
+  return counts;
 }
 
 // Rows first to first + count - 1 of (rows, size), as an array with these dims.
@@ -135,7 +147,8 @@ void Machine::call_packed_layer() {
 
   // One call of these rows. Nothing if heed refuses it.
   const auto forward = [&](const Input& query_input, const Input* key_input, const heed_sequence_inputs& sequences,
-                           const Dims& output_dims, const Dims& log_sum_exp_dims) -> std::optional<CallResults> {
+                           const Dims& output_dims, const Dims& log_sum_exp_dims,
+                           const heed_tensor* valid_lens = nullptr) -> std::optional<CallResults> {
     const HostTensor query_tensor(context, query_input);
     std::optional<HostTensor> key_tensor;
     if (key_input != nullptr) key_tensor.emplace(context, *key_input);
@@ -143,6 +156,7 @@ void Machine::call_packed_layer() {
     inputs.queries = query_tensor.handle();
     inputs.keys = key_tensor ? key_tensor->handle() : nullptr;
     inputs.sequences = &sequences;
+    inputs.valid_lens = valid_lens;
     const HostTensor output(context, HEED_F32, output_dims, property::row_major_strides(output_dims));
     const HostTensor log_sum_exp(context, HEED_F32, log_sum_exp_dims, property::row_major_strides(log_sum_exp_dims));
     heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
@@ -192,7 +206,7 @@ void Machine::call_packed_layer() {
   shapes.queries = query_shape.get();
   shapes.keys = key_shape.get();
   require(succeeded(heed_layer_initialize(made, &shapes, bytes_.next())), "a layer can be initialized");
-  for (const char* name : {"sinks", "q_norm.weight", "relative_bias.weight"}) {
+  for (const char* name : {"sinks", "q_norm.weight", "relative_bias.weight", "bias_k", "bias_v"}) {
     heed_tensor* const taken = made_by(&capi_test::OutParameters::tensor,
                                        [&](heed_tensor** out) { return heed_layer_parameter(made, name, out); });
     if (taken == nullptr) continue;
@@ -259,39 +273,39 @@ void Machine::call_packed_layer() {
     require(alone.has_value(), "an element of a packed batch can be computed alone");
     require_same(*alone, b, 0, count, "a packed batch has the bits of each element alone");
   }
-  // All elements, padded.
-  if (is_self && batch > 0) {
-    int64_t longest = 0;
-    std::vector<double> lens;
-    for (int64_t b = 0; b < batch; ++b) {
-      lens.push_back(static_cast<double>(queries[static_cast<size_t>(b) + 1] - queries[static_cast<size_t>(b)]));
-      longest = std::max(longest, static_cast<int64_t>(lens.back()));
-    }
-    property::Array padded = property::filled({batch, longest, query_size}, NAN);
-    std::vector<double> padded_positions(static_cast<size_t>(batch * longest));
-    for (int64_t b = 0; b < batch; ++b) {
-      const auto first = static_cast<size_t>(queries[static_cast<size_t>(b)]);
-      const auto count = static_cast<size_t>(lens[static_cast<size_t>(b)]);
-      std::copy_n(
-          query_rows.contents.values.begin() + static_cast<std::ptrdiff_t>(first * static_cast<size_t>(query_size)),
-          count * static_cast<size_t>(query_size), padded.values.begin() + b * longest * query_size);
-      std::copy_n(positions.begin() + static_cast<std::ptrdiff_t>(first), count,
-                  padded_positions.begin() + b * longest);
-    }
-    const auto lens_tensor = numbers(lens, {batch});
-    const auto all_positions = numbers(padded_positions, {batch, longest});
+  // All elements, padded. In self-attention with and without valid_lens; in other calls with them, with positions,
+  // since K is another number, and if no row is the mean of all values.
+  if (batch > 0 && (is_self || (has_positions && options.empty_rows == HEED_EMPTY_ROWS_ZERO))) {
+    const std::vector<int64_t> query_counts = counts_between(queries);
+    const std::vector<int64_t> key_counts = counts_between(keys);
+    const int64_t longest = property::largest_of(query_counts);
+    const auto padded_rows = [](const Array& rows, const std::vector<int64_t>& counts, double fill) {
+      return property::pad(rows, 0, property::make_offsets(counts), property::largest_of(counts), fill);
+    };
+    const Input padded_queries = property::make_input(padded_rows(query_rows.contents, query_counts, NAN), dtype);
+    const Input padded_keys = property::make_input(padded_rows(key_rows.contents, key_counts, NAN), dtype);
+    const auto lens_of = [&](const std::vector<int64_t>& counts) {
+      return numbers({counts.begin(), counts.end()}, {batch});
+    };
+    const auto query_lens = lens_of(query_counts);
+    const auto key_lens = lens_of(key_counts);
+    const Array padded_positions = padded_rows({{queries.back()}, positions}, query_counts, 0.0);
+    const auto all_positions = numbers(padded_positions.values, {batch, longest});
     heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
-    sequences.query_lens = lens_tensor->handle();
+    sequences.query_lens = query_lens->handle();
     if (has_positions) sequences.positions = all_positions->handle();
-    const std::optional<CallResults> results = forward(property::make_input(std::move(padded), dtype), nullptr,
-                                                       sequences, {batch, longest, width}, {batch, heads, longest});
-    require(results.has_value(), "a packed batch can be padded");
-    for (int64_t b = 0; b < batch; ++b)
-      require_same(*results, b, b, longest, "a padded batch has the bits of a packed one");
-    for (int64_t b = 0; b < batch; ++b) {
-      for (auto row = static_cast<int64_t>(lens[static_cast<size_t>(b)]); row < longest; ++row) {
-        for (int64_t d = 0; d < width; ++d)
-          require(results->output.values[static_cast<size_t>((b * longest + row) * width + d)] == 0, "padding is 0");
+    for (const bool has_valid_lens : {false, true}) {
+      if (!is_self && !has_valid_lens) continue;
+      const std::optional<CallResults> results =
+          forward(padded_queries, is_self ? nullptr : &padded_keys, sequences, {batch, longest, width},
+                  {batch, heads, longest}, has_valid_lens ? key_lens->handle() : nullptr);
+      require(results.has_value(), "a packed batch can be padded");
+      for (int64_t b = 0; b < batch; ++b) {
+        require_same(*results, b, b, longest, "a padded batch has the bits of a packed one");
+        for (int64_t row = query_counts[static_cast<size_t>(b)]; row < longest; ++row) {
+          for (int64_t d = 0; d < width; ++d)
+            require(results->output.values[static_cast<size_t>((b * longest + row) * width + d)] == 0, "padding is 0");
+        }
       }
     }
   }

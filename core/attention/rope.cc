@@ -25,18 +25,6 @@ const char* name_of(RopeScaling scaling) {
   __builtin_unreachable();  // capi/src accepts no other value
 }
 
-const char* c_name_of(RopeScaling scaling) {
-  switch (scaling) {
-    case RopeScaling::None: return "HEED_ROPE_SCALING_NONE";
-    case RopeScaling::Linear: return "HEED_ROPE_SCALING_LINEAR";
-    case RopeScaling::Ntk: return "HEED_ROPE_SCALING_NTK";
-    case RopeScaling::Yarn: return "HEED_ROPE_SCALING_YARN";
-    case RopeScaling::Llama3: return "HEED_ROPE_SCALING_LLAMA3";
-    case RopeScaling::Factors: return "HEED_ROPE_SCALING_FACTORS";
-  }
-  __builtin_unreachable();  // capi/src accepts no other value
-}
-
 void check_slice(const RopeOptions& options, int64_t head_size) {
   if (head_size < 2) {
     fail(Status::InvalidArgument,
@@ -205,6 +193,18 @@ double llama3_frequency(const RopeOptions& options, double frequency) {
 }
 
 }  // namespace
+
+const char* c_name_of(RopeScaling scaling) {
+  switch (scaling) {
+    case RopeScaling::None: return "HEED_ROPE_SCALING_NONE";
+    case RopeScaling::Linear: return "HEED_ROPE_SCALING_LINEAR";
+    case RopeScaling::Ntk: return "HEED_ROPE_SCALING_NTK";
+    case RopeScaling::Yarn: return "HEED_ROPE_SCALING_YARN";
+    case RopeScaling::Llama3: return "HEED_ROPE_SCALING_LLAMA3";
+    case RopeScaling::Factors: return "HEED_ROPE_SCALING_FACTORS";
+  }
+  __builtin_unreachable();  // capi/src accepts no other value
+}
 
 RopeOptions with_defaults(const RopeOptions& given, int64_t head_size) {
   RopeOptions options = given;

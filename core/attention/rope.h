@@ -32,6 +32,9 @@ struct RopeOptions {
   bool no_rounding = false;
 };
 
+// The enumerator's name in heed.h.
+const char* c_name_of(RopeScaling scaling);
+
 // Fills in the defaults for heads of that size. Throws InvalidArgument that names the member of `options->rope`.
 RopeOptions with_defaults(const RopeOptions& given, int64_t head_size);
 

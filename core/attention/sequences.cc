@@ -23,11 +23,11 @@ void require_whole_numbers(const Tensor& tensor, const char* name) {
     fail(Status::InvalidArgument, "%s is %s, expected I32 or I64", name, name_of(tensor.dtype()));
 }
 
-// The element of a tensor of rank 1.
-int64_t element_of(const Tensor& tensor, int64_t index) {
+// Offsets, whose elements length_of(operand, index, 0) reads.
+Operand offsets_operand(const Tensor& offsets) {
   Operand operand;
-  set_operand(operand, tensor, {0, -1, -1, -1});
-  return length_of(operand, index, 0);
+  set_operand(operand, offsets, {0, -1, -1, -1});
+  return operand;
 }
 
 void check_offsets_shape(const Tensor& offsets, const char* name) {
@@ -40,11 +40,10 @@ void check_offsets_shape(const Tensor& offsets, const char* name) {
 }
 
 // Offsets begin at 0, never fall, and end at the number of rows.
-void check_offsets(const Tensor& offsets, const char* name, const char* rows_name, int64_t num_rows) {
+void check_offsets(const Operand& offsets, int64_t batch, const char* name, const char* rows_name, int64_t num_rows) {
   int64_t before = 0;
-  const int64_t last = offsets.dim(0) - 1;
-  for (int64_t i = 0; i <= last; ++i) {
-    const int64_t offset = element_of(offsets, i);
+  for (int64_t i = 0; i <= batch; ++i) {
+    const int64_t offset = length_of(offsets, i, 0);
     if (i == 0 && offset != 0) fail(Status::InvalidArgument, "%s[0] is %" PRId64 ", expected 0", name, offset);
     if (offset < before) {
       fail(Status::InvalidArgument,
@@ -57,7 +56,7 @@ void check_offsets(const Tensor& offsets, const char* name, const char* rows_nam
   }
   if (before != num_rows) {
     fail(Status::InvalidArgument, "%s[%" PRId64 "] is %" PRId64 ", expected %" PRId64 ", the number of rows of %s",
-         name, last, before, num_rows, rows_name);
+         name, batch, before, num_rows, rows_name);
   }
 }
 
@@ -104,16 +103,17 @@ Sequence sequence_at(int64_t query_begin, int64_t query_count, int64_t key_begin
 
 // `of_keys` are the key offsets, or the query offsets if there are none.
 void fill_packed_table(KeyLimits& limits, const SequenceInputs& sequences, const Tensor& of_keys, int64_t batch) {
-  const Tensor& of_queries = *sequences.query_offsets;
-  check_offsets(of_queries, kQueryOffsets, "inputs->queries", limits.num_queries);
-  check_offsets(of_keys, sequences.key_offsets == nullptr ? kQueryOffsets : kKeyOffsets, "inputs->keys",
+  const Operand queries = offsets_operand(*sequences.query_offsets);
+  const Operand keys = offsets_operand(of_keys);
+  check_offsets(queries, batch, kQueryOffsets, "inputs->queries", limits.num_queries);
+  check_offsets(keys, batch, sequences.key_offsets == nullptr ? kQueryOffsets : kKeyOffsets, "inputs->keys",
                 limits.num_keys);
   limits.num_queries = limits.num_keys = 0;
   for (int64_t b = 0; b < batch; ++b) {
-    const int64_t first_query = element_of(of_queries, b);
-    const int64_t first_key = element_of(of_keys, b);
-    sequences.table[b] = sequence_at(first_query, element_of(of_queries, b + 1) - first_query, first_key,
-                                     element_of(of_keys, b + 1) - first_key);
+    const int64_t first_query = length_of(queries, b, 0);
+    const int64_t first_key = length_of(keys, b, 0);
+    sequences.table[b] = sequence_at(first_query, length_of(queries, b + 1, 0) - first_query, first_key,
+                                     length_of(keys, b + 1, 0) - first_key);
     limits.num_queries = std::max(limits.num_queries, sequences.table[b].query_count);
     limits.num_keys = std::max(limits.num_keys, sequences.table[b].key_count);
   }

@@ -27,7 +27,7 @@ constexpr UnsupportedFeature kIncomplete = {feature::kRotary,
 struct RotaryDefaults {
   std::string_view model_type;
   double base = 10000;
-  // The base in layers with a window; 0: the same. Such layers have no scaling.
+  // The base of layers with a window, which then have no scaling; 0: they have the base and the scaling of the others.
   double sliding_base = 0;
   double partial_factor = 1;
 };
@@ -254,18 +254,6 @@ bool has_list(const RopeOptions& layer, const ModelRopeFactors& list) {
                     [](float a, float b) { return is_close(static_cast<double>(a), static_cast<double>(b)); });
 }
 
-const char* name_of(RopeScaling scaling) {
-  switch (scaling) {
-    case RopeScaling::None: break;
-    case RopeScaling::Linear: return "HEED_ROPE_SCALING_LINEAR";
-    case RopeScaling::Ntk: return "HEED_ROPE_SCALING_NTK";
-    case RopeScaling::Yarn: return "HEED_ROPE_SCALING_YARN";
-    case RopeScaling::Llama3: return "HEED_ROPE_SCALING_LLAMA3";
-    case RopeScaling::Factors: return "HEED_ROPE_SCALING_FACTORS";
-  }
-  return "HEED_ROPE_SCALING_NONE";
-}
-
 // The numbers that a scaling has beside its kind.
 struct Number {
   const char* name;
@@ -350,9 +338,9 @@ std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& 
     add("layout", name_of(layer.layout), name_of(expected.layout));
   compare(numbers_of_pairs(layer), numbers_of_pairs(expected));
   if (layer.scaling != expected.scaling) {
-    std::string scaling = name_of(expected.scaling);
+    std::string scaling = c_name_of(expected.scaling);
     append_scaling(scaling, model);
-    add("scaling", name_of(layer.scaling), scaling);
+    add("scaling", c_name_of(layer.scaling), scaling);
     return found;
   }
   if (!model.factors.empty()) {
@@ -373,7 +361,7 @@ std::string members_text(const ModelRope& model) {
   const RopeOptions& options = model.options;
   std::string text;
   if (options.layout != RotaryLayout::None) append(text, member_text("layout", name_of(options.layout)));
-  if (options.scaling != RopeScaling::None) append(text, member_text("scaling", name_of(options.scaling)));
+  if (options.scaling != RopeScaling::None) append(text, member_text("scaling", c_name_of(options.scaling)));
   append_numbers(text, numbers_of_pairs(options), model.is_whole_head ? "rotary_size" : "");
   append_scaling(text, model);
   return text;
@@ -381,7 +369,7 @@ std::string members_text(const ModelRope& model) {
 
 std::string members_text(const RopeOptions& options) {
   std::string text = member_text("layout", name_of(options.layout));
-  if (options.scaling != RopeScaling::None) append(text, member_text("scaling", name_of(options.scaling)));
+  if (options.scaling != RopeScaling::None) append(text, member_text("scaling", c_name_of(options.scaling)));
   append_numbers(text, numbers_of_pairs(options));
   append_numbers(text, numbers_of_scaling(options));
   return text;

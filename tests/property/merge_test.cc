@@ -282,8 +282,8 @@ void expect_merged(const Parts& parts, const std::vector<reference::AttentionRes
   }
 }
 
-// Computes the parts without sinks, and merges them with the sinks of the whole, in the order of the keys and in the
-// opposite one.
+// Computes the parts of an attention, each without sinks, and merges them with the attention's sinks: in the order of their
+// keys, and in the opposite order. Both must give the attention of all keys at once.
 void expect_whole(const Call& whole, const std::vector<int64_t>& lengths) {
   std::vector<reference::AttentionResult> solved;
   Parts parts;

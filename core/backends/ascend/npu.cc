@@ -13,7 +13,7 @@
 namespace heed::ascend {
 namespace {
 
-// Operations of ATB that are kept. Beyond this all are destroyed, together with ATB's context, since a host may have any
+// How many operations of ATB are kept for later calls. Beyond this number all are destroyed, together with ATB's context, since a host may have any
 // number of threads and of parameter sizes.
 constexpr size_t kMaxOperations = 2048;
 

@@ -39,6 +39,8 @@ TEST(LayoutTest, StructsHaveTheVendorsSizes) {
   EXPECT_EQ(sizeof(RmsNormParam), 144U);
   EXPECT_EQ(sizeof(RopeParam), 16U);
   EXPECT_EQ(sizeof(ActivationParam), 24U);
+  EXPECT_EQ(sizeof(PagedAttentionParam), 120U);
+  EXPECT_EQ(sizeof(ReshapeAndCacheParam), 24U);
 }
 
 TEST(LayoutTest, MembersOfSelfAttentionParamHaveTheVendorsOffsets) {
@@ -60,6 +62,28 @@ TEST(LayoutTest, MembersOfSelfAttentionParamHaveTheVendorsOffsets) {
   EXPECT_EQ(offsetof(Attention, rsv), 80U);
 }
 
+TEST(LayoutTest, MembersOfTheParametersForCachesHaveTheVendorsOffsets) {
+  using Paged = PagedAttentionParam;
+  EXPECT_EQ(offsetof(Paged, headNum), 0U);
+  EXPECT_EQ(offsetof(Paged, qkScale), 4U);
+  EXPECT_EQ(offsetof(Paged, kvHeadNum), 8U);
+  EXPECT_EQ(offsetof(Paged, maskType), 12U);
+  EXPECT_EQ(offsetof(Paged, batchRunStatusEnable), 16U);
+  EXPECT_EQ(offsetof(Paged, quantType), 20U);
+  EXPECT_EQ(offsetof(Paged, outDataType), 24U);
+  EXPECT_EQ(offsetof(Paged, hasQuantOffset), 28U);
+  EXPECT_EQ(offsetof(Paged, compressType), 32U);
+  EXPECT_EQ(offsetof(Paged, calcType), 36U);
+  EXPECT_EQ(offsetof(Paged, scaleType), 40U);
+  EXPECT_EQ(offsetof(Paged, inputLayout), 44U);
+  EXPECT_EQ(offsetof(Paged, mlaVHeadSize), 48U);
+  EXPECT_EQ(offsetof(Paged, qScale), 52U);
+  EXPECT_EQ(offsetof(Paged, rsv), 56U);
+  EXPECT_EQ(offsetof(ReshapeAndCacheParam, compressType), 0U);
+  EXPECT_EQ(offsetof(ReshapeAndCacheParam, kvCacheCfg), 4U);
+  EXPECT_EQ(offsetof(ReshapeAndCacheParam, rsv), 8U);
+}
+
 TEST(LayoutTest, EnumeratorsHaveTheVendorsValues) {
   EXPECT_EQ(Attention::PA_ENCODER, 3);
   EXPECT_EQ(Attention::KERNELTYPE_HIGH_PRECISION, 1);
@@ -79,6 +103,9 @@ TEST(LayoutTest, EnumeratorsHaveTheVendorsValues) {
   EXPECT_EQ(RmsNormParam::RMS_NORM_NORM, 1);
   EXPECT_EQ(RmsNormParam::HIGH_PERFORMANCE_MODE, 1);
   EXPECT_EQ(ACTIVATION_GELU, 2);
+  EXPECT_EQ(PagedAttentionParam::MASK_TYPE_SPEC, 3);
+  EXPECT_EQ(PagedAttentionParam::CALC_TYPE_SPEC, 1);
+  EXPECT_EQ(ReshapeAndCacheParam::K_CACHE_V_CACHE_NZ, 2);
   EXPECT_EQ(atb::ERROR_RT_FAIL, 4);
   EXPECT_EQ(atb::ERROR_INVALID_TENSOR_INI_MATCH, 13);
   EXPECT_EQ(atb::ERROR_INVALID_TENSOR_DIM_NUM, 16);
@@ -106,6 +133,8 @@ TEST(LayoutTest, ParametersBeginWithTheVendorsDefaults) {
   EXPECT_EQ(RopeParam().rotaryCoeff, 4);
   EXPECT_EQ(RopeParam().cosFormat, 0);
   EXPECT_EQ(ActivationParam().dim, -1);
+  EXPECT_EQ(PagedAttentionParam().qkScale, 1);
+  EXPECT_EQ(PagedAttentionParam().qScale, 0);
 }
 
 }  // namespace

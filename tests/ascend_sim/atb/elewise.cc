@@ -240,7 +240,7 @@ class Elewise final : public OperationBase {
     return atb::NO_ERROR;
   }
 
-  bool is_in_place() const override { return true; }
+  bool may_share(size_t /*output*/, size_t /*input*/) const override { return true; }
 
   const ElewiseParam param_;
   mutable OperationLaunches launches_;

@@ -68,6 +68,7 @@ struct Launch {
   std::vector<TensorDesc> outputs;
   int workspace_position = -1;
   uint64_t workspace_bytes = 0;
+  bool saturates = true;
   std::shared_ptr<std::atomic<int>> num_queued;
 };
 
@@ -79,7 +80,7 @@ int run_launch(void* argument, void* const* host_addresses, int saturates) {
     std::memset(host_addresses[launch.workspace_position], kScribble, std::min(launch.workspace_bytes, kMaxScribbled));
   const int code = launch.kernel(addresses.data());
   const size_t first_output = addresses.size() - launch.outputs.size();
-  for (size_t i = 0; saturates != 0 && i < launch.outputs.size(); ++i) {
+  for (size_t i = 0; saturates != 0 && launch.saturates && i < launch.outputs.size(); ++i) {
     const TensorDesc& output = launch.outputs[i];
     saturate(output.dtype, num_elements(output.shape), addresses[first_output + i]);
   }
@@ -297,11 +298,13 @@ Status OperationBase::check_execute(const atb::VariantPack& pack, const uint8_t*
 }
 
 void OperationBase::report_overlaps(const atb::VariantPack& pack, const uint8_t* workspace) const {
-  for (const Tensor& output : pack.outTensors) {
-    for (const Tensor& input : pack.inTensors) {
+  for (size_t i = 0; i < pack.outTensors.size(); ++i) {
+    const Tensor& output = pack.outTensors[i];
+    for (size_t j = 0; j < pack.inTensors.size(); ++j) {
+      const Tensor& input = pack.inTensors[j];
       if (!overlap(output.deviceData, output.dataSize, input.deviceData, input.dataSize)) continue;
       const bool is_same = output.deviceData == input.deviceData && output.dataSize == input.dataSize;
-      if (!is_same || !is_in_place()) violation(name_ + ": an output overlaps an input");
+      if (!is_same || !may_share(i, j)) violation(name_ + ": an output overlaps an input");
     }
     if (overlap(output.deviceData, output.dataSize, workspace, plan_.workspace_bytes))
       violation(name_ + ": an output overlaps the workspace");
@@ -315,6 +318,7 @@ void OperationBase::report_overlaps(const atb::VariantPack& pack, const uint8_t*
 Status OperationBase::launch(const atb::VariantPack& pack, uint8_t* workspace) {
   auto launch = std::make_unique<Launch>();
   launch->kernel = plan_.kernel;
+  launch->saturates = plan_.saturates;
   launch->outputs = output_descs_;
   std::vector<AscendSimKernelRange> ranges;
   std::vector<std::string> names;

@@ -38,6 +38,8 @@ struct Plan {
   std::function<int(Addresses)> kernel;
   // Inputs that Setup has read on the host.
   std::vector<size_t> host_inputs;
+  // Whether results that are not finite are clamped on a stream in saturation mode.
+  bool saturates = true;
   // Why the kernel's tiling fails, or empty. ATB computes the tiling in Execute, which then returns
   // ERROR_INVALID_PARAM.
   std::string tiling_refusal;
@@ -71,7 +73,7 @@ class OperationBase : public atb::Operation {
   // The last step of Setup: reads host data and chooses the kernel.
   virtual Status plan(const atb::VariantPack& pack, Plan& plan) const = 0;
   // Whether an output may be the same memory as an input.
-  virtual bool is_in_place() const { return false; }
+  virtual bool may_share(size_t /*output*/, size_t /*input*/) const { return false; }
   // Whether its runner comes from the context's pool (runner_pool.h).
   virtual bool has_pooled_runner() const { return false; }
 

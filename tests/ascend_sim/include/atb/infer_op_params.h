@@ -184,6 +184,58 @@ struct LinearParam {
   uint8_t rsv[21] = {0};
 };
 
+struct PagedAttentionParam {
+  enum MaskType : int {
+    UNDEFINED = 0,
+    MASK_TYPE_NORM,
+    MASK_TYPE_ALIBI,
+    MASK_TYPE_SPEC,
+    MASK_TYPE_MASK_FREE,
+    MASK_TYPE_NORM_COMPRESS
+  };
+  enum QuantType : int {
+    TYPE_QUANT_UNDEFINED = 0,
+    TYPE_QUANT_UNQUANT = 0,
+    TYPE_DEQUANT_FUSION = 1,
+    TYPE_QUANT_QKV_OFFLINE = 2,
+    TYPE_QUANT_QKV_ONLINE = 3
+  };
+  enum CompressType : int {
+    COMPRESS_TYPE_UNDEFINED = 0,
+    COMPRESS_TYPE_KVHEAD,
+    COMPRESS_TYPE_KVHEAD_ROPE,
+    COMPRESS_TYPE_MAX
+  };
+  // SPEC: a sequence has as many queries as qSeqLen says. Otherwise it has one.
+  enum CalcType : int { CALC_TYPE_UNDEFINED = 0, CALC_TYPE_SPEC };
+  enum ScaleType : int { SCALE_TYPE_TOR = 0, SCALE_TYPE_LOGN, SCALE_TYPE_MAX };
+  int32_t headNum = 0;
+  float qkScale = 1.0F;
+  // 0: the same as headNum.
+  int32_t kvHeadNum = 0;
+  MaskType maskType = UNDEFINED;
+  bool batchRunStatusEnable = false;
+  QuantType quantType = TYPE_QUANT_UNQUANT;
+  aclDataType outDataType = ACL_DT_UNDEFINED;
+  bool hasQuantOffset = false;
+  CompressType compressType = COMPRESS_TYPE_UNDEFINED;
+  CalcType calcType = CALC_TYPE_UNDEFINED;
+  ScaleType scaleType = SCALE_TYPE_TOR;
+  InputLayout inputLayout = TYPE_BSND;
+  uint32_t mlaVHeadSize = 0;
+  // 0 and 1: the queries are not multiplied.
+  float qScale = 0;
+  uint8_t rsv[64] = {0};
+};
+
+struct ReshapeAndCacheParam {
+  enum CompressType : int { COMPRESS_TYPE_UNDEFINED = 0, COMPRESS_TYPE_KVHEAD, COMPRESS_TYPE_KVHEAD_ROPE };
+  enum KvCacheCfg : int { K_CACHE_V_CACHE = 0, K_CACHE_V_BYPASS, K_CACHE_V_CACHE_NZ };
+  CompressType compressType = COMPRESS_TYPE_UNDEFINED;
+  KvCacheCfg kvCacheCfg = K_CACHE_V_CACHE;
+  uint8_t rsv[16] = {0};
+};
+
 struct RmsNormParam {
   enum RmsNormType : int { RMS_NORM_UNDEFINED = 0, RMS_NORM_NORM, RMS_NORM_PRENORM, RMS_NORM_POSTNORM };
   enum PrecisionMode : int { HIGH_PRECISION_MODE = 0, HIGH_PERFORMANCE_MODE };

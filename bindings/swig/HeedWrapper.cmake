@@ -2,11 +2,12 @@
 # The classes that SWIG generates from heed.i in every language.
 set(heed_proxy_classes
   HeedNative
-  NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace
+  NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace NativeCache
   NativeContextOptions NativeLinearOptions NativeDropoutOptions NativePositionalEncodingOptions
   NativeDotProductAttentionOptions NativeAdditiveAttentionOptions NativeGeneralAttentionOptions
   NativeMultiHeadAttentionOptions NativeRopeOptions
-  NativeLoadOptions NativeLayerInputs NativeSequenceInputs NativeLayerOutputs)
+  NativeCacheOptions NativeLoadOptions
+  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeLayerOutputs)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.

@@ -2,9 +2,10 @@
 /*
  * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp (the façades) use
  * it:
- *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer and NativeWorkspace, over heed.h's opaque objects
- *   structs    NativeLayerInputs, NativeSequenceInputs, NativeLayerOutputs and the options, with a setter and a getter
- *              for each member
+ *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer, NativeWorkspace and NativeCache, over heed.h's
+ *              opaque objects
+ *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs and the options, with a
+ *              setter and a getter for each member
  *
  * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
  * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
@@ -18,7 +19,8 @@
  *   heed_status                  nothing
  *   static_status                nothing, from a static method
  *   status_size                  a number of bytes
- *   made_context, made_tensor, made_weights, made_layer, made_workspace
+ *   static_size                  the same, from a static method
+ *   made_context, made_tensor, made_weights, made_layer, made_workspace, made_cache
  *                                a new object, from a static method
  *   allocated_tensor             the same, with memory of its own
  *   derived_tensor               a new object with the memory of a layer, from a method
@@ -37,8 +39,8 @@
 
 #include "translate.h"
 
-typedef heed_status static_status, status_size, made_context, made_tensor, made_weights, made_layer, made_workspace,
-    derived_tensor, allocated_tensor, tensor_view;
+typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
+    made_workspace, made_cache, derived_tensor, allocated_tensor, tensor_view;
 typedef int32_t getter_int32;
 typedef int64_t getter_int64;
 typedef size_t getter_size;
@@ -51,6 +53,8 @@ typedef void (*release_function)(void* user, void* data);
 typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 == 2 && HEED_F64 == 3 &&
                                     HEED_I32 == 4 && HEED_I64 == 5 && HEED_I8 == 6 && HEED_U8 == 7 && HEED_BOOL == 8 &&
                                     HEED_OK == 0 && HEED_ERROR_INTERNAL == 14 && HEED_DEVICE_CPU == 0 &&
+                                    HEED_CACHE_CONTIGUOUS == 0 && HEED_CACHE_RING == 1 && HEED_CACHE_PAGED == 2 &&
+                                    HEED_CACHE_APPEND == 0 && HEED_CACHE_READ == 1 &&
                                     HEED_DEVICE_ASCEND == 1 && HEED_BIAS_NONE == 0 && HEED_BIAS_Q == 1 &&
                                     HEED_BIAS_K == 2 && HEED_BIAS_V == 4 && HEED_BIAS_O == 8 && HEED_BIAS_ALL == 15 &&
                                     HEED_CAUSAL_NONE == 0 && HEED_CAUSAL_TOP_LEFT == 1 &&
@@ -85,6 +89,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %typemap(in, numinputs=0) heed_weights** result (heed_weights* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_layer** result (heed_layer* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_workspace** result (heed_workspace* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) heed_cache** result (heed_cache* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) size_t* num_bytes (size_t value = 0) "$1 = &value;"
 %typemap(in, numinputs=0) const int64_t* row_major, release_function no_release, void* no_user "$1 = NULL;"
 
@@ -122,11 +127,14 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_additive_attention_options, NativeAdditiveAttentionOptions, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT)
 %struct(heed_general_attention_options, NativeGeneralAttentionOptions, HEED_GENERAL_ATTENTION_OPTIONS_INIT)
 %struct(heed_multi_head_attention_options, NativeMultiHeadAttentionOptions, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT)
+%struct(heed_cache_options, NativeCacheOptions, HEED_CACHE_OPTIONS_INIT)
+%struct(heed_cache_inputs, NativeCacheInputs, HEED_CACHE_INPUTS_INIT)
 %struct(heed_sequence_inputs, NativeSequenceInputs, HEED_SEQUENCE_INPUTS_INIT)
 %struct(heed_layer_inputs, NativeLayerInputs, HEED_LAYER_INPUTS_INIT)
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
 %pointed_to(heed_rope_options)
+%pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
 %ignore *::struct_size;
 %ignore *::reserved;
@@ -147,6 +155,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %handle(heed_weights, NativeWeights, "the set of weights is closed")
 %handle(heed_layer, NativeLayer, "the block, or the manager that it was initialized with, is closed")
 %handle(heed_workspace, NativeWorkspace, "the workspace is closed")
+%handle(heed_cache, NativeCache, "the cache is closed")
 
 struct heed_context {};
 %extend heed_context {
@@ -243,6 +252,7 @@ struct heed_layer {};
   heed_status create_outputs(heed_layer_inputs* inputs, int32_t wanted, heed_layer_outputs* outputs);
   status_size workspace_size(heed_layer_inputs* inputs, heed_layer_outputs* outputs, size_t* num_bytes);
   heed_status forward(heed_layer_inputs* inputs, heed_workspace* workspace, heed_layer_outputs* outputs);
+  heed_status fill_cache(heed_layer_inputs* inputs, heed_workspace* workspace);
   status_size explain(heed_layer_inputs* inputs, heed_layer_outputs* outputs, char* text, size_t capacity,
                       size_t* num_bytes);
 }
@@ -253,6 +263,31 @@ struct heed_workspace {};
   ~heed_workspace() { heed_workspace_destroy($self); }
 
   getter_size num_bytes();
+}
+
+struct heed_cache {};
+%extend heed_cache {
+  static static_size size(heed_cache_options* options, size_t* num_bytes);
+  static made_cache create(heed_context* context, heed_cache_options* options, heed_cache** result);
+  ~heed_cache() { heed_cache_destroy($self); }
+
+  getter_int64 length(int64_t sequence);
+  getter_int64 first(int64_t sequence);
+  getter_int64 num_rows(int64_t layer, int64_t sequence);
+  getter_int64 free_pages();
+
+  heed_status reserve(int64_t sequence, int64_t length);
+  heed_status rewind(int64_t sequence, int64_t length);
+  heed_status fork(int64_t from, int64_t length, int64_t to);
+  heed_status reorder(const int64_t* sources, int64_t num_sources);
+  heed_status accept(int64_t sequence, int64_t from, const int64_t* kept, int64_t num_kept);
+  heed_status discard(int64_t sequence, int64_t first, int64_t num_rows, int32_t renumber);
+  heed_status read(int64_t layer, int64_t sequence, heed_tensor* keys, heed_tensor* values);
+
+  heed_status save(int64_t sequence, const char* path);
+  heed_status load(int64_t sequence, const char* path);
+  status_size save_memory(int64_t sequence, void* destination, size_t capacity, size_t* num_bytes);
+  heed_status load_memory(int64_t sequence, const void* data, size_t num_bytes);
 }
 
 /* ---- Functions of no object -------------------------------------------------------------------------------------- */

@@ -61,6 +61,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %typemap(csout, excode="") TYPE %retrying(return new CSTYPE($imcall.Check()))
 %enddef
 %allocating(made_workspace, NativeWorkspace)
+%allocating(made_cache, NativeCache)
 %allocating(allocated_tensor, NativeTensor)
 %status(made_context, NativeContext)
 %status(made_tensor, NativeTensor)
@@ -86,6 +87,7 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(cstype) status_size "long"
 %typemap(out) status_size "$result.status = (int32_t)$1;"
 %typemap(csout, excode="") status_size %closed(return $imcall.Check())
+%apply status_size { static_size }
 %typemap(argout) size_t* num_bytes "$result.value = (int64_t)*$1;"
 
 %define %getter(TYPE, CTYPE, CSTYPE)
@@ -156,11 +158,11 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(csinterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
   struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.IMembers"
 
-/* A member that is a tensor takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
-%typemap(imtype) heed_tensor* "global::System.IntPtr"
-%typemap(cstype) heed_tensor* "global::System.IntPtr"
-%typemap(csin) heed_tensor* "$csinput"
-%typemap(csvarout, excode="") heed_tensor*, const char*, const float* "
+/* A member that is a tensor or a cache takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
+%typemap(imtype) heed_tensor*, heed_cache* "global::System.IntPtr"
+%typemap(cstype) heed_tensor*, heed_cache* "global::System.IntPtr"
+%typemap(csin) heed_tensor*, heed_cache* "$csinput"
+%typemap(csvarout, excode="") heed_tensor*, heed_cache*, const char*, const float* "
     get { return $imcall; }"
 
 /* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
@@ -215,6 +217,8 @@ typedef struct { int32_t status; int64_t value; } int64_result;
   internal static extern void FreeNativeWeights(global::System.IntPtr pointer);
   [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeWorkspace")]
   internal static extern void FreeNativeWorkspace(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeCache")]
+  internal static extern void FreeNativeCache(global::System.IntPtr pointer);
 %}
 
 /* ---- The last error ---------------------------------------------------------------------------------------------- */

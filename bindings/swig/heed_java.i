@@ -81,21 +81,23 @@ typedef jboolean java_boolean;
   }")
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
-%define %counted(TYPE, PROXY)
+%define %allocating(TYPE, PROXY, NEW)
 %status(TYPE, jlong, long, PROXY, "{
     for (int attempt = 0;; attempt++) {
-      try { return PROXY.counted($jnicall); } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
+      try { return NEW($jnicall); } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
     }
   }")
 %enddef
-%counted(allocated_tensor, NativeTensor)
-%counted(made_workspace, NativeWorkspace)
+%allocating(allocated_tensor, NativeTensor, NativeTensor.counted)
+%allocating(made_workspace, NativeWorkspace, NativeWorkspace.counted)
+%allocating(made_cache, NativeCache, new NativeCache)
 /* A view also keeps alive the Java buffer that its tensor keeps alive, and counts as a user of its memory. */
 %status(tensor_view, jlong, long, NativeTensor, "{
     long swigCPtr = enter();
     try { NativeTensor view = new NativeTensor($jnicall); view.share(this); return view; } finally { leave(); }
   }")
 %status(status_size, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
+%status(static_size, jlong, long, long, "{ return $jnicall; }")
 %typemap(argout) size_t* num_bytes "$result = (jlong)*$1;"
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
 %status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
@@ -109,6 +111,10 @@ typedef jboolean java_boolean;
 %typemap(out) getter_int32 "$result = (jint)$1;"
 %getter(getter_int64, jlong, long, long, $jnicall)
 %typemap(out) getter_int64 "$result = (jlong)$1;"
+/* Those of a cache: -1 comes with an error. */
+%typemap(ret) getter_int64 length, getter_int64 first, getter_int64 num_rows, getter_int64 free_pages {
+  if ($1 < 0) throw_status(jenv, HEED_ERROR_INVALID_ARGUMENT);
+}
 %getter(getter_size, jlong, long, long, $jnicall)
 %typemap(out) getter_size "$result = (jlong)$1;"
 /* UTF-8, which JNI's own strings are not. Copied while the object that owns it is in use. */
@@ -146,12 +152,13 @@ static struct_bytes bytes_of_struct(int64_t address) { return (void*)address; }
 %typemap(out) struct_bytes "$result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)*(size_t*)$1);"
 struct_bytes bytes_of_struct(int64_t address);
 
-/* A member that is a tensor takes the pointer of one that the caller has entered (TensorMembers); 0 is NULL. */
-%typemap(jni) heed_tensor* "jlong"
-%typemap(jtype) heed_tensor* "long"
-%typemap(jstype) heed_tensor* "long"
-%typemap(javain) heed_tensor* "$javainput"
-%typemap(javaout) heed_tensor* "{ return $jnicall; }"
+/* A member that is a tensor or a cache takes the pointer of one that the caller has entered (TensorMembers); 0 is
+ * NULL. */
+%typemap(jni) heed_tensor*, heed_cache* "jlong"
+%typemap(jtype) heed_tensor*, heed_cache* "long"
+%typemap(jstype) heed_tensor*, heed_cache* "long"
+%typemap(javain) heed_tensor*, heed_cache* "$javainput"
+%typemap(javaout) heed_tensor*, heed_cache* "{ return $jnicall; }"
 
 /* A member that points to another struct takes its address, which the caller keeps valid; 0 is NULL. */
 %define %pointed_to(CTYPE)
@@ -266,6 +273,27 @@ struct_bytes bytes_of_struct(int64_t address);
     $1 = (int32_t*)axes;
   }
 }
+
+/* A long[] of any length, which is copied: the call may have to copy pages of a cache. */
+%define %numbers(NAME)
+%typemap(jni) (const int64_t* NAME, int64_t num_ ## NAME) "jlongArray"
+%typemap(jtype) (const int64_t* NAME, int64_t num_ ## NAME) "long[]"
+%typemap(jstype) (const int64_t* NAME, int64_t num_ ## NAME) "long[]"
+%typemap(javain) (const int64_t* NAME, int64_t num_ ## NAME) "$javainput"
+%typemap(in) (const int64_t* NAME, int64_t num_ ## NAME) {
+  if (!$input) {
+    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "NAME");
+    return $null;
+  }
+  $2 = (*jenv)->GetArrayLength(jenv, $input);
+  $1 = (int64_t*)(*jenv)->GetLongArrayElements(jenv, $input, NULL);
+  if (!$1) return $null;
+}
+%typemap(freearg) (const int64_t* NAME, int64_t num_ ## NAME)
+  "(*jenv)->ReleaseLongArrayElements(jenv, $input, (jlong*)$1, JNI_ABORT);"
+%enddef
+%numbers(sources)
+%numbers(kept)
 
 /* An array is pinned while it is copied, which is the fastest way for every size. Calls that compute pin nothing. */
 %define %pinned(TYPE, POINTER, NAME, RELEASE)

@@ -12,6 +12,7 @@
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "base/host_allocator.h"
+#include "cache/cache.h"
 #include "layers/layer.h"
 #include "platform/floating_point_environment.h"
 #include "tensor/safetensors.h"
@@ -39,6 +40,10 @@ struct heed_workspace {
   std::shared_ptr<heed::Workspace> workspace;
 };
 
+struct heed_cache {
+  std::shared_ptr<heed::Cache> cache;
+};
+
 namespace heed::capi {
 
 // The context of the object, which knows the host's allocator and logger.
@@ -47,6 +52,7 @@ inline const Memory& memory_of(const heed_tensor& handle) { return *handle.tenso
 inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer->context(); }
 inline const Memory& memory_of(const heed_weights& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
+inline const Memory& memory_of(const heed_cache& handle) { return *handle.cache->context(); }
 
 // A new handle in host memory that holds `content`.
 template <typename Handle>

@@ -49,6 +49,8 @@ static_assert(HEED_RELATIVE_BIAS_BOTH_WAYS == static_cast<int>(RelativeBias::Bot
               HEED_RELATIVE_BIAS_ONE_WAY == static_cast<int>(RelativeBias::OneWay));
 static_assert(HEED_ALIBI_ADDED == static_cast<int>(AlibiUse::Added) &&
               HEED_ALIBI_SCALED == static_cast<int>(AlibiUse::Scaled));
+static_assert(HEED_CACHE_APPEND == static_cast<int>(CacheUse::Append) &&
+              HEED_CACHE_READ == static_cast<int>(CacheUse::Read));
 static_assert(HEED_POSITIONS_SINUSOIDAL == static_cast<int>(PositionKind::Sinusoidal) &&
               HEED_POSITIONS_SINUSOIDAL_HALVES == static_cast<int>(PositionKind::SinusoidalHalves) &&
               HEED_POSITIONS_LEARNED == static_cast<int>(PositionKind::Learned) &&
@@ -67,6 +69,7 @@ constexpr size_t kFirstLoadOptionsSize = 16;
 constexpr size_t kFirstRopeOptionsSize = 88;
 constexpr size_t kFirstPositionalEncodingOptionsSize = 40;
 constexpr size_t kFirstSequenceInputsSize = 40;
+constexpr size_t kFirstCacheInputsSize = 40;
 
 // Reads the options that all kinds of attention have.
 template <typename Options>
@@ -128,6 +131,7 @@ class CallTensors {
                       "HEED_SEQUENCE_INPUTS_INIT");
       for (const auto& [given, tensor] : kSequenceInputs) inputs.*tensor = keep(sequences.*given);
     }
+    if (read.cache != nullptr) read_cache(*read.cache);
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
@@ -147,13 +151,27 @@ class CallTensors {
   LayerOutputs outputs;
 
  private:
+  void read_cache(const heed_cache_inputs& given) {
+    const heed_cache_inputs read =
+        read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, "inputs->cache", "HEED_CACHE_INPUTS_INIT");
+    require_zero(read.reserved, "inputs->cache->reserved");
+    cache_.cache = require(read.cache, "inputs->cache->cache")->cache;
+    cache_.layer = read.layer;
+    cache_.use =
+        read_enum(read.use, CacheUse::Read, "inputs->cache->use", "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
+    inputs.cache_sequences = keep(read.sequences);
+    inputs.cache = &cache_;
+  }
+
   const Tensor* keep(const heed_tensor* handle) {
     if (handle == nullptr) return nullptr;
     return &kept_[num_kept_++].emplace(handle->tensor);
   }
 
-  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kSequenceInputs) + std::size(kOutputs)];
+  // One more for the sequences of a cache.
+  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kSequenceInputs) + 1 + std::size(kOutputs)];
   size_t num_kept_ = 0;
+  CacheInputs cache_;
 };
 
 AttentionOptions read_dot_product_options(const heed_dot_product_attention_options* options) {
@@ -515,7 +533,8 @@ heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_
     const auto self = layer_of(layer);
     CallTensors call(inputs, outputs);
     require(num_bytes, "num_bytes");
-    if (outputs == nullptr) call.want_output_alone(*self);
+    const bool fills = call.inputs.cache != nullptr && call.inputs.queries == nullptr;
+    if (outputs == nullptr && !fills) call.want_output_alone(*self);
     *num_bytes = self->workspace_size(call.inputs, call.outputs);
   });
 }
@@ -527,6 +546,16 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
     const CallTensors call(inputs, require(outputs, "outputs"));
     const std::shared_ptr<Workspace> scratch = workspace == nullptr ? nullptr : workspace->workspace;
     self->forward(call.inputs, scratch.get(), call.outputs);
+  });
+}
+
+heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                  heed_workspace* workspace) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    const CallTensors call(inputs, nullptr);
+    const std::shared_ptr<Workspace> scratch = workspace == nullptr ? nullptr : workspace->workspace;
+    self->fill_cache(call.inputs, scratch.get());
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "ops/cached_keys.h"
 #include "ops/operand.h"
 #include "ops/sequence.h"
 
@@ -15,6 +16,12 @@ class Tensor;
 // The largest position of a query.
 inline constexpr int64_t kMaxPosition = INT32_MAX;
 
+// The sequences of a call with a cache, in place of those that the shapes of keys say: tables, bands and positions.
+struct CachedSequences {
+  KeyLimits limits;
+  CachedKeys keys;
+};
+
 // heed_sequence_inputs as tensors; null if not given.
 struct SequenceInputs {
   const Tensor* positions = nullptr;
@@ -23,6 +30,8 @@ struct SequenceInputs {
   const Tensor* key_offsets = nullptr;
   // Room for a Sequence for each batch element; null unless has_table and the tensors have data.
   Sequence* table = nullptr;
+  // Of a call with a cache; else null.
+  const CachedSequences* cached = nullptr;
   // The largest position that is accepted.
   int64_t last_position = kMaxPosition;
 

@@ -15,12 +15,17 @@
 namespace heed {
 namespace {
 
-// Sets mask or bias: (B, H, Q, K) or (Q, K), with size 1 where an axis is repeated.
+// Sets mask or bias: (B, H, Q, K) or (Q, K), with size 1 where an axis is repeated. With rows that are appended to a cache
+// the last axis may also be of the call's rows alone: then `of_new_rows` becomes 1.
 void set_pair_operand(Operand& operand, const AttentionProblem& problem, const Tensor& tensor, const char* name,
-                      bool has_heads) {
-  const Shape full{problem.batch, has_heads ? problem.num_heads : 1, problem.limits.num_queries,
-                   problem.limits.num_keys};
-  const Shape plane{problem.limits.num_queries, problem.limits.num_keys};
+                      bool has_heads, int32_t& of_new_rows) {
+  const int64_t num_queries = problem.limits.num_queries;
+  if (problem.cached.appends != 0 && tensor.rank() > 0 && problem.limits.num_keys > num_queries &&
+      tensor.dim(tensor.rank() - 1) == num_queries && num_queries != 1)
+    of_new_rows = 1;
+  const int64_t num_keys = of_new_rows != 0 ? num_queries : problem.limits.num_keys;
+  const Shape full{problem.batch, has_heads ? problem.num_heads : 1, num_queries, num_keys};
+  const Shape plane{num_queries, num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
@@ -29,7 +34,7 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   }
   const int32_t missing = 4 - tensor.rank();
   if (tensor.rank() == 2 && tensor.dim(0) != 1 && tensor.dim(0) != problem.limits.num_queries &&
-      tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == problem.limits.num_keys)) {
+      tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == num_keys)) {
     const Shape for_each_element{problem.batch, 1, 1, tensor.dim(1)};
     fail(Status::InvalidArgument,
          "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each batch element "
@@ -65,8 +70,8 @@ void set_head_numbers(Operand& operand, const AttentionProblem& problem, const T
   set_operand(operand, numbers, {-1, 0, -1, -1});
 }
 
-// Combines causal mask and window into the band of one batch element. `is_of_positions`: the band counts from positions,
-// so that the alignments do not matter.
+}  // namespace
+
 void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_positions) {
   const int64_t bottom_right = is_of_positions ? 0 : sequence.key_count - sequence.query_count;
   const int64_t first = is_of_positions ? -kUnlimited : -sequence.query_count;
@@ -82,6 +87,8 @@ void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_po
       sequence.band_last = std::min(sequence.band_last, saturating_add(shift, options.window_right));
   }
 }
+
+namespace {
 
 void set_bands(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options) {
   const bool is_of_positions = inputs.positions != nullptr;
@@ -124,8 +131,13 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, co
   const auto& [dtype, has_heads, keys_are_queries, reads_lengths] = form;
   if (inputs.is_packed()) check_packed(inputs);
   problem.is_packed = inputs.is_packed() ? 1 : 0;
-  set_sequences(problem.limits, inputs, problem.batch, keys_are_queries, reads_lengths);
-  set_bands(problem, inputs, options);
+  if (inputs.cached != nullptr) {
+    problem.limits = inputs.cached->limits;
+    problem.cached = inputs.cached->keys;
+  } else {
+    set_sequences(problem.limits, inputs, problem.batch, keys_are_queries, reads_lengths);
+    set_bands(problem, inputs, options);
+  }
   if (inputs.valid_lens != nullptr) {
     problem.limits.valid_lens =
         lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
@@ -137,7 +149,7 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, co
            "inputs->mask is %s, expected BOOL (true: may attend); a mask of numbers to be added is inputs->bias",
            name_of(inputs.mask->dtype()));
     }
-    set_pair_operand(problem.mask, problem, *inputs.mask, "inputs->mask", has_heads);
+    set_pair_operand(problem.mask, problem, *inputs.mask, "inputs->mask", has_heads, problem.cached.mask_of_new_rows);
   }
   if (inputs.bias != nullptr) {
     if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != dtype) {
@@ -145,7 +157,7 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, co
       fail(Status::InvalidArgument, "inputs->bias is %s, expected F32%s%s", name_of(inputs.bias->dtype()),
            both ? " or the dtype of inputs->queries, " : "", both ? name_of(dtype) : "");
     }
-    set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads);
+    set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads, problem.cached.bias_of_new_rows);
   }
   if (inputs.alibi_slopes != nullptr) {
     set_head_numbers(problem.alibi_slopes, problem, *inputs.alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);

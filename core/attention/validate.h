@@ -12,6 +12,8 @@
 
 namespace heed {
 
+struct CacheInputs;
+
 // The tensors and settings that attention reads besides queries, keys and values; null if not given.
 struct AttentionInputs : SequenceInputs {
   const Tensor* valid_lens = nullptr;
@@ -19,6 +21,8 @@ struct AttentionInputs : SequenceInputs {
   const Tensor* bias = nullptr;
   const Tensor* alibi_slopes = nullptr;
   const Tensor* sinks = nullptr;
+  const CacheInputs* cache = nullptr;  // layers/cache_call.h
+  const Tensor* cache_sequences = nullptr;
   uint64_t dropout_seed = 0;
   bool training = false;
 };
@@ -41,6 +45,7 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {"inputs->sequences->query_lens", &AttentionInputs::query_lens},
     {"inputs->sequences->query_offsets", &AttentionInputs::query_offsets},
     {"inputs->sequences->key_offsets", &AttentionInputs::key_offsets},
+    {"inputs->cache->sequences", &AttentionInputs::cache_sequences},
 };
 
 // How the tensors of a call are read.
@@ -50,6 +55,10 @@ struct CallForm {
   bool keys_are_queries;  // self-attention
   bool reads_lengths;     // otherwise only the shapes and dtypes of lengths, positions and offsets are checked
 };
+
+// Combines causal mask and window into the band of one batch element. `is_of_positions`: the band counts from positions, so
+// that the alignments do not matter.
+void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_positions);
 
 // Adds sequences, positions, lengths, mask, bias, ALiBi slopes, sinks, band, scale, soft cap, dropout and the treatment of
 // empty rows to a problem with sizes and with limits from unlimited().

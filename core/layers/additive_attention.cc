@@ -64,7 +64,7 @@ void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const
   schedule.add_attention("attention", attention);
   const int32_t batch = batch_axis(inputs);
   schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
-  schedule.set_operand(attention.keys.rows, keys, {batch, 1, 2, 3});
+  schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
   schedule.set_operand(attention.score_weights, parameter_at(kScoreWeights).value(), {-1, 0, -1, 1});
   set_values_and_results(schedule, attention, inputs, outputs);
 }

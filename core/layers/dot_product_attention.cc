@@ -113,9 +113,9 @@ void DotProductAttention::compose(Schedule& schedule, const LayerCall& call, con
   AttentionProblem& attention = *call.attention;
   schedule.add_attention("attention", attention);
   set(attention.queries, inputs.queries);
-  set(attention.keys.rows, inputs.keys);
+  set(attention.keys, inputs.keys);
   if (outputs.output.is_given()) {
-    set(attention.values.rows, inputs.values);
+    set(attention.values, inputs.values);
     set(attention.output, outputs.output);
   }
   if (outputs.weights.is_given()) set(attention.weights, outputs.weights);

@@ -61,7 +61,7 @@ void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const 
   const int32_t batch = batch_axis(inputs);
   const int32_t rows = row_axis(inputs);
   schedule.set_operand(attention.queries, inputs.queries, {batch, -1, rows, rows + 1});
-  schedule.set_operand(attention.keys.rows, keys, {batch, 1, 2, 3});
+  schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
   set_values_and_results(schedule, attention, inputs, outputs);
 }
 

@@ -5,32 +5,65 @@
 #include <utility>
 
 #include "base/error.h"
+#include "layers/cache_call.h"
 #include "tensor/device.h"
 #include "tensor/overlap.h"
 
 namespace heed {
 namespace {
 
+void check_dtype(const Tensor& tensor, const char* name) {
+  const DType dtype = tensor.dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16)
+    fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
+}
+
 void check_queries(const LayerInputs& inputs) {
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
-  const DType dtype = inputs.queries->dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16) {
-    fail(Status::InvalidArgument, "inputs->queries is %s, expected F32, F16 or BF16", name_of(dtype));
+  check_dtype(*inputs.queries, "inputs->queries");
+}
+
+// The defaults of a call with a cache: keys that the cache has are not given, and where it is filled there are no queries.
+void complete_with_cache(LayerInputs& inputs) {
+  const CacheInputs& cache = *inputs.cache;
+  if (cache.fills) {
+    if (inputs.keys == nullptr) inputs.keys = inputs.queries;
+    if (inputs.keys == nullptr)
+      fail(Status::InvalidArgument, "inputs->keys is NULL and so is inputs->queries, expected a tensor");
+    check_dtype(*inputs.keys, "inputs->keys");
+    inputs.queries = nullptr;
+  } else {
+    check_queries(inputs);
+  }
+  if (cache.appends()) {
+    if (inputs.keys == nullptr) inputs.keys = inputs.queries;
+    if (inputs.values == nullptr) inputs.values = inputs.keys;
+    return;
+  }
+  for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys}, {"inputs->values", inputs.values}}) {
+    if (tensor == nullptr) continue;
+    fail(Status::InvalidArgument,
+         "%s is set, but inputs->cache->use is HEED_CACHE_READ: expected NULL, since the cache has them", name);
   }
 }
 
 }  // namespace
 
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
-  check_queries(inputs);
   LayerInputs complete = inputs;
-  if (complete.keys == nullptr) complete.keys = complete.queries;
-  if (complete.values == nullptr) complete.values = complete.keys;
-  const DType dtype = complete.queries->dtype();
+  if (inputs.cache != nullptr) {
+    complete_with_cache(complete);
+  } else {
+    check_queries(inputs);
+    if (complete.keys == nullptr) complete.keys = complete.queries;
+    if (complete.values == nullptr) complete.values = complete.keys;
+  }
+  const bool has_queries = complete.queries != nullptr;
+  const DType dtype = (has_queries ? complete.queries : complete.keys)->dtype();
   for (const auto& [name, tensor] : {std::pair{"inputs->keys", complete.keys}, {"inputs->values", complete.values}}) {
-    if (tensor->dtype() != dtype) {
-      fail(Status::InvalidArgument, "%s is %s, but inputs->queries is %s: expected the same dtype", name,
-           name_of(tensor->dtype()), name_of(dtype));
+    if (tensor != nullptr && tensor->dtype() != dtype) {
+      fail(Status::InvalidArgument, "%s is %s, but %s is %s: expected the same dtype", name, name_of(tensor->dtype()),
+           has_queries ? "inputs->queries" : "inputs->keys", name_of(dtype));
     }
   }
   for (const auto& [name, member] : kLayerInputs) {
@@ -42,6 +75,8 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
 
 void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
   check_queries(inputs);
+  if (inputs.cache != nullptr)
+    fail(Status::InvalidArgument, "inputs->cache is set, but a %s layer reads %s alone, expected NULL", kind, reads);
   for (const auto& [name, member] : kLayerInputs) {
     const Tensor* tensor = inputs.*member;
     if (tensor == nullptr || member == &LayerInputs::queries) continue;

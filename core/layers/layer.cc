@@ -68,7 +68,7 @@ void Layer::visit_projected_inputs(const LayerCall& call, size_t first, const Vi
 void Layer::check_fit(const LayerCall& call) const {
   visit_projected_inputs(call, 0, [this](size_t index, const InputValue& input) {
     const Parameter& parameter = parameters_[index];
-    if (!parameter.is_set()) return;
+    if (!parameter.is_set() || !input.value.is_given()) return;
     const auto& [name, value] = input;
     const Tensor& weight = parameter.value();
     if (value.dim(value.rank() - 1) == weight.dim(1)) return;
@@ -108,12 +108,14 @@ void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& cal
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
                   LayerCall& call) const {
   complete = check_tensors(inputs);
-  schedule.set_form(context_->intermediate_form(complete.queries->dtype()));
+  schedule.set_form(
+      context_->intermediate_form((complete.queries != nullptr ? complete.queries : complete.keys)->dtype()));
   call.inputs = {complete.queries, complete.keys, complete.values, &complete};
   check(schedule, purpose, call);
 }
 
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
+  const CacheLock lock(inputs.cache, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
   LayerInputs complete;
@@ -153,13 +155,21 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
   begin(inputs, purpose, schedule, complete, call);
   for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(call);
-  check_outputs(outputs, call.shapes);
+  if (!fills_cache(call.inputs)) check_outputs(outputs, call.shapes);
   if (purpose == Purpose::Run) check_memory(complete, outputs);
   compose(schedule, call, {outputs.output, outputs.weights, outputs.log_sum_exp});
   schedule.plan(*context_);
 }
 
-size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const {
+size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs& outputs) const {
+  LayerInputs inputs = given_inputs;
+  CacheInputs filled;
+  if (inputs.cache != nullptr && inputs.queries == nullptr) {
+    filled = *inputs.cache;
+    filled.fills = true;
+    inputs.cache = &filled;
+  }
+  const CacheLock lock(inputs.cache, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Shapes, schedule);
@@ -169,14 +179,22 @@ size_t Layer::workspace_size(const LayerInputs& inputs, const LayerOutputs& outp
 }
 
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
+  const CacheLock lock(inputs.cache, Purpose::Run);
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Run, schedule);
   for (const Step& step : schedule) context_->require_fastest(forward_function(), step.operation, step.plan);
   const size_t needed = schedule.workspace_bytes();
+  // Everything else that can fail has passed when the cache makes room.
+  const auto run = [&](void* memory) {
+    const CacheCall* cache = schedule.cache();
+    if (cache != nullptr) cache->prepare();
+    schedule.run(*context_, memory);
+    if (cache != nullptr) cache->commit();
+  };
   if (workspace == nullptr) {
     const Context::PooledScratch scratch(*context_, pooled_bytes(schedule));
-    schedule.run(*context_, scratch.data());
+    run(scratch.data());
     return;
   }
   check_same_device("workspace", workspace->memory().device_name(), "the layer", context_->device_name());
@@ -186,7 +204,21 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
          workspace->num_bytes(), needed);
   }
   check_workspace_memory(inputs, outputs, workspace->data(), workspace->num_bytes());
-  schedule.run(*context_, workspace->data());
+  run(workspace->data());
+}
+
+void Layer::fill_cache(const LayerInputs& given_inputs, Workspace* workspace) const {
+  if (given_inputs.cache == nullptr)
+    fail(Status::InvalidArgument, "inputs->cache is NULL, expected the cache that is filled");
+  if (!given_inputs.cache->appends()) {
+    fail(Status::InvalidArgument,
+         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: the rows are appended");
+  }
+  LayerInputs inputs = given_inputs;
+  CacheInputs filled = *inputs.cache;
+  filled.fills = true;
+  inputs.cache = &filled;
+  forward(inputs, workspace, {});
 }
 
 }  // namespace heed

@@ -54,8 +54,10 @@ class Layer {
   void save(const char* path) const;
   size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
+  // Without queries, but with a cache, it is the size for fill_cache.
   size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
   void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
+  void fill_cache(const LayerInputs& inputs, Workspace* workspace) const;
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
  protected:

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "layers/cache_call.h"
 #include "layers/inputs.h"
 #include "layers/value.h"
 #include "ops/attention.h"
@@ -14,8 +15,8 @@ namespace heed {
 
 // What a layer reads: LayerInputs, where queries, keys and values may be intermediates.
 struct InputValues {
-  Value queries;
-  Value keys;  // keys and values: not given to a layer that reads one input
+  Value queries;  // not given if a cache is filled
+  Value keys;     // keys and values: not given to a layer that reads one input, nor if they are read from a cache
   Value values;
   // Lengths, mask, bias and settings; they outlive the call.
   const AttentionInputs* others = nullptr;
@@ -26,9 +27,16 @@ inline bool is_packed(const InputValues& inputs) { return inputs.others->is_pack
 // Whether keys and queries are the same rows.
 inline bool keys_are_queries(const InputValues& inputs) { return same_source(inputs.keys, inputs.queries); }
 
+// Whether the call stores rows in a cache without attending to them. Then queries are not given.
+inline bool fills_cache(const InputValues& inputs) {
+  return inputs.others->cache != nullptr && inputs.others->cache->fills;
+}
+// The rows of the call: the queries or, where a cache is filled, the keys.
+inline const Value& rows_of(const InputValues& inputs) { return fills_cache(inputs) ? inputs.keys : inputs.queries; }
+
 // The number of batch elements of inputs that have been checked.
 inline int64_t batch_of(const InputValues& inputs) {
-  return is_packed(inputs) ? inputs.others->query_offsets->dim(0) - 1 : inputs.queries.dim(0);
+  return is_packed(inputs) ? inputs.others->query_offsets->dim(0) - 1 : rows_of(inputs).dim(0);
 }
 
 // What a layer writes: LayerOutputs, which may be intermediates.

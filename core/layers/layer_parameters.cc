@@ -206,7 +206,10 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   Schedule schedule(arena);
   LayerInputs inputs;
   LayerCall call;
-  begin(given_inputs, Purpose::Shapes, schedule, inputs, call);
+  // Parameters do not depend on a cache.
+  LayerInputs own_inputs = given_inputs;
+  own_inputs.cache = nullptr;
+  begin(own_inputs, Purpose::Shapes, schedule, inputs, call);
   const std::vector<Shape> shapes = parameter_shapes(call);
   const DType dtype = inputs.queries->dtype();
   std::vector<ParameterValue> values;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/multi_head_attention.h"
 
+#include <array>
 #include <cinttypes>
 #include <cmath>
 #include <span>
@@ -238,6 +239,18 @@ LayerAttention MultiHeadAttention::layer_attention() const {
   return attention;
 }
 
+std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
+  if (options_.scoring != Scoring::DotProduct) return std::nullopt;
+  CachedLayer layer;
+  layer.num_kv_heads = options_.num_kv_heads;
+  layer.head_size = options_.head_size;
+  layer.value_head_size = options_.value_head_size;
+  layer.options = &options_.attention;
+  layer.rotary = rotary_ != nullptr ? &rotary_->table() : nullptr;
+  layer.reads_distances = options_.alibi != AlibiUse::None || options_.relative_bias.kind != RelativeBias::None;
+  return layer;
+}
+
 int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
   const int64_t batch = check_sequences(inputs);
   const AttentionInputs& others = *inputs.others;
@@ -247,7 +260,7 @@ int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes
   }
   if (options_.sinks && others.sinks != nullptr)
     fail(Status::InvalidArgument, "inputs->sinks is set, but the layer has the parameter sinks: expected NULL");
-  const Value& queries = inputs.queries;
+  const Value& queries = rows_of(inputs);
   shapes.dtype = queries.dtype();
   shapes.is_packed = is_packed(inputs);
   if (shapes.is_packed) {
@@ -257,7 +270,9 @@ int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes
   }
   shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
   const int64_t num_constant_keys = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
-  shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), inputs.keys.dim(1) + num_constant_keys});
+  // With a cache, the rows of its sequences are added later.
+  const int64_t num_keys = others.cache != nullptr ? 0 : inputs.keys.dim(1);
+  shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), num_keys + num_constant_keys});
   shapes.log_sum_exp.emplace({queries.dim(0), options_.num_heads, queries.dim(1)});
   return batch;
 }
@@ -271,12 +286,13 @@ void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_len
   problem.batch = batch_of(inputs);
   problem.num_heads = options_.num_heads;
   problem.num_kv_heads = options_.num_kv_heads;
-  problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
+  const int64_t num_rows = rows_of(inputs).dim(rows);
+  problem.limits = unlimited(num_rows, inputs.others->cache != nullptr ? num_rows : inputs.keys.dim(rows));
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
   set_visibility(problem, *inputs.others, options_.attention,
-                 {inputs.queries.dtype(), true, keys_are_queries(inputs), reads_lengths});
+                 {rows_of(inputs).dtype(), true, keys_are_queries(inputs), reads_lengths});
 }
 
 HeadTransform MultiHeadAttention::head_transform() const {
@@ -286,8 +302,6 @@ HeadTransform MultiHeadAttention::head_transform() const {
     transform.epsilon = options_.qk_norm_epsilon;
   }
   if (rotary_ != nullptr) rotary_->set(transform);
-  // The score's weights and the bias key are not reordered.
-  transform.keeps_order = options_.scoring == Scoring::Additive || options_.add_bias_kv ? 1 : 0;
   return transform;
 }
 
@@ -309,33 +323,59 @@ void MultiHeadAttention::set_score_terms(Schedule& schedule, AttentionProblem& p
 }
 
 void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  // Weights and log_sum_exp do not depend on values.
-  const bool needs_values = outputs.output.is_given();
-  const HeadTransform transform = head_transform();
+  AttentionProblem& attention = *call.attention;
+  const bool has_cache = attention.cached.given != 0;
+  const bool appends = attention.cached.appends != 0;
+  const bool has_queries = !fills_cache(call.inputs);
+  // Weights and log_sum_exp do not depend on values, but a cache keeps them.
+  const bool needs_values = has_cache ? appends : outputs.output.is_given();
+  const bool unrotates = has_cache && rotary_ != nullptr && call.inputs.others->cache->cache->options().unrotated_keys;
+  HeadTransform transform = head_transform();
+  // The score's weights, the bias key and the keys in a cache are not reordered.
+  transform.keeps_order = options_.scoring == Scoring::Additive || options_.add_bias_kv || has_cache ? 1 : 0;
+  HeadTransform of_keys = transform;
+  if (unrotates) {
+    of_keys.layout = RotaryLayout::None;
+    of_keys.rotary_size = of_keys.rotary_offset = 0;
+  }
   const RotaryPositions::Rotations rotations =
       rotary_ != nullptr ? rotary_->add(schedule, call) : RotaryPositions::Rotations{};
-  const HeadTransform* of_head = transform.is_given() ? &transform : nullptr;
   const bool has_norm = transform.norm != HeadNorm::None;
-  const Projected projected[] = {
-      {ProjectedInput::Queries, parameters_of(indices_.queries), options_.head_size, queries_wanted(call), of_head,
+  const auto given = [](const HeadTransform& of_head) { return of_head.is_given() ? &of_head : nullptr; };
+  const WantedRows wanted = queries_wanted(call);
+  const Projected all[] = {
+      {ProjectedInput::Queries, parameters_of(indices_.queries), options_.head_size, wanted, given(transform),
        has_norm ? &parameter_at(indices_.query_norm) : nullptr, rotations.of_queries},
-      {ProjectedInput::Keys, parameters_of(indices_.keys), options_.head_size, WantedRows::Visible, of_head,
-       has_norm ? &parameter_at(indices_.key_norm) : nullptr, rotations.of_keys},
-      {ProjectedInput::Values, parameters_of(indices_.values), options_.value_head_size, values_read(*call.attention)}};
-  const auto [queries, keys, values] =
-      project(schedule, call.inputs, call.attention->limits, std::span(projected, needs_values ? 3 : 2));
+      {ProjectedInput::Keys, parameters_of(indices_.keys), options_.head_size, has_cache ? wanted : WantedRows::Visible,
+       given(of_keys), has_norm ? &parameter_at(indices_.key_norm) : nullptr, unrotates ? Value() : rotations.of_keys},
+      {ProjectedInput::Values, parameters_of(indices_.values), options_.value_head_size,
+       has_cache ? wanted : values_read(attention)}};
+  // Queries alone are projected where the cache has the keys, keys and values alone where it gets them.
+  const size_t first = has_queries ? 0 : 1;
+  const size_t end = needs_values ? 3 : (has_cache ? 1 : 2);
+  const std::array<Value, kMaxLinearParts> projected =
+      project(schedule, call.inputs, attention.limits, std::span(all).subspan(first, end - first));
+  const Value queries = has_queries ? projected[0] : Value();
+  const Value keys = end > 1 ? projected[1 - first] : Value();
+  const Value values = needs_values ? projected[2 - first] : Value();
+  const Value cached_rotations = unrotates && has_queries ? rotary_->add_cached_keys(schedule, call) : Value();
 
-  AttentionProblem& attention = *call.attention;
   const bool packed = is_packed(call.inputs);
   const int32_t batch = batch_axis(call.inputs);
   const int32_t rows = row_axis(call.inputs);
-  schedule.add_attention("attention", attention);
-  schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
-  schedule.set_operand(attention.keys.rows, keys, {batch, 1, 2, 3});
+  schedule.add_attention(has_queries ? "attention" : "store keys and values", attention);
+  if (has_queries) schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
+  if (keys.is_given()) schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
+  if (cached_rotations.is_given()) {
+    schedule.set_operand(attention.cached.rotations, cached_rotations, {0, -1, 1, 2});
+    attention.cached.rotary_size = rotary_->options().rotary_size;
+    attention.cached.rotary_offset = rotary_->options().rotary_offset;
+    attention.cached.rotary_layout = static_cast<int32_t>(rotary_->options().layout);
+  }
   if (options_.scoring == Scoring::Additive)
     schedule.set_operand(attention.score_weights, parameter_at(indices_.score_weights).value(), {-1, 0, -1, 1});
   set_score_terms(schedule, attention);
-  if (needs_values) schedule.set_operand(attention.values.rows, values, {batch, 1, 2, 3});
+  if (needs_values) schedule.set_operand(attention.values, values, {batch, 1, 2, 3});
   if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
   if (outputs.log_sum_exp.is_given()) {
     if (packed)
@@ -343,7 +383,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
     else
       schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
   }
-  if (!needs_values) return;
+  if (!outputs.output.is_given()) return;
 
   if (options_.no_output_projection) {
     // The output (B, Q, H * D) as (B, H, Q, D).

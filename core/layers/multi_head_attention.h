@@ -56,6 +56,7 @@ class MultiHeadAttention final : public AttentionLayer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
   LayerAttention layer_attention() const override;
+  std::optional<CachedLayer> cached_layer() const override;
 
  private:
   // Indices in parameters() of a projection's weight and, if present, its bias.

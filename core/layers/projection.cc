@@ -100,11 +100,13 @@ InputValue value_of(const InputValues& inputs, ProjectedInput input) {
 
 int64_t check_sequences(const InputValues& inputs) {
   const bool packed = is_packed(inputs);
-  const Value& queries = inputs.queries;
+  const Value& queries = rows_of(inputs);
   const Value& keys = inputs.keys;
   const Value& values = inputs.values;
+  const bool has_cache = inputs.others->cache != nullptr;
   for (const ProjectedInput input : {ProjectedInput::Queries, ProjectedInput::Keys, ProjectedInput::Values}) {
     const auto& [name, value] = value_of(inputs, input);
+    if (!value.is_given()) continue;
     if (value.rank() != (packed ? 2 : 3)) {
       fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank %s", name,
            to_string(value.shape()).c_str(), value.rank(),
@@ -113,17 +115,24 @@ int64_t check_sequences(const InputValues& inputs) {
                                               : "3, (B, K, E)");
     }
     if (!packed && value.dim(0) != queries.dim(0)) {
-      fail(Status::InvalidArgument, "%s has dims %s, but inputs->queries has %s: expected the same batch, %" PRId64,
-           name, to_string(value.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(0));
+      fail(Status::InvalidArgument, "%s has dims %s, but inputs->%s has %s: expected the same batch, %" PRId64, name,
+           to_string(value.shape()).c_str(), fills_cache(inputs) ? "keys" : "queries",
+           to_string(queries.shape()).c_str(), queries.dim(0));
     }
   }
   const int32_t rows = row_axis(inputs);
-  if (values.dim(rows) != keys.dim(rows)) {
+  if (has_cache && keys.is_given() && keys.dim(rows) != queries.dim(rows)) {
+    fail(Status::InvalidArgument,
+         "inputs->keys has dims %s, but inputs->queries has %s: expected the same number of rows, %" PRId64
+         ", since inputs->cache gets a key for each query",
+         to_string(keys.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(rows));
+  }
+  if (values.is_given() && values.dim(rows) != keys.dim(rows)) {
     fail(Status::InvalidArgument,
          "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
          to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(rows));
   }
-  return packed ? packed_batch(*inputs.others, keys_are_queries(inputs)) : queries.dim(0);
+  return packed ? packed_batch(*inputs.others, has_cache || keys_are_queries(inputs)) : queries.dim(0);
 }
 
 OutputShapes shapes_without_heads(const InputValues& inputs) {
@@ -160,7 +169,7 @@ void set_values_and_results(Schedule& schedule, AttentionProblem& attention, con
   const int32_t batch = batch_axis(inputs);
   const int32_t rows = row_axis(inputs);
   if (outputs.output.is_given()) {
-    schedule.set_operand(attention.values.rows, inputs.values, {batch, -1, rows, rows + 1});
+    schedule.set_operand(attention.values, inputs.values, {batch, -1, rows, rows + 1});
     schedule.set_operand(attention.output, outputs.output, {batch, -1, rows, rows + 1});
   }
   if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, -1, 1, 2});

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "attention/rope.h"
+#include "attention/rotary_table.h"
 #include "base/host_allocator.h"
 #include "layers/layer_call.h"
 #include "layers/schedule.h"
@@ -22,7 +24,8 @@ class RotaryPositions {
   RotaryPositions& operator=(const RotaryPositions&) = delete;
 
   // With all defaults filled in.
-  const RopeOptions& options() const { return options_; }
+  const RopeOptions& options() const { return table_->options(); }
+  const std::shared_ptr<const RotaryTable>& table() const { return table_; }
 
   // Sets everything about the rotation except its operand.
   void set(HeadTransform& transform) const;
@@ -34,13 +37,15 @@ class RotaryPositions {
   // Adds the operations that compute the rotations of queries and keys, (batch, rows, rotary size), with a batch of 1
   // where all batch elements have the same positions. Both are one array where queries and keys have the same positions.
   Rotations add(Schedule& schedule, const LayerCall& call) const;
+  // The same for all rows of the sequences of a call with a cache, (batch, rows, rotary size).
+  Value add_cached_keys(Schedule& schedule, const LayerCall& call) const;
 
  private:
   Value add_rows(Schedule& schedule, const LayerCall& call, bool of_keys, const char* operation) const;
+  // Sets what all operations of the layer have in common.
+  void set(RotationsProblem& problem, const LayerCall& call, bool of_keys) const;
 
-  RopeOptions options_;
-  HostVector<float> factors_;  // those of options_
-  HostVector<double> digits_;
+  std::shared_ptr<const RotaryTable> table_;
 };
 
 }  // namespace heed

@@ -25,6 +25,8 @@ struct LayerPath {
   const char* child;
 };
 
+struct CacheCall;
+
 // One operation of a schedule.
 struct Step {
   Op* op;                        // the first member of its problem
@@ -68,6 +70,10 @@ class Schedule {
   DropoutProblem& add_dropout(const char* operation);
   RotationsProblem& add_rotations(const char* operation);
   PositionsProblem& add_positions(const char* operation);
+
+  // The rows that the call appends to a cache; in the arena. Null: none.
+  void add_cache(const CacheCall& cache) { cache_ = &cache; }
+  const CacheCall* cache() const { return cache_; }
 
   // Operations added in this scope form one phase. So the size of the workspace does not depend on their number.
   class OnePhase {
@@ -188,6 +194,7 @@ class Schedule {
   // In the order of first use; arrays_end_ is where the next one is linked.
   Intermediate* arrays_ = nullptr;
   Intermediate** arrays_end_ = &arrays_;
+  const CacheCall* cache_ = nullptr;
   int32_t phase_ = -1;
   bool is_one_phase_ = false;
   Address* addresses_ = nullptr;

@@ -24,6 +24,11 @@ Cost cost_of(const AttentionProblem& problem) {
   Cost cost;
   cost.flops = flops_of(problem);
   cost.bytes = bytes_of_operands(problem);
+  if (problem.cached.given != 0) {
+    cost.bytes += num_keys_of_batch(problem.limits, problem.batch) * static_cast<double>(problem.num_kv_heads) *
+                  static_cast<double>(problem.head_size + problem.value_head_size) *
+                  static_cast<double>(size_of(problem.cached.dtype));
+  }
   return cost;
 }
 

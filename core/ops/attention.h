@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/cached_keys.h"
 #include "ops/cost.h"
-#include "ops/kv_source.h"
 #include "ops/op.h"
 #include "ops/operand.h"
 #include "ops/sequence.h"
@@ -33,8 +33,11 @@ struct AttentionProblem {
   // On devices whose IntermediateForm allows it, rows of keys and values that are not needed for these limits
   // (values_read and WantedRows::Visible) are undefined or not in memory at all.
   Operand queries;  // axes (b, h, q, d); one dtype of F32, F16, BF16 for these three
-  KvSource keys;    // axes (b, kv head, k, d)
-  KvSource values;  // axes (b, kv head, k, d)
+  Operand keys;     // axes (b, kv head, k, d)
+  Operand values;   // axes (b, kv head, k, d)
+  // If given, the queries attend to the rows of these sequences, and `limits` has a table. `keys` and `values` are then the
+  // rows of the call, which belong to the same rows as `queries` and are stored in the cache, or not given.
+  CachedKeys cached;
   // axes (-, h, -, d); F32, F16, BF16; given iff scoring is Additive. The score is then the sum over d of score_weights
   // * tanh(query + key) instead of the dot product.
   Operand score_weights;
@@ -91,15 +94,18 @@ void visit_operands(Problem& problem, Visit visit) {
   const Sizes<kOperandRank> all_pairs = {b, h, q, problem.limits.num_keys + num_constant_keys(problem)};
   // In a ragged batch the batch elements may be concatenated along one axis.
   const int64_t query_rows = num_query_rows(problem.limits, b);
-  const int64_t key_rows = num_key_rows(problem.limits, b);
+  const int64_t key_rows = problem.cached.given != 0 ? query_rows : num_key_rows(problem.limits, b);
   visit(problem.queries, Sizes<kOperandRank>{b, h, query_rows, problem.head_size}, Access::Read);
-  visit(problem.keys.rows, Sizes<kOperandRank>{b, g, key_rows, problem.head_size}, Access::Read);
-  visit(problem.values.rows, Sizes<kOperandRank>{b, g, key_rows, problem.value_head_size}, Access::Read);
+  visit(problem.keys, Sizes<kOperandRank>{b, g, key_rows, problem.head_size}, Access::Read);
+  visit(problem.values, Sizes<kOperandRank>{b, g, key_rows, problem.value_head_size}, Access::Read);
+  visit(problem.cached.rotations, Sizes<kOperandRank>{b, 1, problem.limits.num_keys, problem.cached.rotary_size},
+        Access::Read);
   visit(problem.score_weights, Sizes<kOperandRank>{1, h, 1, problem.head_size}, Access::Read);
   visit(problem.limits.valid_lens, Sizes<kOperandRank>{b, 1, q, 1}, Access::ReadOnHost);
   visit(problem.limits.positions, Sizes<kOperandRank>{b, 1, query_rows, 1}, Access::ReadOnHost);
-  visit(problem.mask, pairs, Access::Read);
-  visit(problem.bias, pairs, Access::Read);
+  const Sizes<kOperandRank> new_pairs = {b, h, q, q};
+  visit(problem.mask, problem.cached.mask_of_new_rows != 0 ? new_pairs : pairs, Access::Read);
+  visit(problem.bias, problem.cached.bias_of_new_rows != 0 ? new_pairs : pairs, Access::Read);
   visit(problem.alibi_slopes, Sizes<kOperandRank>{1, h, 1, 1}, Access::Read);
   visit(problem.relative_bias, Sizes<kOperandRank>{1, h, 1, problem.num_buckets}, Access::Read);
   visit(problem.sinks, Sizes<kOperandRank>{1, h, 1, 1}, Access::Read);

@@ -31,8 +31,7 @@ enum class AttentionFeature : int32_t {
   SharedKeyHeads,
   OtherValueHeadSize,
   RaggedBatch,
-  KeysInARing,
-  KeysInPages,
+  KeysInACache,
   Weights,
   LogSumExp,
 };
@@ -56,8 +55,7 @@ constexpr const char* text_of(AttentionFeature feature) {
     case AttentionFeature::SharedKeyHeads: return "query heads that share a key head";
     case AttentionFeature::OtherValueHeadSize: return "values of another head size than the keys'";
     case AttentionFeature::RaggedBatch: return "ragged batch";
-    case AttentionFeature::KeysInARing: return "keys in a ring";
-    case AttentionFeature::KeysInPages: return "keys in pages";
+    case AttentionFeature::KeysInACache: return "keys in a cache";
     case AttentionFeature::Weights: return "weights";
     case AttentionFeature::LogSumExp: return "log-sum-exp";
   }
@@ -102,16 +100,6 @@ class AttentionFeatures {
   uint64_t bits_ = 0;
 };
 
-// The features of keys or values in this layout.
-constexpr AttentionFeatures features_of(KvLayout layout) {
-  switch (layout) {
-    case KvLayout::Strided: return {};
-    case KvLayout::Ring: return {AttentionFeature::KeysInARing};
-    case KvLayout::Paged: return {AttentionFeature::KeysInPages};
-  }
-  __builtin_unreachable();  // there is no other layout
-}
-
 // The features of these limits. A ragged batch may have a band for each batch element; since a plan has no table, it
 // counts as having one.
 inline AttentionFeatures features_of(const KeyLimits& limits) {
@@ -136,11 +124,12 @@ inline AttentionFeatures features_of(const KeyLimits& limits) {
 inline AttentionFeatures features_of(const AttentionProblem& problem) {
   // Names every member. A new one does not compile until it is named here. It either makes a feature below or, like a
   // size, is something that every backend supports.
-  const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values,
+  const auto& [op, batch, num_heads, num_kv_heads, head_size, value_head_size, limits, queries, keys, values, cached,
                score_weights, mask, bias, alibi_slopes, relative_bias, buckets, num_buckets, max_distance, sinks,
                bias_key, bias_value, output, weights, log_sum_exp, dropout_seed, scale, soft_cap, dropout, empty_rows,
                scoring, is_packed, has_zero_key] = problem;
-  AttentionFeatures features = features_of(limits).with(features_of(keys.layout)).with(features_of(values.layout));
+  AttentionFeatures features = features_of(limits);
+  if (cached.given != 0) features.add(AttentionFeature::KeysInACache);
   if (scoring == Scoring::Additive) features.add(AttentionFeature::AdditiveScores);
   if (soft_cap != 0) features.add(AttentionFeature::SoftCap);
   if (dropout != 0) features.add(AttentionFeature::Dropout);

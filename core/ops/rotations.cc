@@ -17,7 +17,13 @@ struct Row {
 
 Row row_at(const RotationsProblem& problem, int64_t b, int64_t i) {
   const Sequence& sequence = sequence_of(problem.limits, b);
-  if (problem.of_keys != 0) return {sequence.key_begin + i, sequence.key_position + i};
+  const CachedElement* element = problem.elements != nullptr ? problem.elements + b : nullptr;
+  if (problem.of_keys != 0) {
+    const bool has_own = element != nullptr && element->positions != nullptr;
+    return {sequence.key_begin + i, has_own ? element->positions[i] : sequence.key_position + i};
+  }
+  if (element != nullptr && element->query_positions != nullptr)
+    return {sequence.query_begin + i, element->query_positions[i]};
   return {sequence.query_begin + i, position_of_query(problem.limits, b, i)};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/cached_keys.h"
 #include "ops/cost.h"
 #include "ops/op.h"
 #include "ops/operand.h"
@@ -31,6 +32,8 @@ struct RotationsProblem {
   // cosines of v * kRotaryRadix^digit * frequency of all pairs, then the sines. In host memory that outlives the call.
   const double* digits = nullptr;
   double factor = 1;
+  // [batch], with the positions of a call with a cache; else null. In host memory that outlives the call.
+  const CachedElement* elements = nullptr;
   int32_t of_keys = 0;  // 1: rows are keys, 0: queries
   int32_t unused = 0;
   Operand output;  // axes (-, s, r, d) with d < 2 * num_pairs; F32, contiguous in d

@@ -18,6 +18,7 @@ internal static class Program
                 "load_pytorch" => LoadPytorchExample.Main(rest),
                 "llama_attention" => LlamaAttentionExample.Main(rest),
                 "packed_encoder" => PackedEncoderExample.Main(),
+                "beams_with_cache" => BeamsWithCacheExample.Main(),
                 "head_view" => HeadViewExample.Main(rest),
                 "server" => ServerExample.Main(),
                 _ => throw new ArgumentException($"there is no example {args[0]}"),

@@ -156,7 +156,31 @@ AT(heed_sequence_inputs, query_lens, 16);
 AT(heed_sequence_inputs, query_offsets, 24);
 AT(heed_sequence_inputs, key_offsets, 32);
 
-SIZE(heed_layer_inputs, 96);
+SIZE(heed_cache_options, 96);
+AT(heed_cache_options, struct_size, 0);
+AT(heed_cache_options, num_layers, 8);
+AT(heed_cache_options, max_sequences, 16);
+AT(heed_cache_options, num_kv_heads, 24);
+AT(heed_cache_options, head_size, 32);
+AT(heed_cache_options, value_head_size, 40);
+AT(heed_cache_options, capacity, 48);
+AT(heed_cache_options, num_sinks, 56);
+AT(heed_cache_options, page_size, 64);
+AT(heed_cache_options, num_pages, 72);
+AT(heed_cache_options, layout, 80);
+AT(heed_cache_options, dtype, 84);
+AT(heed_cache_options, unrotated_keys, 88);
+AT(heed_cache_options, reserved, 92);
+
+SIZE(heed_cache_inputs, 40);
+AT(heed_cache_inputs, struct_size, 0);
+AT(heed_cache_inputs, cache, 8);
+AT(heed_cache_inputs, sequences, 16);
+AT(heed_cache_inputs, layer, 24);
+AT(heed_cache_inputs, use, 32);
+AT(heed_cache_inputs, reserved, 36);
+
+SIZE(heed_layer_inputs, 104);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -170,6 +194,7 @@ AT(heed_layer_inputs, reserved, 68);
 AT(heed_layer_inputs, alibi_slopes, 72);
 AT(heed_layer_inputs, sequences, 80);
 AT(heed_layer_inputs, sinks, 88);
+AT(heed_layer_inputs, cache, 96);
 
 SIZE(heed_layer_outputs, 32);
 AT(heed_layer_outputs, struct_size, 0);

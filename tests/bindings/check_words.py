@@ -55,8 +55,11 @@ NOT_SAID = {
 # Texts of the sources that are for the logger, which Java and C# do not have, or name a symbol; what initializes a struct; what always
 # stands behind "options->biases"; options that the wrapper gives as 0 or 1.
 NOT_PIECES = re.compile(
-    r"heed_\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)"
+    r"heed_(?!cache_)\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)"
 )
+
+# Kinds of layers, which sentences name.
+KINDS = re.compile(r"(?:additive|dot_product|general|multi_head)_attention")
 
 # Words that heed writes in the same way as both languages; no source needs to contain them.
 VALUES = {"NaN", "Infinity"}
@@ -104,7 +107,7 @@ def sentences_of(page):
 def pieces_of(root):
     """The texts of the sources that contain a word of C. One with -> before no name gets it from another text."""
     texts = {text.text for text in all_texts(root, ("core", "capi/src"))}
-    found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text)]
+    found = [text for text in texts if re.search(r"->\w|\b(?:heed|HEED)_[A-Za-z]", text) or OF_FILES.fullmatch(text) or KINDS.fullmatch(text)]
     return sorted(text for text in found if "\n" not in text and not re.search(r"->(%s|$)", text) and not NOT_PIECES.fullmatch(text))
 
 

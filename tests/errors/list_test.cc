@@ -53,10 +53,12 @@ class Errors : public testing::Test {
     const std::filesystem::path before = std::filesystem::current_path();
     const capi_test::TemporaryFolder folder;
     std::filesystem::current_path(folder.path(""));
-    list = new List({general(), contexts(), tensors(), views(), copies(), fills(), operations(), files(), npy_files(),
-                     dlpack(), layer_options(), position_options(), layer_parameters(), weights(), weight_files(),
-                     layer_inputs(), sequences(), layer_outputs()},
-                    unprovoked());
+    list = new List(
+        {general(),          contexts(),    tensors(),      views(),        copies(),        fills(),
+         operations(),       files(),       npy_files(),    dlpack(),       layer_options(), position_options(),
+         layer_parameters(), weights(),     weight_files(), layer_inputs(), sequences(),     layer_outputs(),
+         caches(),           cache_calls(), cache_files()},
+        unprovoked());
     std::filesystem::current_path(before);
   }
   static void TearDownTestSuite() { delete list; }

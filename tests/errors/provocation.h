@@ -27,6 +27,9 @@ Topic layer_parameters();
 Topic layer_inputs();
 Topic sequences();
 Topic layer_outputs();
+Topic caches();
+Topic cache_calls();
+Topic cache_files();
 const std::vector<Unprovoked>& unprovoked();
 
 }  // namespace heed::errors_test

@@ -35,6 +35,10 @@ Scene::Scene()
       heads(dot_product_call_.inputs),
       head_outputs(dot_product_call_.outputs) {
   inputs.sequences = &sequences;
+  cache_options.max_sequences = 2;
+  cache_options.num_kv_heads = 2;
+  cache_options.head_size = 4;
+  cache_options.capacity = 8;
   managed.dl_tensor.data = memory;
   managed.dl_tensor.device = {kDLCPU, 0};
   managed.dl_tensor.ndim = 3;
@@ -43,6 +47,8 @@ Scene::Scene()
 }
 
 Scene::~Scene() {
+  heed_cache_destroy(cache);
+  heed_cache_destroy(new_cache);
   heed_workspace_destroy(new_workspace);
   heed_weights_destroy(new_weights);
   heed_layer_destroy(new_layer);
@@ -76,6 +82,37 @@ void Scene::pack(std::initializer_list<int32_t> query_offsets, std::initializer_
   outputs.output = tensor_of(HEED_F32, {5, 8});
   outputs.log_sum_exp = tensor_of(HEED_F32, {2, 5});
   outputs.weights = NULL;
+}
+
+void Scene::use_cache() {
+  capi_test::check(heed_cache_create(context, &cache_options, &cache));
+  with_cache.cache = cache;
+  inputs.keys = tensor_of(HEED_F32, {2, 3, 7});
+  inputs.values = tensor_of(HEED_F32, {2, 3, 9});
+  inputs.cache = &with_cache;
+  outputs.weights = nullptr;
+}
+
+const char* Scene::cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
+                              const std::string& position_dtype, int32_t last_position) {
+  constexpr size_t kKeys = sizeof(float) * 2 * 2 * 4;
+  const size_t rope_end = 40 + rope.size();
+  const auto offsets = [](size_t begin, size_t end) {
+    return "'data_offsets':[" + std::to_string(begin) + "," + std::to_string(end) + "]}";
+  };
+  std::string header =
+      "{'rows':{'dtype':'I64','shape':[5]," + offsets(0, 40) + ",'rope':{'dtype':'U8','shape':[" +
+      std::to_string(rope.size()) + "]," + offsets(40, rope_end) + ",'layers.0.keys':{'dtype':'F32','shape':[2,2,4]," +
+      offsets(rope_end, rope_end + kKeys) + ",'layers.0.values':{'dtype':'F32','shape':[2,2,4]," +
+      offsets(rope_end + kKeys, rope_end + 2 * kKeys) + ",'layers.0.positions':{'dtype':'" + position_dtype +
+      "','shape':[2]," + offsets(rope_end + 2 * kKeys, rope_end + 2 * kKeys + 8) + "}";
+  std::replace(header.begin(), header.end(), '\'', '"');
+  std::string contents = capi_test::safetensors(header, rope_end + 2 * kKeys + 8);
+  const size_t data = contents.size() - (rope_end + 2 * kKeys + 8);
+  std::copy_n(reinterpret_cast<const char*>(numbers.begin()), 40, contents.begin() + static_cast<std::ptrdiff_t>(data));
+  std::copy(rope.begin(), rope.end(), contents.begin() + static_cast<std::ptrdiff_t>(data + 40));
+  std::copy_n(reinterpret_cast<const char*>(&last_position), 4, contents.end() - 4);
+  return bytes("sequence.safetensors", contents);
 }
 
 heed_layer* Scene::layer_with(const heed_multi_head_attention_options& changed) {

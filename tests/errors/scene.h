@@ -36,6 +36,13 @@ class Scene {
   heed_tensor* snapshot(const char* name);
   heed_workspace* workspace_of(size_t size);
 
+  // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
+  void use_cache();
+  // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
+  // these texts. The numbers are those of "rows".
+  static const char* cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
+                                const std::string& position_dtype, int32_t last_position);
+
   // Writes a .safetensors file with this header, in which ' stands for ", and data_size zeros. Returns its name.
   static const char* file(const std::string& header, size_t data_size);
   // A .safetensors file with empty tensors of these names.
@@ -107,6 +114,12 @@ class Scene {
   heed_layer_inputs heads;
   heed_layer_outputs head_outputs;
 
+  // A cache for the layer with 2 sequences of at most 8 rows, and a call with it.
+  heed_cache_options cache_options = HEED_CACHE_OPTIONS_INIT;
+  heed_cache* cache = nullptr;
+  heed_cache_inputs with_cache = HEED_CACHE_INPUTS_INIT;
+  int64_t list[4] = {};
+
   heed_linear_options linear_options = capi_test::five_outputs();
   // Queries of 6 elements.
   heed_general_attention_options general = capi_test::six_in_queries();
@@ -123,6 +136,7 @@ class Scene {
   heed_layer* new_layer = nullptr;
   heed_workspace* new_workspace = nullptr;
   heed_weights* new_weights = nullptr;
+  heed_cache* new_cache = nullptr;
   heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;
   char text[64] = "";
   size_t num_bytes = 0;

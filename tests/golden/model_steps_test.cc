@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with cached keys against Hugging Face transformers: make_models.py sent 16 tokens through each model in
-// pieces, with the model's own cache, and stored what went into the first attention and what came out. heed has the
-// rows of earlier pieces as keys, and either their number or positions say where the queries are.
+// Attention with earlier rows as keys against Hugging Face transformers, which had them in a cache: either the number of
+// the rows or positions say where the queries of a piece are.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
@@ -12,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "capi/support/files.h"
 #include "capi/support/objects.h"
 #include "golden/support/derived_bound.h"
 #include "golden/support/model_attentions.h"
+#include "golden/support/model_pieces.h"
 #include "golden/support/models.h"
 #include "property/support/device.h"
 
@@ -26,43 +25,6 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::Layer;
 using capi_test::Tensor;
-
-// 9 tokens, three times one, and 4.
-constexpr const char* kPieces[] = {"prefill", "step1", "step2", "step3", "chunk"};
-constexpr int64_t kNumRows = 16;
-
-// For example "step1.layer0.attention.input".
-std::string name_in_file(const char* piece, const ModelAttention& attention, const char* tensor) {
-  return std::string(piece) + "." + attention.cases + "." + tensor;
-}
-
-bool has_case(const std::string& family, const std::string& name) {
-  return capi_test::read_file(folder_of(family) + "/cases.safetensors").find("\"" + name + "\"") != std::string::npos;
-}
-
-// The others have no cache, or are no first attention. Cross attention sees all its keys in each piece.
-std::vector<ModelAttention> attentions_with_pieces() {
-  std::vector<ModelAttention> result;
-  for (const ModelAttention& attention : model_attentions()) {
-    if (!attention.is_cross() && has_case(attention.family, name_in_file("prefill", attention, "input")))
-      result.push_back(attention);
-  }
-  return result;
-}
-
-// The options with which the last query is at the last key.
-Options bottom_right(const ModelAttention& attention) {
-  Options options = attention.options();
-  options.of_layer.causal = HEED_CAUSAL_BOTTOM_RIGHT;
-  if (options.of_layer.window != HEED_WINDOW_NONE) options.of_layer.window = HEED_WINDOW_BOTTOM_RIGHT;
-  return options;
-}
-
-Layer load_layer(const Context& context, const ModelAttention& attention, Options options) {
-  Layer layer = capi_test::make_multi_head(context.get(), options.bound());
-  property::check(heed_layer_load(layer.get(), path_of(attention.family).c_str(), attention.prefix));
-  return layer;
-}
 
 // A piece, and the rows of the sequence up to its end in a buffer of all rows, where those to come are NaN.
 struct Piece {
@@ -85,14 +47,14 @@ void for_each_piece(const Context& context, const ModelAttention& attention, con
     ASSERT_TRUE(queries);
     const Dims dims = capi_test::dims_of(queries.get());
     if (!buffer) {
-      buffer = capi_test::make_tensor(context.get(), {dims[0], kNumRows, dims[2]});
+      buffer = capi_test::make_tensor(context.get(), {dims[0], kRowsOfPieces, dims[2]});
       property::check(heed_tensor_fill(buffer.get(), std::nan("")));
     }
     property::check(heed_tensor_copy(capi_test::make_slice(buffer.get(), 1, end, dims[1]).get(), queries.get()));
     end += dims[1];
     visit(Piece{name, queries.get(), buffer.get(), dims[0], dims[1], end});
   }
-  EXPECT_EQ(end, kNumRows);
+  EXPECT_EQ(end, kRowsOfPieces);
 }
 
 // Attention of the piece to all rows up to its end.
@@ -103,8 +65,6 @@ heed_layer_inputs inputs_of(const Piece& piece, const Tensor& keys) {
   return inputs;
 }
 Tensor keys_of(const Piece& piece) { return capi_test::make_slice(piece.buffer, 1, 0, piece.end); }
-
-constexpr const char* kNoBounds = "for few rows the bounds on the device accept zeros";
 
 class ModelSteps : public testing::TestWithParam<ModelAttention> {
  protected:

@@ -44,6 +44,8 @@ FORBIDDEN = [
     ("backend", "core/backends/cpu/plan.cc", '"reference/attention.h"'),
     ("backends", "core/backends/context.cc", '"layers/layer.h"'),
     ("backends", "core/backends/context.cc", '"backends/cpu/plan.h"'),
+    ("cache", "core/cache/cache.cc", '"layers/layer.h"'),
+    ("cache", "core/cache/cache.cc", '"backends/cpu/cpu_backend.h"'),
     ("layers", "core/layers/linear.cc", '"backends/cpu/backend.h"'),
     ("layers", "core/layers/linear.cc", '"backends/cpu/kernels/tile.h"'),
     ("layers", "core/layers/linear.cc", "<heed/heed.h>"),

@@ -6,12 +6,12 @@ import re
 import sys
 from pathlib import Path, PurePosixPath
 
-# Headers of ops/ with plain structs that kernels read directly. A kernel must not call functions of these headers: an
-# inline function in the objects of several ISAs would be one symbol for all of them.
+# Headers of ops/ with plain structs that kernels read directly. A kernel must not call functions of these headers that
+# are not always inline: an inline function in the objects of several ISAs would be one symbol for all of them.
 PLAIN_OPS = [
     "core/ops/attention.h",
+    "core/ops/cached_keys.h",
     "core/ops/head_transform.h",
-    "core/ops/kv_source.h",
     "core/ops/operand.h",
     "core/ops/sequence.h",
     "core/tensor/dtype.h",
@@ -42,6 +42,19 @@ RULES = [
         ["core/platform/*", "core/base/**", "core/tensor/**", "core/ops/**", "core/backends/*", "core/backends/*/*_backend.h", "system"],
     ),
     (
+        "cache",
+        "core/cache/**",
+        [
+            "core/base/**",
+            "core/tensor/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/cache/**",
+            "core/backends/context.h",
+            "system",
+        ],
+    ),
+    (
         "layers",
         "core/layers/**",
         [
@@ -50,6 +63,7 @@ RULES = [
             "core/tensor/**",
             "core/ops/**",
             "core/attention/**",
+            "core/cache/**",
             "core/layers/**",
             "core/backends/backend.h",
             "core/backends/call_arena.h",
@@ -83,6 +97,7 @@ RULES = [
             "core/ops/**",
             "core/attention/**",
             "core/backends/*",
+            "core/cache/**",
             "core/layers/**",
             "core/functions/**",
             "capi/src/**",
@@ -129,7 +144,7 @@ ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "layers", "functions"}
+CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "layers", "functions"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

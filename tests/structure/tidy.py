@@ -29,7 +29,7 @@ ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
 # Sources that the compile database may lack beside those for other processors: the kernels for AArch64, those that need tools which a machine
 # may lack, and programs that tests compile.
 NOT_BUILT = re.compile(
-    r"/kernels/neon\.cc$|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|install/|java/)")
+    r"/kernels/neon\.cc$|^examples/mpi/|^tests/(abi/header|bench/engine/(ggml|onednn|ort)_|bindings/|csharp/|install/|java/)")
 
 
 def options(words):

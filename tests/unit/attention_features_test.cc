@@ -24,8 +24,7 @@ AttentionProblem plain_problem() {
   problem.head_size = problem.value_head_size = 16;
   problem.limits = unlimited(5, 7);
   problem.scale = 0.25f;
-  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output})
-    operand->given = 1;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
   return problem;
 }
 
@@ -70,9 +69,7 @@ const std::vector<Change>& changes() {
       {{Feature::RaggedBatch}, [](AttentionProblem& p) { p.limits.sequence.query_count = 4; }},
       {{Feature::RaggedBatch}, [](AttentionProblem& p) { p.limits.sequence.key_begin = 1; }},
       {{Feature::RaggedBatch}, [](AttentionProblem& p) { p.limits.sequence.key_count = 6; }},
-      {{Feature::KeysInARing}, [](AttentionProblem& p) { p.keys.layout = KvLayout::Ring; }},
-      {{Feature::KeysInARing}, [](AttentionProblem& p) { p.values.layout = KvLayout::Ring; }},
-      {{Feature::KeysInPages}, [](AttentionProblem& p) { p.keys.layout = KvLayout::Paged; }},
+      {{Feature::KeysInACache}, [](AttentionProblem& p) { p.cached.given = 1; }},
       {{Feature::Weights}, [](AttentionProblem& p) { p.weights.given = 1; }},
       {{Feature::LogSumExp}, [](AttentionProblem& p) { p.log_sum_exp.given = 1; }},
       // Its batch elements may have bands.
@@ -165,8 +162,8 @@ TEST(AttentionFeatures, AnNpuGivesAReasonForEachThatItDoesNotKnow) {
     EXPECT_EQ(reasons_of(changed(change), ascend::kKnownFeatures),
               reasons_for(change.features.without(ascend::kKnownFeatures)));
   }
-  for (const AttentionFeature feature : {AttentionFeature::RaggedBatch, AttentionFeature::KeysInARing,
-                                         AttentionFeature::KeysInPages, AttentionFeature::SoftCap})
+  for (const AttentionFeature feature :
+       {AttentionFeature::RaggedBatch, AttentionFeature::KeysInACache, AttentionFeature::SoftCap})
     EXPECT_FALSE(ascend::kKnownFeatures.has(feature)) << text_of(feature);
 }
 

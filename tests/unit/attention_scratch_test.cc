@@ -53,8 +53,7 @@ AttentionProblem problem_of(const Form& form, const Sizes& sizes) {
   problem.head_size = kHeadSize;
   problem.value_head_size = kValueHeadSize;
   problem.scoring = form.scoring;
-  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output})
-    operand->given = 1;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
   if (form.scoring == Scoring::Additive) problem.score_weights.given = 1;
   return problem;
 }
@@ -130,7 +129,7 @@ TEST_P(AttentionScratch, IsTheSameForAnyStridesLengthsAndOutputs) {
       const Form form = {2, Scoring::DotProduct, 16};
       AttentionProblem problem = problem_of(form, {3, num_queries, num_keys});
       const size_t expected = plan_attention(kernels(), problem, 16).scratch_bytes;
-      for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output}) {
+      for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) {
         std::ranges::copy(std::vector<int64_t>{70000, 9000, 1, 1100}, operand->strides);
         EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
       }
@@ -165,8 +164,8 @@ class Call {
   Call(const Form& form, const Sizes& sizes, int64_t step) : problem(problem_of(form, sizes)) {
     const int64_t num_heads = problem.num_heads;
     give(problem.queries, queries_, num_heads, sizes.num_queries, kHeadSize, step);
-    give(problem.keys.rows, keys_, kNumKvHeads, sizes.num_keys, kHeadSize, step);
-    give(problem.values.rows, values_, kNumKvHeads, sizes.num_keys, kValueHeadSize, step);
+    give(problem.keys, keys_, kNumKvHeads, sizes.num_keys, kHeadSize, step);
+    give(problem.values, values_, kNumKvHeads, sizes.num_keys, kValueHeadSize, step);
     give(problem.output, output, num_heads, sizes.num_queries, kValueHeadSize, step);
     give(problem.weights, weights, num_heads, sizes.num_queries, sizes.num_keys, 1);
     if (form.scoring == Scoring::Additive) {

@@ -96,9 +96,9 @@ TEST(Cost, CountsRepeatedOperandsOnce) {
   problem.head_size = 8;
   problem.value_head_size = 4;
   problem.queries = given();
-  problem.keys.rows = given();
-  problem.values.rows = given();
-  problem.values.rows.dtype = DType::F16;
+  problem.keys = given();
+  problem.values = given();
+  problem.values.dtype = DType::F16;
   problem.mask = given();
   problem.mask.dtype = DType::Bool;
   problem.mask.strides[1] = 0;
@@ -194,7 +194,7 @@ TEST(Cost, BytesAreThoseOfEveryOperandOnce) {
   AttentionProblem problem = small_problem();
   problem.head_size = 11;
   problem.value_head_size = 13;
-  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.mask, &problem.bias,
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.mask, &problem.bias,
                            &problem.output, &problem.weights, &problem.log_sum_exp}) {
     *operand = given();
   }

@@ -58,8 +58,7 @@ AttentionProblem problem_of(int64_t batch, int64_t num_heads, int64_t num_kv_hea
   problem.num_kv_heads = num_kv_heads;
   problem.limits = unlimited(num_queries, 1000);
   problem.head_size = problem.value_head_size = 64;
-  for (Operand* operand : {&problem.queries, &problem.keys.rows, &problem.values.rows, &problem.output})
-    operand->given = 1;
+  for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) operand->given = 1;
   return problem;
 }
 

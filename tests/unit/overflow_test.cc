@@ -34,8 +34,8 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
     return result;
   };
   problem.queries = operand(zeros.data());
-  problem.keys.rows = operand(zeros.data());
-  problem.values.rows = operand(values.data());
+  problem.keys = operand(zeros.data());
+  problem.values = operand(values.data());
   problem.output = operand(output.data());
   problem.limits.valid_lens = operand(lens);
   problem.limits.valid_lens.dtype = DType::I64;

@@ -140,8 +140,8 @@ class Packed {
     const int64_t pairs = largest_.num_queries * largest_.num_keys;
     set_operand(problem.queries, queries_, query * num_heads_ * kRaggedHeadSize, 0, kRaggedHeadSize,
                 num_heads_ * kRaggedHeadSize);
-    set_operand(problem.keys.rows, keys_, key * key_row, 0, kRaggedHeadSize, key_row);
-    set_operand(problem.values.rows, values_, key * value_row, 0, kRaggedValueHeadSize, value_row);
+    set_operand(problem.keys, keys_, key * key_row, 0, kRaggedHeadSize, key_row);
+    set_operand(problem.values, values_, key * value_row, 0, kRaggedValueHeadSize, value_row);
     set_operand(problem.output, output, query * num_heads_ * kRaggedValueHeadSize, 0, kRaggedValueHeadSize,
                 num_heads_ * kRaggedValueHeadSize);
     set_operand(problem.log_sum_exp, log_sum_exp, query * num_heads_, 0, 1, num_heads_);
@@ -249,27 +249,6 @@ TEST_P(RaggedAttention, IsPlannedWithoutItsTable) {
   const Plan without = plan_attention(*GetParam().kernels, problem, 3);
   EXPECT_EQ(without.scratch_bytes, with_table.scratch_bytes);
   EXPECT_STREQ(without.kernel, with_table.kernel);
-}
-
-TEST(KeySources, InARingOrInPagesAreRefusedByTheCpu) {
-  const Backend& backend = cpu_backend();
-  BackendDevice* device = nullptr;
-  Failure failure;
-  const BackendOptions options;
-  ASSERT_EQ(backend.open(&options, &device, &failure), Status::Ok);
-  Packed packed({{2, 40, 40}}, 1, Band::Unlimited);
-  Plan plan;
-  for (const bool of_keys : {true, false}) {
-    for (const KvLayout layout : {KvLayout::Ring, KvLayout::Paged}) {
-      AttentionProblem problem = packed.alone(0, Band::Unlimited);
-      ASSERT_EQ(backend.plan(device, &problem.op, &plan, &failure), Status::Ok);
-      (of_keys ? problem.keys : problem.values).layout = layout;
-      EXPECT_EQ(backend.plan(device, &problem.op, &plan, &failure), Status::Unsupported);
-      EXPECT_STREQ(failure.text,
-                   "keys or values in a ring or in pages are not supported by the CPU, expected strided ones");
-    }
-  }
-  backend.close(device);
 }
 
 }  // namespace

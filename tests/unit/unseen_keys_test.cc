@@ -70,11 +70,11 @@ struct Call {
     const int64_t q = problem.limits.num_queries;
     const int64_t k = problem.limits.num_keys;
     give(problem.queries, queries, {b, h, q, problem.head_size});
-    give(problem.keys.rows, keys, {b, problem.num_kv_heads, k, problem.head_size});
-    give(problem.values.rows, values, {b, problem.num_kv_heads, k, problem.value_head_size});
+    give(problem.keys, keys, {b, problem.num_kv_heads, k, problem.head_size});
+    give(problem.values, values, {b, problem.num_kv_heads, k, problem.value_head_size});
     if (random.once_in(2)) {
-      put_heads_side_by_side(problem.keys.rows, problem.head_size);
-      put_heads_side_by_side(problem.values.rows, problem.value_head_size);
+      put_heads_side_by_side(problem.keys, problem.head_size);
+      put_heads_side_by_side(problem.values, problem.value_head_size);
     }
     if (random.once_in(4)) {
       problem.scoring = Scoring::Additive;
@@ -104,8 +104,8 @@ struct Call {
   // Writes `poison` into all keys and values that layers would not project.
   void poison_unseen(uint32_t poison) {
     const KeyLimits& limits = problem.limits;
-    poison_rows(problem.keys.rows, keys, problem.head_size, WantedRows::Visible, limits, poison);
-    poison_rows(problem.values.rows, values, problem.value_head_size, values_read(problem), limits, poison);
+    poison_rows(problem.keys, keys, problem.head_size, WantedRows::Visible, limits, poison);
+    poison_rows(problem.values, values, problem.value_head_size, values_read(problem), limits, poison);
   }
 
   void run(const KernelTable& kernels, int32_t num_workers) {

@@ -6,13 +6,14 @@ namespace Heed;
 /// <summary>The inputs of a block for the Forward that allocates nothing. One object may be changed and used for many
 /// calls, by one thread at a time.</summary>
 /// <remarks>Letters in shapes: B batch, H query heads, Hkv key heads, Q queries, K keys, D head size, Dv head size of
-/// values; Eq, Ek and Ev input sizes of queries, keys and values. Only dot-product attention reads rank 4, (B, H, Q, D),
-/// (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type: Float32, Float16
-/// or BFloat16. A packed batch has the rows of all batch elements one after another, without padding:
+/// values; Eq, Ek and Ev input sizes of queries, keys and values. Only dot-product attention reads rank 4, (B, H, Q,
+/// D), (B, Hkv, K, D) and (B, Hkv, K, Dv), where Hkv divides H. Queries, keys and values have the same type: Float32,
+/// Float16 or BFloat16. A packed batch has the rows of all batch elements one after another, without padding:
 /// <see cref="QueryOffsets"/> says where each element begins. Queries are then (total, Eq), for dot-product attention
 /// (total, D) or (H, total, D); likewise keys and values. The output is (total, size), LogSumExp (H, total), and there
 /// are no weights. For PositionalEncoding the input is (total, numHiddens), and positions begin at 0 in each element.
-/// Without dropout the results have the same bits as those of each element alone.</remarks>
+/// Without dropout the results have the same bits as those of each element alone. With a <see cref="Cache"/> K is the
+/// number of rows of the longest sequence of the batch after the call.</remarks>
 public sealed class AttentionInputs
 {
     /// <summary>The members of C's struct of inputs, first those of a list of inputs in its order.</summary>
@@ -39,6 +40,7 @@ public sealed class AttentionInputs
 
     /// <summary>The arrays that the program has set, by <see cref="Input"/>; null: not set.</summary>
     private readonly NDArray?[] arrays = new NDArray?[Members.Length + SequenceMembers.Length];
+    private readonly SequenceNumbers sequences = new SequenceNumbers();
 
     /// <summary>Makes inputs.</summary>
     /// <param name="queries">See <see cref="Queries"/>.</param>
@@ -80,7 +82,8 @@ public sealed class AttentionInputs
         set => this[Input.Queries] = value;
     }
 
-    /// <summary>The keys, (B, K, Ek). Null: the queries are the keys.</summary>
+    /// <summary>The keys, (B, K, Ek); with a <see cref="Cache"/> one for each query, (B, Q, Ek). Null: the queries are
+    /// the keys.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
@@ -95,7 +98,7 @@ public sealed class AttentionInputs
     }
 
     /// <summary>How many keys, from the first, each batch element (B) or each query (B, Q) attends to: Float32, Int32
-    /// or Int64, whole numbers from 0 to K. Null: all.</summary>
+    /// or Int64, whole numbers from 0 to K. Null: all. Not with a <see cref="Cache"/>.</summary>
     public NDArray? ValidLens
     {
         get => this[Input.ValidLens];
@@ -103,7 +106,8 @@ public sealed class AttentionInputs
     }
 
     /// <summary>The mask: Boolean of (B, H, Q, K) or (Q, K), where an axis that is repeated has size 1; true: the query
-    /// may attend to the key. Null: all.</summary>
+    /// may attend to the key. With a <see cref="Cache"/> it may also have Q in place of K, and then concerns only the
+    /// rows of this call. Null: all.</summary>
     /// <exception cref="ArgumentException">The mask is not Boolean. A mask of 0 and minus infinity, to be added, is a
     /// <see cref="Bias"/>.</exception>
     public NDArray? Mask
@@ -147,7 +151,8 @@ public sealed class AttentionInputs
     /// a packed batch (total), each from 0 to 2147483647. The causal mask and the window, whatever their alignment,
     /// ALiBi, relative bias and rotary positions use it; <see cref="PositionalEncoding"/> adds the row of that
     /// position. Null: K - Q + i for rotary positions and ALiBi, what the alignment says for causal mask and window,
-    /// and the index of the row for PositionalEncoding.</summary>
+    /// and the index of the row for PositionalEncoding. With a <see cref="Cache"/>: the positions of the rows that are
+    /// appended, on which causal masks do not depend; null: they continue after the last row's.</summary>
     public NDArray? Positions
     {
         get => this[Input.Positions];
@@ -173,14 +178,37 @@ public sealed class AttentionInputs
     }
 
     /// <summary>Where the rows of each batch element begin in packed keys and values, as QueryOffsets, which must be
-    /// set too. Null: not packed, or without keys those of the queries.</summary>
+    /// set too. Null: not packed, or without keys those of the queries. Not with a <see cref="Cache"/>.</summary>
     public NDArray? KeyOffsets
     {
         get => this[Input.KeyOffsets];
         set => this[Input.KeyOffsets] = value;
     }
 
-    /// <summary>Whether dropout is active; false by default.</summary>
+    /// <summary>The cache that holds the keys and values, for <see cref="MultiHeadAttention"/> with
+    /// <see cref="Scoring.DotProduct"/>. The call appends its rows to sequences of the cache, as many as it has
+    /// queries: row i of batch element b is appended to the sequence of b, and attends to all rows of the sequence that
+    /// causal mask and window leave visible, those of this call included. QueryLens and QueryOffsets say how many rows
+    /// each element has, which may be none. A row has the same bits alone, in any batch, and with any other number of
+    /// rows in the same call. A call that fails leaves the cache as it was. <see cref="CacheUse"/> says whether the call
+    /// only attends to the rows, without appending any. Null: no cache.</summary>
+    public KvCache? Cache { get; set; }
+
+    /// <summary>The sequence of the cache, 0 to MaxSequences - 1, of each batch element; with CacheUse.Append all are
+    /// different. The numbers are copied. Null: batch element b is sequence b.</summary>
+    public long[]? Sequences
+    {
+        get => sequences.Values;
+        set => sequences.Values = value;
+    }
+
+    /// <summary>Which of the cache's layers the block is, from 0, which is the default.</summary>
+    public long CacheLayer { get; set; }
+
+    /// <summary>What the call does with the cache: it appends rows and attends, by default, or only attends.</summary>
+    public CacheUse CacheUse { get; set; }
+
+    /// <summary>Whether dropout is active; false by default. Not with a <see cref="Cache"/>.</summary>
     public bool Training { get; set; }
 
     /// <summary>The seed of the dropout: the same seed drops the same elements. Null: each call in training takes the
@@ -212,12 +240,35 @@ public sealed class AttentionInputs
     public AttentionInputs Clear()
     {
         Array.Clear(arrays, 0, arrays.Length);
+        Cache = null;
+        Sequences = null;
+        CacheLayer = 0;
+        CacheUse = CacheUse.Append;
         Training = false;
         DropoutSeed = null;
         return this;
     }
 
     /// <summary>Sets all members of C's structs for a call.</summary>
-    /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
-    internal void Fill(TensorMembers members) => members.SetAll(arrays);
+    /// <exception cref="ArgumentException">An input for a cache is set, but there is none.</exception>
+    /// <exception cref="ObjectDisposedException">An array or the cache is disposed.</exception>
+    internal void Fill(TensorMembers members, CacheMembers cacheMembers)
+    {
+        members.SetAll(arrays);
+        if (Cache is { } cache)
+        {
+            _ = cache.Native;
+            cacheMembers.Set(cache, sequences.For(cache.Manager), CacheLayer, CacheUse);
+            return;
+        }
+        string? wrong = sequences.AreSet ? "Sequences is set"
+            : CacheLayer != 0 ? $"CacheLayer is {CacheLayer}"
+            : CacheUse != CacheUse.Append ? $"CacheUse is {CacheUse}"
+            : null;
+        if (wrong != null)
+        {
+            throw new ArgumentException($"{wrong}, but Cache is null: expected a cache", nameof(Cache));
+        }
+        cacheMembers.Clear();
+    }
 }

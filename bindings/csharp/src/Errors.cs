@@ -28,7 +28,8 @@ internal static class Errors
             : name.Contains(nameof(NativeTensor)) ? ClosedArray()
             : name.Contains(nameof(NativeWorkspace)) ? ClosedWorkspace()
             : name.Contains(nameof(NativeWeights)) ? ClosedWeights()
-            : new ObjectDisposedException("heed", "the array, block, workspace, weights or manager is closed");
+            : name.Contains(nameof(NativeCache)) ? ClosedCache()
+            : new ObjectDisposedException("heed", "the array, block, workspace, weights, cache or manager is closed");
     }
 
     internal static ObjectDisposedException ClosedLayer() =>
@@ -47,6 +48,9 @@ internal static class Errors
     internal static ObjectDisposedException ClosedWeights() =>
         new ObjectDisposedException(nameof(Weights), NativeWeights.ClosedSentence);
 
+    internal static ObjectDisposedException ClosedCache() =>
+        new ObjectDisposedException(nameof(KvCache), NativeCache.ClosedSentence);
+
     internal static ObjectDisposedException ClosedManager() =>
         new ObjectDisposedException(nameof(NDManager), "the manager is closed");
 
@@ -64,6 +68,7 @@ internal static class Errors
         Status.OutOfMemory => new OutOfMemoryException(sentence),
         Status.Unsupported => new NotSupportedException(sentence),
         Status.NotInitialized or Status.Busy => new InvalidOperationException(sentence),
+        Status.CacheFull => new CacheFullException(sentence),
         _ => new HeedException(status, sentence),
     };
 }

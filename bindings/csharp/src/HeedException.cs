@@ -4,8 +4,8 @@ using System;
 namespace Heed;
 
 /// <summary>A failure of the native library for which .NET has no exception of its own, such as one of a file or a
-/// device.</summary>
-public sealed class HeedException : Exception
+/// device. A full cache is a <see cref="CacheFullException"/>.</summary>
+public class HeedException : Exception
 {
     internal HeedException(Status status, string sentence)
         : base(sentence)

@@ -16,6 +16,7 @@ internal sealed unsafe class LayerCall : IDisposable
     private readonly NativeLayerOutputs nativeOutputs = new NativeLayerOutputs();
     private readonly TensorMembers inputs;
     private readonly TensorMembers outputs;
+    private readonly CacheMembers cache;
     private readonly long* seed;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
@@ -29,6 +30,7 @@ internal sealed unsafe class LayerCall : IDisposable
             .Add(nativeInputs, AttentionInputs.Members)
             .Add(nativeSequences, AttentionInputs.SequenceMembers);
         outputs = new TensorMembers().Add(nativeOutputs, AttentionOutputs.Members);
+        cache = new CacheMembers(nativeInputs);
         seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);
     }
 
@@ -41,17 +43,18 @@ internal sealed unsafe class LayerCall : IDisposable
         return call;
     }
 
-    /// <summary>Ends the call and its use of the tensors.</summary>
+    /// <summary>Ends the call and its use of the tensors and of the cache.</summary>
     public void Dispose()
     {
         inputs.Release();
         outputs.Release();
+        cache.Release();
         free = this;
     }
 
     internal LayerCall Read(AttentionInputs given)
     {
-        given.Fill(inputs);
+        given.Fill(inputs, cache);
         return this;
     }
 
@@ -63,6 +66,7 @@ internal sealed unsafe class LayerCall : IDisposable
         {
             inputs.Set(index, index < list.Length ? list[index] : null);
         }
+        cache.Clear();
         return this;
     }
 
@@ -70,6 +74,7 @@ internal sealed unsafe class LayerCall : IDisposable
     internal LayerCall Read(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
     {
         inputs.Clear();
+        cache.Clear();
         for (int index = 0; index < shapes.Length; index++)
         {
             if (shapes[index] is { } shape)
@@ -128,6 +133,8 @@ internal sealed unsafe class LayerCall : IDisposable
 
     internal void Forward(NativeLayer layer, NativeWorkspace? workspace) =>
         layer.Forward(nativeInputs, workspace, nativeOutputs);
+
+    internal void FillCache(NativeLayer layer, NativeWorkspace? workspace) => layer.FillCache(nativeInputs, workspace);
 
     internal void ScaledDotProductAttention(NativeContext context, DotProductAttentionOptions options)
     {

@@ -13,7 +13,8 @@ namespace Heed;
 /// head size (the class in d2l-java's utils/attention divides by the square root of 2).
 /// <see cref="NativeBlock.Initialize"/> or <see cref="NativeBlock.Load(string, string?)"/> sets the parameters. With
 /// d2l-java's constructor, each Forward keeps the attention weights in <see cref="Attention"/>, as d2l does;
-/// <see cref="KeepAttentionWeights"/> turns it off.</remarks>
+/// <see cref="KeepAttentionWeights"/> turns it off. With a <see cref="KvCache"/>, calls append rows to sequences and
+/// attend to them.</remarks>
 public sealed class MultiHeadAttention : NativeBlock
 {
     private readonly KeptWeights kept;
@@ -72,6 +73,28 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     internal override string Kind => nameof(MultiHeadAttention);
+
+    /// <summary>Projects keys and values and appends them to the inputs' cache, without attending to them: the memory
+    /// of cross attention, to which later calls with <see cref="CacheUse.Read"/> attend.</summary>
+    /// <param name="inputs">The inputs, with a <see cref="AttentionInputs.Cache"/> and <see cref="CacheUse.Append"/>.
+    /// The rows are those of keys (B, K, Ek) and values (B, K, Ev), without keys those of the queries; with keys,
+    /// queries may be null. QueryLens (B) says how many rows of each element are appended, QueryOffsets where the rows
+    /// of each begin in a packed batch.</param>
+    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
+    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs, without queries for outputs that are not set,
+    /// with queries for all outputs.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
+    /// device, of other sizes, or has rows with other rotary positions.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
+    /// use.</exception>
+    /// <exception cref="NotSupportedException">The block has additive scores, or the inputs are for
+    /// training.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
+    /// sentence names both sizes.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
+    /// disposed.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
 
     /// <inheritdoc/>
     public override void Dispose()

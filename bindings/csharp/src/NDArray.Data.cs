@@ -8,7 +8,7 @@ namespace Heed;
 public sealed partial class NDArray
 {
     /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
-    private const long MaxManagedArray = 0x7fffffc7;
+    internal const long MaxManagedArray = 0x7fffffc7;
 
     /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array. Those of 16 bits are widened, which is
     /// exact.</summary>

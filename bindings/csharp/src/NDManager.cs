@@ -4,8 +4,9 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>Makes arrays and owns them. Disposing the manager disposes its arrays, its sub-managers, its workspaces and
-/// the parameters of blocks that were initialized with it. Many threads may use it at the same time.</summary>
+/// <summary>Makes arrays and owns them. Disposing the manager disposes its arrays, its sub-managers, its workspaces,
+/// its caches and the parameters of blocks that were initialized with it. Many threads may use it at the same
+/// time.</summary>
 /// <remarks>Memory should be freed by Dispose. The garbage collector frees arrays and managers that are not disposed,
 /// at some later time. With the environment variable HEED_LEAKS=1, or the AppContext switch Heed.Leaks, a warning of
 /// System.Diagnostics.Trace then says where each such object was made. Every method but <see cref="Dispose"/> and
@@ -139,8 +140,8 @@ public sealed partial class NDManager : IDisposable
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 
     /// <summary>Makes this manager the owner of a new native object, which is disposed if the manager is disposed
-    /// already. Leak reports name the kind.</summary>
-    internal void Own(NativeHandle handle, string kind = "a block's parameters")
+    /// already. Leak reports name the kind; null: there is no report.</summary>
+    internal void Own(NativeHandle handle, string? kind = "a block's parameters")
     {
         bool isOwned = false;
         try

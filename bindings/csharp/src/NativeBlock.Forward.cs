@@ -59,13 +59,18 @@ public abstract unsafe partial class NativeBlock
     /// <param name="outputs">The outputs: at least one array.</param>
     /// <param name="workspace">Memory of <see cref="WorkspaceSize"/> bytes, which no other call uses at the same time;
     /// null: heed keeps its own.</param>
-    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is set, or an output shares
-    /// memory with another array.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace is in
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is set, an output shares
+    /// memory with another array, or the cache is of another device, of other sizes, or has rows with other rotary
+    /// positions.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
     /// use.</exception>
+    /// <exception cref="NotSupportedException">There is a cache, and this kind of block takes none, or the inputs are
+    /// for training.</exception>
     /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
     /// sentence names both sizes.</exception>
-    /// <exception cref="ObjectDisposedException">An array, the workspace or the block is disposed.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
+    /// disposed.</exception>
     public void Forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null)
     {
         using LayerCall call = LayerCall.Begin();
@@ -106,6 +111,7 @@ public abstract unsafe partial class NativeBlock
         NDManager manager = inputs.Queries!.Manager;
         BindTo(inputs.Queries);
         var made = new AttentionOutputs();
+        call.Dropout(inputs.Training, 0);
         gate.EnterReadLock();
         try
         {
@@ -132,8 +138,10 @@ public abstract unsafe partial class NativeBlock
 
     /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/>
     /// needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
-    /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
-    /// <param name="outputs">The outputs, of which only shapes and types are read.</param>
+    /// <param name="inputs">The inputs, of which only shapes and types are read. With a cache and keys they may have no
+    /// queries: then it is the size that <see cref="MultiHeadAttention.FillCache"/> needs.</param>
+    /// <param name="outputs">The outputs, of which only shapes and types are read; without queries they must not be
+    /// set.</param>
     /// <returns>The number of bytes.</returns>
     /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
@@ -141,9 +149,9 @@ public abstract unsafe partial class NativeBlock
     public long WorkspaceSize(AttentionInputs inputs, AttentionOutputs outputs)
     {
         using LayerCall call = LayerCall.Begin();
-        Read(call, inputs);
+        NDArray first = Read(call, inputs, mayFill: true);
         Write(call, outputs);
-        BindTo(inputs.Queries!);
+        BindTo(first);
         gate.EnterReadLock();
         try
         {
@@ -235,6 +243,28 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
+    /// <summary>Appends the keys and values of a call to its cache: see
+    /// <see cref="MultiHeadAttention.FillCache"/>.</summary>
+    private protected void AppendToCache(AttentionInputs inputs, Workspace? workspace)
+    {
+        _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
+        NDArray rows = inputs.Keys ?? inputs.Queries
+            ?? throw new ArgumentException("inputs have neither Keys nor Queries", nameof(inputs));
+        using LayerCall call = LayerCall.Begin();
+        call.Read(inputs);
+        NativeWorkspace? scratch = workspace?.Native;
+        BindTo(rows);
+        gate.EnterReadLock();
+        try
+        {
+            call.Dropout(inputs.Training, 0).FillCache(layer, scratch);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
     /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
     /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
@@ -243,11 +273,16 @@ public abstract unsafe partial class NativeBlock
     private static DataType InputType(DataType dataType, int index) =>
         index < Inputs.ValidLens ? dataType : DataType.Float32;
 
-    private static void Read(LayerCall call, AttentionInputs inputs)
+    /// <summary>Sets the inputs of a call, and returns the queries; where a cache may be filled, the keys if there are
+    /// no queries.</summary>
+    private static NDArray Read(LayerCall call, AttentionInputs inputs, bool mayFill = false)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        _ = inputs.Queries ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
+        NDArray? filling = mayFill && inputs.Cache != null ? inputs.Keys : null;
+        NDArray first = inputs.Queries ?? filling
+            ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
         call.Read(inputs);
+        return first;
     }
 
     private static void Write(LayerCall call, AttentionOutputs outputs) =>

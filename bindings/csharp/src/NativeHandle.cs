@@ -50,10 +50,10 @@ internal abstract class NativeHandle : SafeHandle
     internal SharedMemory? ShareKept() => kept != null && kept.TryAddReference() ? kept : null;
 
     /// <summary>Moves the object from its manager's registry to another one, which disposes it when it is disposed; to
-    /// none if <paramref name="next"/> is null. Returns false, and changes nothing, if that registry is
-    /// closed.</summary>
+    /// none if <paramref name="next"/> is null. Returns false, and changes nothing, if that registry is closed. Leak
+    /// reports name the kind; null: there is no report, since the program cannot dispose the object.</summary>
     /// <exception cref="ObjectDisposedException">The object is disposed.</exception>
-    internal bool Attach(Registry? next, string kind)
+    internal bool Attach(Registry? next, string? kind)
     {
         bool isHeld = false;
         try
@@ -62,7 +62,7 @@ internal abstract class NativeHandle : SafeHandle
             DangerousAddRef(ref isHeld);
             lock (this)
             {
-                origin ??= Leaks.Here(kind);
+                origin ??= kind is null ? null : Leaks.Here(kind);
                 if (next == registry)
                 {
                     return next == null || next.IsOpen;

@@ -24,7 +24,7 @@ public enum Status
     /// <summary>A workspace is smaller than the call needs; the sentence names both sizes.</summary>
     WorkspaceTooSmall = 5,
 
-    /// <summary>A workspace is in use by another call.</summary>
+    /// <summary>A workspace or a cache is in use by another call.</summary>
     Busy = 6,
 
     /// <summary>A file could not be opened, read or written.</summary>
@@ -36,7 +36,8 @@ public enum Status
     /// <summary>No array or parameter has that name.</summary>
     NotFound = 9,
 
-    /// <summary>A key-value cache is full.</summary>
+    /// <summary>A cache has no room for the rows of a call; <see cref="CacheFullException"/> has the
+    /// numbers.</summary>
     CacheFull = 10,
 
     /// <summary>Driver, plugin or device is missing; the sentence says which.</summary>

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>A member of one of C's structs that points to a tensor.</summary>
+/// <summary>A member of one of C's structs that points to a tensor, or to another object.</summary>
 /// <typeparam name="TStruct">The proxy of the struct.</typeparam>
 internal sealed class TensorMember<TStruct>
     where TStruct : NativeStruct
@@ -14,7 +14,7 @@ internal sealed class TensorMember<TStruct>
         Set = set;
     }
 
-    /// <summary>The name of the array in exceptions.</summary>
+    /// <summary>The name of an array in exceptions.</summary>
     internal string Name { get; }
 
     /// <summary>The generated setter.</summary>

@@ -3,10 +3,10 @@ using System;
 
 namespace Heed;
 
-/// <summary>The members of C's structs that point to tensors, in the order in which they were added. A tensor is held
-/// from <see cref="Set"/> to <see cref="Release"/>, so that it stays alive if another thread disposes it during the
-/// call. The pointers of the previous call stay in the structs: every member must be set again for the next call, to
-/// null if there is no tensor.</summary>
+/// <summary>The members of C's structs that point to tensors, or to other objects, in the order in which they were
+/// added. An object is held from <see cref="Set"/> to <see cref="Release"/>, so that it stays alive if another thread
+/// disposes it during the call. The pointers of the previous call stay in the structs: every member must be set again
+/// for the next call, to null if there is no object.</summary>
 internal sealed unsafe class TensorMembers
 {
     private string[] names = Array.Empty<string>();
@@ -15,7 +15,7 @@ internal sealed unsafe class TensorMembers
     /// time.</summary>
     private long*[] addresses = new long*[0];
 
-    /// <summary>The tensors that are held, by the index of the member.</summary>
+    /// <summary>The objects that are held, by the index of the member.</summary>
     private NativeHandle?[] held = Array.Empty<NativeHandle?>();
 
     internal int Count => held.Length;
@@ -55,17 +55,19 @@ internal sealed unsafe class TensorMembers
 
     /// <summary>Points a member to a tensor, or to null.</summary>
     /// <exception cref="ObjectDisposedException">The tensor is disposed.</exception>
-    internal void Set(int index, NativeTensor? tensor)
+    internal void Set(int index, NativeTensor? tensor) => SetObject(index, tensor?.SafeHandle);
+
+    /// <summary>Points a member to an object of its type, or to null.</summary>
+    /// <exception cref="ObjectDisposedException">The object is disposed.</exception>
+    internal void SetObject(int index, NativeHandle? handle)
     {
-        NativeHandle? handle = null;
         IntPtr pointer = IntPtr.Zero;
-        if (tensor != null)
+        if (handle != null)
         {
             try
             {
                 bool isHeld = false;
-                handle = tensor.SafeHandle.Open;
-                handle.DangerousAddRef(ref isHeld);
+                handle.Open.DangerousAddRef(ref isHeld);
             }
             catch (ObjectDisposedException error)
             {
@@ -90,7 +92,7 @@ internal sealed unsafe class TensorMembers
     /// <summary>The tensor that a call has stored in a member.</summary>
     internal IntPtr Get(int index) => new IntPtr(*addresses[index]);
 
-    /// <summary>Releases all tensors.</summary>
+    /// <summary>Releases all objects.</summary>
     internal void Release()
     {
         for (int index = 0; index < held.Length; index++)

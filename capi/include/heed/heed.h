@@ -45,6 +45,7 @@
  *   heed_layer      attention, or another part of a network, with its parameters
  *   heed_weights    the named tensors of a model's files
  *   heed_workspace  scratch memory for one forward at a time
+ *   heed_cache      the keys and values of sequences that grow, such as texts that are generated
  * Every object holds references to what it needs (its context, its storage). Destroy drops the caller's reference, in
  * any order and from any thread. Objects that are still alive when their context's handle is destroyed keep working. A
  * handle that was destroyed must not be used again.
@@ -102,7 +103,8 @@
  * [rule 6], refer to its rules.
  *
  * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Tensor,
- * its files and DLPack; Operations on tensors; Weights; Layers: options, inputs and outputs, functions; Workspace.
+ * its files and DLPack; Operations on tensors; Weights; Layers: options; Cache; Layers: inputs and outputs, functions;
+ * Workspace.
  *
  * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says what may change and what is kept.
  */
@@ -152,11 +154,11 @@ typedef enum heed_status HEED_INT32 {
   HEED_ERROR_UNSUPPORTED = 3,         /* valid, but this library or device cannot do it */
   HEED_ERROR_NOT_INITIALIZED = 4,     /* the layer lacks parameters */
   HEED_ERROR_WORKSPACE_TOO_SMALL = 5, /* the sentence names both sizes */
-  HEED_ERROR_BUSY = 6,                /* the workspace is in use by another call */
+  HEED_ERROR_BUSY = 6,                /* the workspace or the cache is in use by another call */
   HEED_ERROR_IO = 7,                  /* a file could not be opened, read or written */
   HEED_ERROR_CORRUPT_FILE = 8,        /* a file is not what its format says */
   HEED_ERROR_NOT_FOUND = 9,           /* no tensor or parameter has that name */
-  HEED_ERROR_CACHE_FULL = 10,         /* reserved for key-value caches */
+  HEED_ERROR_CACHE_FULL = 10,         /* a cache has no room; the sentence says what was needed and what is free */
   HEED_ERROR_DEVICE_UNAVAILABLE = 11, /* driver, plugin or device is missing; the sentence says which */
   HEED_ERROR_DEVICE_LOST = 12,        /* the device failed; its context cannot be used any more */
   HEED_ERROR_NOT_FASTEST = 13,        /* the context is strict, and the call cannot take the fastest path */
@@ -929,6 +931,188 @@ typedef struct heed_positional_encoding_options {
 #define HEED_POSITIONAL_ENCODING_OPTIONS_INIT \
   { sizeof(heed_positional_encoding_options), 0, 0, 0, 0.0f, HEED_POSITIONS_SINUSOIDAL }
 
+/* ---- Cache ------------------------------------------------------------------------------------------------------- */
+
+/* The projected keys and values of sequences that grow row by row, so that a layer need not project them again
+ * (docs/caches.md). A cache holds up to max_sequences sequences for num_layers layers of one geometry. Row i of a
+ * sequence is the i-th that was appended, from 0; every layer has its own keys and values of it. heed_layer_forward
+ * appends rows and attends to all of them (heed_cache_inputs).
+ *
+ * The length of a sequence is the number of its rows that all layers have: a step appends to one layer after the other.
+ * A row also has a position, its index unless heed_sequence_inputs or heed_cache_discard say otherwise; rotary
+ * positions, ALiBi, relative bias and windows use it, and causal masks use the row's index [rule 17].
+ *
+ * Threads: one call at a time changes a cache, by forward with HEED_CACHE_APPEND or by a function below that takes a
+ * heed_cache that is not const; others fail meanwhile with HEED_ERROR_BUSY. Calls that only read run together. */
+typedef struct heed_cache heed_cache;
+
+/* Where rows are kept. The results of forward have the same bits for every layout that keeps the same rows. */
+enum {
+  HEED_CACHE_CONTIGUOUS = 0, /* each sequence has memory for capacity rows */
+  HEED_CACHE_RING = 1,       /* each sequence keeps its last rows: a query sees itself, the capacity - 1 rows before it,
+                                and the first num_sinks rows */
+  HEED_CACHE_PAGED = 2       /* sequences share num_pages pages of page_size rows, and take one when they need it */
+};
+
+/* What forward does with a cache. */
+enum {
+  HEED_CACHE_APPEND = 0, /* appends the keys and values of the call's rows, then attends to all rows of the sequence */
+  HEED_CACHE_READ = 1    /* attends to the rows of the sequence; keys and values must be NULL */
+};
+
+/* The geometry of a cache. */
+typedef struct heed_cache_options {
+  size_t struct_size;
+  int64_t num_layers;      /* 0: 1 */
+  int64_t max_sequences;   /* 0: 1 */
+  int64_t num_kv_heads;    /* Hkv of the layers; required, >= 1 */
+  int64_t head_size;       /* D of keys; required, 1 to 4096 */
+  int64_t value_head_size; /* Dv; at most 4096; 0: head_size */
+  int64_t capacity;        /* the most rows of a sequence; in a ring the rows that a query sees besides the sinks, itself
+                              included; required, 1 to 2^31 - 1 */
+  int64_t num_sinks;       /* rings: first rows that are never dropped (Xiao et al., "Efficient Streaming Language Models
+                              with Attention Sinks", arXiv 2309.17453) */
+  int64_t page_size;       /* paged: rows of a page, a multiple of 16; 0: 64 */
+  int64_t num_pages;       /* paged: pages that all sequences share; required, >= 1 */
+  int32_t layout;          /* HEED_CACHE_CONTIGUOUS, HEED_CACHE_RING or HEED_CACHE_PAGED */
+  int32_t dtype;           /* HEED_F32, HEED_F16, HEED_BF16, or HEED_I8 with an F32 scale for each key and each value of
+                              a head: its largest magnitude / 127. Need not be the dtype of the layer's inputs */
+  int32_t unrotated_keys;  /* 1: keys are kept before rotary positions and rotated whenever they are read, which takes
+                              time: then heed_cache_discard can renumber without rounding, with HEED_I8 too. Not in a
+                              ring */
+  int32_t reserved;        /* 0 */
+} heed_cache_options;
+#define HEED_CACHE_OPTIONS_INIT \
+  { sizeof(heed_cache_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, HEED_CACHE_CONTIGUOUS, HEED_F32, 0, 0 }
+
+/* The bytes that a cache with these options takes, all of them allocated at creation: for each layer, row and key head
+ * (D + Dv) elements, with HEED_I8 two scales more, and a position for each layer and row. Rows: contiguous
+ * max_sequences * capacity, rounded up to 16 for each sequence; rings num_sinks and capacity, each rounded up to 16, and
+ * 64 more; paged num_pages * page_size. Tables take some bytes for each sequence and page.
+ * Errors: INVALID_ARGUMENT (a member outside its range, or without meaning for the layout; sizes that overflow),
+ * UNSUPPORTED (unrotated_keys in a ring). */
+HEED_API heed_status heed_cache_size(const heed_cache_options* options, size_t* num_bytes) HEED_NOEXCEPT;
+
+/* Creates an empty cache for layers of this context or another one of the same device. The caller destroys *cache.
+ * Errors: those of heed_cache_size; OUT_OF_MEMORY. */
+HEED_API heed_status heed_cache_create(heed_context* context, const heed_cache_options* options,
+                                       heed_cache** cache) HEED_NOEXCEPT;
+
+/* Drops the caller's reference. NULL is allowed. A call in flight keeps the cache alive. */
+HEED_API void heed_cache_destroy(heed_cache* cache) HEED_NOEXCEPT;
+
+/* The number of rows of a sequence that all layers have, rows that a ring has dropped included; -1 for a bad handle or a
+ * sequence below 0 or above max_sequences - 1. While another call changes the cache it may be the length before or after
+ * it. */
+HEED_API int64_t heed_cache_length(const heed_cache* cache, int64_t sequence) HEED_NOEXCEPT;
+
+/* The oldest row after the sinks that is kept; 0 if none has been dropped. -1 as heed_cache_length. A ring keeps up to 79
+ * rows more than a query sees, so that these can be rewound. */
+HEED_API int64_t heed_cache_first(const heed_cache* cache, int64_t sequence) HEED_NOEXCEPT;
+
+/* The number of rows of a sequence that a layer keeps, T of heed_cache_read; -1 as heed_cache_length, or for a layer below
+ * 0 or above num_layers - 1. */
+HEED_API int64_t heed_cache_num_rows(const heed_cache* cache, int64_t layer, int64_t sequence) HEED_NOEXCEPT;
+
+/* The number of pages that no sequence has, contiguous and ring caches: of sequences that have no memory; -1 for a bad
+ * handle. */
+HEED_API int64_t heed_cache_free_pages(const heed_cache* cache) HEED_NOEXCEPT;
+
+/* Gives the sequence pages for `length` rows, so that appending up to there cannot fail with CACHE_FULL, unless it shares
+ * a page with a fork. Does nothing if it has them.
+ * Errors: INVALID_ARGUMENT (sequence; a negative length), CACHE_FULL (also a length above capacity), BUSY. */
+HEED_API heed_status heed_cache_reserve(heed_cache* cache, int64_t sequence, int64_t length) HEED_NOEXCEPT;
+
+/* Drops the rows from `length` on, in all layers, and gives their pages back, reserved ones included; 0 empties the
+ * sequence. What follows has the same bits as if the rows had never been appended. A ring can only be rewound to a length
+ * after which no query sees a row that it has dropped: to num_sinks or less, or to heed_cache_first + capacity - 1 or more.
+ * Errors: INVALID_ARGUMENT (sequence; length outside 0 to that of the most advanced layer; a ring that has dropped rows
+ * that a query sees then, naming the oldest row), BUSY. */
+HEED_API heed_status heed_cache_rewind(heed_cache* cache, int64_t sequence, int64_t length) HEED_NOEXCEPT;
+
+/* Makes sequence `to`, which loses its rows, a copy of the first `length` rows of `from`. The two share pages, and a page
+ * is copied when one of them first writes to it: so no row is copied here. from == to is heed_cache_rewind.
+ * Errors: INVALID_ARGUMENT (from, to; length as in heed_cache_rewind), BUSY. */
+HEED_API heed_status heed_cache_fork(heed_cache* cache, int64_t from, int64_t length, int64_t to) HEED_NOEXCEPT;
+
+/* Makes each sequence i < num_sources a copy of what sequence sources[i] was before the call: beams. Shares pages as
+ * heed_cache_fork does. A sequence may be the source of several ones or of none.
+ * Errors: INVALID_ARGUMENT (num_sources outside 0 to max_sequences; a source outside 0 to max_sequences - 1), BUSY. */
+HEED_API heed_status heed_cache_reorder(heed_cache* cache, const int64_t* sources, int64_t num_sources) HEED_NOEXCEPT;
+
+/* Of the rows from `from` on, keeps rows from + kept[0], from + kept[1], ..., which move to from, from + 1, ... with
+ * their positions, and drops the others: the accepted path of a tree of drafts. All layers must have the same rows.
+ * Errors: INVALID_ARGUMENT (sequence; from outside 0 to length, or dropped; kept not rising, or beyond the last row;
+ * layers of different lengths), CACHE_FULL (pages shared with a fork must be copied), BUSY. */
+HEED_API heed_status heed_cache_accept(heed_cache* cache, int64_t sequence, int64_t from, const int64_t* kept,
+                                       int64_t num_kept) HEED_NOEXCEPT;
+
+/* Drops rows first to first + num_rows - 1; later rows move down. With renumber 0 these keep their positions, so that the
+ * text has a gap. With 1 num_rows is subtracted from their positions, and keys with rotary positions are rotated back
+ * from those as stored, which rounds them once more (not with unrotated_keys): a context shift. All layers must have the
+ * same rows.
+ * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; layers of different
+ * lengths; positions that would be negative), UNSUPPORTED (renumber with rotary positions in HEED_I8 without
+ * unrotated_keys; in a cache that was loaded and that no layer has used since), CACHE_FULL as heed_cache_accept, BUSY. */
+HEED_API heed_status heed_cache_discard(heed_cache* cache, int64_t sequence, int64_t first, int64_t num_rows,
+                                        int32_t renumber) HEED_NOEXCEPT;
+
+/* Writes the kept rows of a layer, in order, to keys (Hkv, T, D) and values (Hkv, T, Dv) of F32, F16, BF16 or F64, any
+ * strides; NULL: not wanted. T is heed_cache_num_rows: heed_cache_length, unless the layer is ahead of others or a ring has
+ * dropped rows. Keys are as they are kept: rotated unless unrotated_keys, HEED_I8
+ * times its scale.
+ * Errors: INVALID_ARGUMENT (layer, sequence; dims, dtype; both NULL; read-only or overlapping tensors), BUSY. */
+HEED_API heed_status heed_cache_read(const heed_cache* cache, int64_t layer, int64_t sequence, heed_tensor* keys,
+                                     heed_tensor* values) HEED_NOEXCEPT;
+
+/* Saves the rows that all layers have as a .safetensors file: "layers.<i>.keys" (Hkv, T, D) and "layers.<i>.values"
+ * (Hkv, T, Dv) in the cache's dtype, with HEED_I8 "layers.<i>.key_scales" and "layers.<i>.value_scales" (Hkv, T),
+ * "layers.<i>.positions" I32 (T), "rows" I64 with what docs/caches.md lists, and "rope" U8 with the rotary positions as
+ * JSON. Rows that a ring has dropped are left out. The file appears whole or not at all.
+ * Errors: INVALID_ARGUMENT (sequence), IO, BUSY. */
+HEED_API heed_status heed_cache_save(const heed_cache* cache, int64_t sequence, const char* path) HEED_NOEXCEPT;
+
+/* Replaces the rows of a sequence by those of a file that heed_cache_save wrote. The cache may have another layout, page
+ * size, capacity or number of sequences; num_layers, heads, head sizes, dtype and unrotated_keys must be equal. What
+ * follows has the same bits as in the cache that was saved, if both keep the same rows. On failure the sequence is as it
+ * was.
+ * Errors: INVALID_ARGUMENT (sequence; a file of another geometry or dtype, or with other rotary positions than the rows
+ * that the cache holds, naming both), CACHE_FULL, IO, CORRUPT_FILE, NOT_FOUND (a tensor is missing: the file is no
+ * cache's, or of fewer layers), BUSY. */
+HEED_API heed_status heed_cache_load(heed_cache* cache, int64_t sequence, const char* path) HEED_NOEXCEPT;
+
+/* Writes what heed_cache_save writes to a file to destination, and the number of bytes to *num_bytes; with destination
+ * NULL only the latter.
+ * Errors: INVALID_ARGUMENT (sequence; capacity less than needed), BUSY. */
+HEED_API heed_status heed_cache_save_memory(const heed_cache* cache, int64_t sequence, void* destination, size_t capacity,
+                                            size_t* num_bytes) HEED_NOEXCEPT;
+
+/* heed_cache_load from the bytes of such a file. */
+HEED_API heed_status heed_cache_load_memory(heed_cache* cache, int64_t sequence, const void* data,
+                                            size_t num_bytes) HEED_NOEXCEPT;
+
+/* What one call does with a cache; a pointer in heed_layer_inputs. Multi-head attention with HEED_SCORING_DOT_PRODUCT
+ * takes caches [rule 17].
+ *
+ * APPEND: keys and values, if not NULL, have as many rows as queries: row i of the queries of batch element b is
+ * appended to its sequence, and attends to all rows of the sequence that causal mask and window leave visible, those of
+ * this call included. Elements may differ in length (query_lens), also 0, and be packed (query_offsets), so that prompts
+ * and single rows run in one call. A row has the same bits alone, in any batch, and with any other number of rows in the
+ * same call. positions of heed_sequence_inputs are those of the appended rows, from 0 to 2^31 - 1; NULL: they continue
+ * after the last row's. A failed call leaves the cache as it was.
+ *
+ * READ: the rows attend to the sequence as it is, as in cross attention. */
+typedef struct heed_cache_inputs {
+  size_t struct_size;
+  heed_cache* cache;            /* required; READ does not change it */
+  const heed_tensor* sequences; /* NULL: batch element b is sequence b; or I32 or I64 of (B): its sequence. With APPEND all
+                                   are different */
+  int64_t layer;                /* which of the cache's layers this one is, from 0 */
+  int32_t use;                  /* HEED_CACHE_APPEND or HEED_CACHE_READ */
+  int32_t reserved;             /* 0 */
+} heed_cache_inputs;
+#define HEED_CACHE_INPUTS_INIT { sizeof(heed_cache_inputs), NULL, NULL, 0, HEED_CACHE_APPEND, 0 }
+
 /* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
 
 /* Where the rows of queries and keys are, for attention and positional encoding; a pointer in heed_layer_inputs. All
@@ -992,8 +1176,13 @@ typedef struct heed_layer_inputs {
   const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
   const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
                                      without a value [rule 3] */
+  const heed_cache_inputs* cache; /* NULL, or a cache that holds the keys and values. Then K is the number of rows of the
+                                     longest sequence of the batch after the call, mask and bias may also have Q in place
+                                     of K, above 1, and then concern the last Q rows alone, those of this call;
+                                     valid_lens, key_offsets and training are refused */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL }
+#define HEED_LAYER_INPUTS_INIT \
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -1207,9 +1396,21 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
  * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
  * rows; F32 on a 16-bit device without allow_reduced_precision),
- * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. */
+ * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a cache also INVALID_ARGUMENT (a cache
+ * of another device, geometry, or whose rows have other rotary positions; layer or sequences outside the cache; a sequence
+ * twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY, UNSUPPORTED (a layer without such attention;
+ * training). */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
+/* Projects keys and values and appends them to a cache without attending to them: the memory of cross attention, which
+ * later calls with HEED_CACHE_READ attend to. inputs->cache is required, with HEED_CACHE_APPEND. The rows are those of
+ * keys, (B, K, Ek), and values; keys NULL: those of queries; queries may be NULL if keys are given. query_lens (B) says
+ * how many rows of each element are appended, query_offsets that they are packed. With a workspace nothing is allocated
+ * (on the CPU); heed_layer_workspace_size of the same inputs with all outputs suffices.
+ * Errors: those of heed_layer_forward. */
+HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                           heed_workspace* workspace) HEED_NOEXCEPT;
 
 /* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
  * and heed_layer_destroy, with the same bits in the results. options NULL: the macro's values. inputs and outputs are

@@ -53,8 +53,8 @@ bool is_in_reach(const AttentionProblem& problem) {
   const auto can = [](const Operand& operand, const int64_t(&sizes)[kOperandRank]) {
     return operand.given == 0 || can_arrange(with_heads_inside(strided(operand, sizes)));
   };
-  return can(problem.queries, {b, h, q, problem.head_size}) && can(problem.keys.rows, {b, g, k, problem.head_size}) &&
-         can(problem.values.rows, {b, g, k, problem.value_head_size}) &&
+  return can(problem.queries, {b, h, q, problem.head_size}) && can(problem.keys, {b, g, k, problem.head_size}) &&
+         can(problem.values, {b, g, k, problem.value_head_size}) &&
          can(problem.output, {b, h, q, problem.value_head_size}) && can(problem.log_sum_exp, {b, h, q, 1}) &&
          has_pairs_in_reach(problem) && fits_int32(static_cast<double>(b) * static_cast<double>(std::max(q, k)));
 }

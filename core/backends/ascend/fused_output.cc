@@ -300,9 +300,9 @@ class FusedOutput {
     Temporary kept_keys;
     Temporary kept_values;
     const DeviceArray queries = load_queries(kept_queries);
-    DeviceArray keys = load_keys(problem_.keys.rows, problem_.head_size, sequences_.unseen_keys(), kept_keys);
+    DeviceArray keys = load_keys(problem_.keys, problem_.head_size, sequences_.unseen_keys(), kept_keys);
     if (sequences_.mask() != FusedMask::None) keys = without_infinities(npu_, keys, kept_keys);
-    const DeviceArray values = load_keys(problem_.values.rows, problem_.value_head_size, {}, kept_values);
+    const DeviceArray values = load_keys(problem_.values, problem_.value_head_size, {}, kept_values);
     Temporary kept_mask;
     const DeviceArray mask = make_mask(kept_mask);
     std::vector<int32_t> lengths = sequences_.lengths();

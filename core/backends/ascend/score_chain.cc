@@ -121,7 +121,7 @@ class ScoreChain {
     Temporary kept_queries;
     Temporary kept_keys;
     DeviceArray queries = load(npu_, strided_from(problem_.queries, first, {count, h, q, d}), dtype_, kept_queries);
-    DeviceArray keys = load(npu_, strided_from(problem_.keys.rows, first, {count, g, k, d}), dtype_, kept_keys);
+    DeviceArray keys = load(npu_, strided_from(problem_.keys, first, {count, g, k, d}), dtype_, kept_keys);
     if (has_hidden) {
       queries = without_infinities(npu_, queries, kept_queries);
       keys = without_infinities(npu_, keys, kept_keys);

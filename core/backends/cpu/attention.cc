@@ -6,6 +6,7 @@
 
 #include "backends/cpu/attention_arguments.h"
 #include "backends/cpu/attention_choice.h"
+#include "backends/cpu/cached_attention.h"
 #include "backends/cpu/decode_attention.h"
 #include "backends/cpu/flash_attention.h"
 #include "backends/cpu/zero_rows.h"
@@ -63,6 +64,11 @@ void empty_rows_beyond_queries(const AttentionProblem& problem) {
 }  // namespace
 
 Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  if (problem.cached.given != 0) {
+    Plan plan = plan_cached_attention(kernels, problem, num_workers);
+    add_attention_reasons(problem, plan);
+    return plan;
+  }
   AttentionChoice choice;
   Plan plan;
   plan.isa = kernels.isa;
@@ -88,6 +94,11 @@ void run_attention(const KernelTable& kernels, const AttentionProblem& problem, 
                    const Workers& workers, void* scratch) {
   // Batch elements and heads without queries take no memory, so their number may exceed any counter.
   if (problem.limits.num_queries == 0) return;
+  if (problem.cached.given != 0) {
+    run_cached_attention(kernels, problem, plan, workers, scratch);
+    empty_rows_beyond_queries(problem);
+    return;
+  }
   const auto& choice = choice_of<AttentionChoice>(plan);
   // The plan's threads are those of the kernel that it states. The other one may have scratch for one worker only.
   if (choice.kernels != AttentionKernels::Flash)

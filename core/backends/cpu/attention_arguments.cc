@@ -30,8 +30,7 @@ constexpr int64_t kFewRowsLimit = 16;
 
 bool transposes_for_few_rows(const AttentionProblem& problem) {
   return problem.scoring == Scoring::DotProduct && rows_of_group(problem) <= kFewRowsLimit &&
-         (is_transposed(problem.keys.rows, problem.head_size) ||
-          is_transposed(problem.values.rows, problem.value_head_size));
+         (is_transposed(problem.keys, problem.head_size) || is_transposed(problem.values, problem.value_head_size));
 }
 
 // The bytes of keys and values of one batch element from which no second-level cache holds them. If the rows of a head
@@ -47,8 +46,7 @@ bool reads_distant_rows(const AttentionProblem& problem) {
                ? static_cast<double>(size) * static_cast<double>(size_of(operand.dtype))
                : 0.0;
   };
-  const double bytes =
-      row_bytes(problem.keys.rows, problem.head_size) + row_bytes(problem.values.rows, problem.value_head_size);
+  const double bytes = row_bytes(problem.keys, problem.head_size) + row_bytes(problem.values, problem.value_head_size);
   return bytes * static_cast<double>(problem.limits.num_keys) * static_cast<double>(problem.num_kv_heads) >=
          kBeyondCacheBytes;
 }
@@ -112,17 +110,19 @@ Cost most_work_of(const AttentionProblem& problem) {
 }
 
 void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
-  if (is_scattered(problem.queries, problem.head_size) || is_scattered(problem.keys.rows, problem.head_size) ||
-      is_scattered(problem.values.rows, problem.value_head_size)) {
+  if (is_scattered(problem.queries, problem.head_size) || is_scattered(problem.keys, problem.head_size) ||
+      is_scattered(problem.values, problem.value_head_size)) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
-  if (transposes_for_few_rows(problem)) {
+  // A cache stores rows in its own way.
+  const bool has_cache = problem.cached.given != 0;
+  if (!has_cache && transposes_for_few_rows(problem)) {
     plan.add_reason(
         "the elements of keys or values lie side by side (stride 1) from key to key, not within a head, so they are "
         "transposed for few queries");
   }
-  if (reads_distant_rows(problem)) {
+  if (!has_cache && reads_distant_rows(problem)) {
     plan.add_reason(
         "the rows of a head of keys or values lie apart, as in (B, S, H, D), or backwards, so few queries wait for "
         "memory that is read in short pieces");

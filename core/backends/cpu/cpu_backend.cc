@@ -171,12 +171,6 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
 }
 
 Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
-  if (problem.keys.layout != KvLayout::Strided || problem.values.layout != KvLayout::Strided) {
-    failure->status = Status::Unsupported;
-    std::snprintf(failure->text, sizeof failure->text,
-                  "keys or values in a ring or in pages are not supported by the CPU, expected strided ones");
-    return failure->status;
-  }
   if (problem.head_size > kMaxWidth) return refuse_width("the head size", problem.head_size, failure);
   if (problem.value_head_size > kMaxWidth)
     return refuse_width("the head size of the values", problem.value_head_size, failure);

@@ -46,7 +46,7 @@ int64_t max_task_rows(const KernelTable& kernels, const AttentionProblem& proble
   const int64_t tile = kernels.flash_tile_rows;
   const int64_t row_bytes = (problem.head_size + problem.value_head_size) * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = std::max(tile, kMaxTileBytes / std::max<int64_t>(1, row_bytes) / tile * tile);
-  const bool is_widened = problem.keys.rows.dtype != DType::F32 || problem.values.rows.dtype != DType::F32;
+  const bool is_widened = problem.keys.dtype != DType::F32 || problem.values.dtype != DType::F32;
   const int64_t most = is_widened ? kMaxWidenedTaskRows : kMaxTaskRows;
   return std::min({most, fitting, round_up(rows_of_group(problem), tile)});
 }

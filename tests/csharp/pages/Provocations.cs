@@ -87,6 +87,14 @@ internal static class Provocations
         var closed = new MultiHeadAttention(100, 5);
         closed.Dispose();
         Provoke(() => closed.Load(d2l, "attention"));
+        var cache = new KvCache(manager, new KvCacheOptions
+        {
+            NumKvHeads = 5, HeadSize = 20, Capacity = 64, Layout = CacheLayout.Paged, PageSize = 16, NumPages = 1,
+        });
+        Provoke(() => cache.Reserve(0, 33));
+        cache.Dispose();
+        Provoke(() => cache.Length(0));
+        Provoke(() => attention.CreateOutputs(new AttentionInputs(x) { CacheLayer = 1 }));
     }
 
     private static void Provoke(Func<object?> mistake)

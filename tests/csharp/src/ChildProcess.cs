@@ -70,8 +70,28 @@ internal static class ChildProcess
         manager.NewWorkspace(100);
         manager.Ones(new Shape(3)).Dispose();
         manager.NewWorkspace(100).Dispose();
+        NewCache(manager);
         using NDManager scope = manager.NewSubManager();
         scope.Ones(new Shape(4));
+        NewCache(scope);
+        StepAndForgetTheInputs(manager);
+    }
+
+    private static KvCache NewCache(NDManager manager) =>
+        new KvCache(manager, new KvCacheOptions { NumKvHeads = 1, HeadSize = 2, Capacity = 16 });
+
+    /// <summary>Disposes all that can be disposed. The inputs cannot, and have an array of the sequence
+    /// numbers.</summary>
+    private static void StepAndForgetTheInputs(NDManager manager)
+    {
+        using NDArray x = manager.Ones(new Shape(1, 1, 2));
+        using NDManager ofParameters = manager.NewSubManager();
+        using var attention = new MultiHeadAttention(new MultiHeadAttentionOptions { NumHiddens = 2, NumHeads = 1 });
+        attention.Initialize(ofParameters, DataType.Float32, x.Shape, x.Shape, x.Shape);
+        using KvCache cache = NewCache(manager);
+        var inputs = new AttentionInputs(x) { Cache = cache, Sequences = new long[] { 0 } };
+        using AttentionOutputs outputs = attention.CreateOutputs(inputs);
+        attention.Forward(inputs, outputs);
     }
 
     /// <summary>About 1.6 GB of arrays, with views, wrapped memory, workspaces and managers, all forgotten. Prints the

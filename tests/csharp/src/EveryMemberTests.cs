@@ -24,7 +24,8 @@ public sealed class EveryMemberTests : IDisposable
         typeof(PositionalEncoding), typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions),
         typeof(GeneralAttentionOptions), typeof(MultiHeadAttentionOptions),
         typeof(PositionalEncodingOptions), typeof(RopeOptions),
-        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Parameter), typeof(ParameterStore),
+        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(KvCache), typeof(KvCacheOptions),
+        typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
         typeof(Chap10Utils), typeof(PairList<string, object>), typeof(BlockList), typeof(ParameterList),
@@ -80,7 +81,10 @@ public sealed class EveryMemberTests : IDisposable
     [Fact]
     public void DisposedObjectsThrow()
     {
-        foreach (Type type in new[] { typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights) })
+        foreach (Type type in new[]
+        {
+            typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights), typeof(KvCache),
+        })
         {
             foreach (MethodBase member in Members(type).Where(member => !member.IsStatic && !member.IsConstructor))
             {
@@ -189,6 +193,8 @@ public sealed class EveryMemberTests : IDisposable
     private object FreshOfBlocks(Type type) =>
         type == typeof(AttentionInputs) ? new AttentionInputs(manager.Ones(new Shape(2, 2)))
         : type == typeof(AttentionOutputs) ? new AttentionOutputs(manager.Ones(new Shape(2, 2)))
+        : type == typeof(KvCache) ? new KvCache(
+            manager, new KvCacheOptions { NumKvHeads = 1, HeadSize = 2, Capacity = 16, MaxSequences = 2 })
         : type == typeof(Parameter) ? new Parameter("p", ParameterType.Weight, new Shape(2, 2))
         : type == typeof(PairList<string, object>) ? new PairList<string, object> { { "a", "b" } }
         : type == typeof(Initializer) ? Initializer.Ones
@@ -272,6 +278,10 @@ public sealed class EveryMemberTests : IDisposable
             QueryLens = random.Next(8) == 0 ? SomeArray(random) : null,
             QueryOffsets = random.Next(8) == 0 ? SomeArray(random) : null,
             KeyOffsets = random.Next(8) == 0 ? SomeArray(random) : null,
+            Cache = random.Next(4) == 0 ? SomeCache(random) : null,
+            Sequences = random.Next(8) == 0 ? Some(random, () => (long)random.Next(-1, 3)) : null,
+            CacheLayer = random.Next(16) == 0 ? random.Next(-1, 3) : 0,
+            CacheUse = random.Next(16) == 0 ? (CacheUse)random.Next(-1, 3) : CacheUse.Append,
             Training = random.Next(2) == 0,
         };
     }
@@ -284,6 +294,16 @@ public sealed class EveryMemberTests : IDisposable
             mask.Dispose();
         }
         return mask;
+    }
+
+    private KvCache SomeCache(Random random)
+    {
+        var cache = (KvCache)Fresh(typeof(KvCache));
+        if (random.Next(8) == 0)
+        {
+            cache.Dispose();
+        }
+        return cache;
     }
 
     /// <summary>The bytes of SaveParameters, sometimes truncated or damaged.</summary>

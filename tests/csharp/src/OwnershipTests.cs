@@ -214,9 +214,10 @@ public sealed class OwnershipTests : IDisposable
     {
         string output = ChildProcess.Run(task, ("HEED_LEAKS", variable));
         int reports = output.Split("the collector has freed an object that was not disposed").Length - 1;
-        Assert.Equal(isReported ? 2 : 0, reports);
+        Assert.Equal(isReported ? 3 : 0, reports);
         Assert.Equal(isReported, output.Contains("disposed: NDArray, made"));
         Assert.Equal(isReported, output.Contains("disposed: Workspace, made"));
+        Assert.Equal(isReported, output.Contains("disposed: KvCache, made"));
         Assert.Equal(isReported, output.Contains("LeakHere"));
         Assert.EndsWith("done\n", output);
     }

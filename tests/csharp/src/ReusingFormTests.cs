@@ -105,6 +105,10 @@ public sealed class ReusingFormTests : IDisposable
         inputs.QueryLens = inputs.Queries;
         inputs.QueryOffsets = inputs.Queries;
         inputs.KeyOffsets = inputs.Queries;
+        inputs.Cache = new KvCache(manager, new KvCacheOptions { NumKvHeads = 5, HeadSize = 20, Capacity = 1 });
+        inputs.Sequences = new long[] { 0 };
+        inputs.CacheLayer = 1;
+        inputs.CacheUse = CacheUse.Read;
         inputs.Training = true;
         inputs.DropoutSeed = 3;
         Assert.Same(inputs, inputs.Clear());
@@ -116,6 +120,10 @@ public sealed class ReusingFormTests : IDisposable
                 inputs.KeyOffsets,
             },
             Assert.Null);
+        Assert.Null(inputs.Cache);
+        Assert.Null(inputs.Sequences);
+        Assert.Equal(0, inputs.CacheLayer);
+        Assert.Equal(CacheUse.Append, inputs.CacheUse);
         Assert.False(inputs.Training);
         Assert.Null(inputs.DropoutSeed);
     }

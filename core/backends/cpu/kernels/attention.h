@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ops/attention.h"
+#include "ops/cached_keys.h"
 #include "ops/sequence.h"
 
 namespace heed::cpu {
@@ -34,6 +35,27 @@ struct AttentionTask {
   const Sequence* sequence;  // of the batch element
   // [end_row - first_row], the keys that each row may see by valid lengths, causal mask and window.
   const KeyRange* key_ranges;
+};
+
+// One row of an attention over a cache: a query of one head, and the keys that it may see.
+struct CachedRow {
+  const Sequence* sequence;      // of the batch element
+  const CachedElement* element;  // of the batch element
+  int64_t batch_index;
+  int64_t head;
+  int64_t query;     // its number in its batch element
+  int64_t position;  // of the query
+  CachedRange keys;
+};
+
+// Rows that attend to the same keys of one key head: those of a sequence, or of several ones that share the pages of these
+// keys.
+struct CachedTask {
+  const int32_t* pages;  // of the sequence
+  int64_t batch_index;   // an element with that sequence
+  int64_t kv_head;
+  const CachedRow* rows;  // [num_rows]
+  int64_t num_rows;
 };
 
 }  // namespace heed::cpu

@@ -6,7 +6,6 @@
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/exp2-inl.h"
-#include "backends/cpu/kernels/kv_source-inl.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
 #include "backends/cpu/kernels/query_tile-inl.h"
@@ -23,8 +22,7 @@ enum class Pass {
   Careful,  // They are left out, with otherwise the same arithmetic.
 };
 
-// Keys or values of a block as f32 rows: the stored rows if in_place() allows it and they are one run, otherwise a
-// copy.
+// Keys or values of a block as f32 rows: the stored rows if in_place() allows it, otherwise a copy.
 struct F32Rows {
   const float* data;
   int64_t stride;
@@ -38,17 +36,17 @@ HEED_INLINE bool in_place(const Operand& operand) {
   return operand.dtype == DType::F32 && operand.strides[3] == 1 && operand.strides[2] % 1024 != 0;
 }
 
+// The address of row k0 of a task's keys or values.
+HEED_INLINE const char* row_address(const TileTask& task, const Operand& rows, int64_t k0) {
+  return element_address(rows, task.batch_index * rows.strides[0] + task.kv_head * rows.strides[1] +
+                                   (task.sequence->key_begin + k0) * rows.strides[2]);
+}
+
 // Keys or values k0 .. k1 - 1, in place or widened into `block`.
-static F32Rows rows_of(const TileTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
-                       float* block) {
-  const Operand& rows = source.rows;
-  RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
-  if (in_place(rows) && run.count == k1 - k0) return {reinterpret_cast<const float*>(run.data), run.stride};
-  widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block);
-  for (int64_t done = run.count; done < k1 - k0; done += run.count) {
-    run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0 + done, k1);
-    widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], run.count, width, block + done * row_stride(width));
-  }
+static F32Rows rows_of(const TileTask& task, const Operand& rows, int64_t k0, int64_t k1, int64_t width, float* block) {
+  const char* first = row_address(task, rows, k0);
+  if (in_place(rows)) return {reinterpret_cast<const float*>(first), rows.strides[2]};
+  widen_rows(first, rows.dtype, rows.strides[2], rows.strides[3], k1 - k0, width, block);
   return {block, row_stride(width)};
 }
 

@@ -272,12 +272,11 @@ static void add_seen_values_to_rows(StoredRows values, const int32_t* seen, cons
 
 // Keys or values k0 .. k1 - 1 as stored, or widened into `block` if the elements of a row are not contiguous.
 // stored_type returns the resulting dtype.
-static StoredRows stored_rows(const TileTask& task, const KvSource& source, int64_t k0, int64_t k1, int64_t width,
+static StoredRows stored_rows(const TileTask& task, const Operand& rows, int64_t k0, int64_t k1, int64_t width,
                               float* block) {
-  const Operand& rows = source.rows;
-  const RowRun run = run_of(source, *task.sequence, task.batch_index, task.kv_head, k0, k1);
-  if (rows.strides[3] == 1 || width <= 1) return {run.data, run.stride * size_of_element(rows.dtype), width};
-  widen_rows(run.data, rows.dtype, run.stride, rows.strides[3], k1 - k0, width, block);
+  const char* first = row_address(task, rows, k0);
+  if (rows.strides[3] == 1 || width <= 1) return {first, rows.strides[2] * size_of_element(rows.dtype), width};
+  widen_rows(first, rows.dtype, rows.strides[2], rows.strides[3], k1 - k0, width, block);
   return {reinterpret_cast<const char*>(block), row_stride(width) * static_cast<int64_t>(sizeof(float)), width};
 }
 
@@ -294,7 +293,7 @@ static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k
   const int64_t stride = row_stride(head_size);
   const int64_t num_rows = decode.query_tile.num_rows;
   float* scores = task.row_scores + (k0 - block);
-  switch (stored_type(problem.keys.rows, head_size)) {
+  switch (stored_type(problem.keys, head_size)) {
     case DType::F16:
       return score_rows<DType::F16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
     case DType::BF16:
@@ -326,12 +325,12 @@ static void add_stored_values_of(const DecodeTask& decode, StoredRows values, Bl
 
 static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
   const TileTask& task = decode.task;
-  const KvSource& source = task.problem->values;
+  const Operand& rows = task.problem->values;
   const int64_t width = task.problem->value_head_size;
   // The key block is no longer needed.
-  const StoredRows values = stored_rows(task, source, k0, k1, width, task.key_block);
+  const StoredRows values = stored_rows(task, rows, k0, k1, width, task.key_block);
   const BlockKeys keys_of_block = {k0 - block, k1 - block};
-  switch (stored_type(source.rows, width)) {
+  switch (stored_type(rows, width)) {
     case DType::F16: return add_stored_values_of<DType::F16>(decode, values, keys_of_block, only_seen);
     case DType::BF16: return add_stored_values_of<DType::BF16>(decode, values, keys_of_block, only_seen);
     case DType::F32: return add_stored_values_of<DType::F32>(decode, values, keys_of_block, only_seen);

@@ -32,6 +32,31 @@ struct KernelTable {
   void (*decode_finish)(const AttentionArguments* arguments, const AttentionTask* task, int64_t chunk_keys,
                         int64_t num_chunks, void* partials, void* scratch);
 
+  // ---- attention over a cache ----
+  int32_t cached_block_keys;
+  int64_t cached_chunk_keys;  // the results of chunks of this many keys are combined in order
+  int64_t cached_max_rows;    // of a task
+  // Scratch bytes of a task with num_rows rows, and bytes of the result of a row.
+  size_t (*cached_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
+  size_t (*cached_result_bytes)(const AttentionProblem* problem);
+  // Stores rows first .. end - 1 of the call's keys and values of a batch element, for one key head. `memory` has room
+  // for a row of the larger of the two, in whole vectors.
+  void (*cached_store)(const AttentionProblem* problem, const Sequence* sequence, int64_t batch_index, int64_t kv_head,
+                       int64_t first, int64_t end, float* memory);
+  // Prepares the scratch memory of a task for the functions below.
+  void (*cached_begin)(const AttentionArguments* arguments, const CachedTask* task, void* scratch);
+  // Sets results[r] of each row to the result of the keys that every row sees.
+  void (*cached_begin_results)(const AttentionArguments* arguments, const CachedTask* task, float* const* results,
+                               void* scratch);
+  // Sets results[r] of each row to that of the chunk that begins with key first_key.
+  void (*cached_chunk)(const AttentionArguments* arguments, const CachedTask* task, int64_t first_key,
+                       float* const* results, void* scratch);
+  // Adds the result of later keys of a row to that of earlier ones.
+  void (*cached_combine)(const AttentionProblem* problem, float* result, const float* later);
+  // Writes the outputs of the task's rows from results[r], the results of all keys, which are overwritten.
+  void (*cached_finish)(const AttentionArguments* arguments, const CachedTask* task, float* const* results,
+                        void* scratch);
+
   // ---- linear ----
   int32_t linear_tile_rows;
   int32_t linear_panel_columns;  // of a panel; the last panels may have fewer

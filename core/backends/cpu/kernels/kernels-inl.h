@@ -3,6 +3,7 @@
 // HEED_ISA_TEXT, HEED_ISA_TABLE and the choice of its shim, and includes this file.
 #pragma once
 
+#include "backends/cpu/kernels/cached_attention-inl.h"
 #include "backends/cpu/kernels/decode_attention-inl.h"
 #include "backends/cpu/kernels/dropout-inl.h"
 #include "backends/cpu/kernels/flash_attention-inl.h"
@@ -27,6 +28,17 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .decode_partial_bytes = HEED_ISA_NAMESPACE::decode_partial_bytes,
     .decode_chunk = HEED_ISA_NAMESPACE::decode_chunk,
     .decode_finish = HEED_ISA_NAMESPACE::decode_finish,
+    .cached_block_keys = static_cast<int32_t>(HEED_ISA_NAMESPACE::kCachedBlockKeys),
+    .cached_chunk_keys = HEED_ISA_NAMESPACE::kCachedChunkKeys,
+    .cached_max_rows = HEED_ISA_NAMESPACE::kCachedMaxRows,
+    .cached_scratch_bytes = HEED_ISA_NAMESPACE::cached_scratch_bytes,
+    .cached_result_bytes = HEED_ISA_NAMESPACE::cached_result_bytes,
+    .cached_store = HEED_ISA_NAMESPACE::cached_store,
+    .cached_begin = HEED_ISA_NAMESPACE::cached_begin,
+    .cached_begin_results = HEED_ISA_NAMESPACE::cached_begin_results,
+    .cached_chunk = HEED_ISA_NAMESPACE::cached_chunk,
+    .cached_combine = HEED_ISA_NAMESPACE::cached_combine,
+    .cached_finish = HEED_ISA_NAMESPACE::cached_finish,
     .linear_tile_rows = HEED_ISA_NAMESPACE::kLinearRows,
     .linear_panel_columns = static_cast<int32_t>(HEED_ISA_NAMESPACE::kPanelColumns),
     .linear_streams = HEED_ISA_NAMESPACE::kMaxStreams,

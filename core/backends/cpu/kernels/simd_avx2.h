@@ -56,6 +56,9 @@ HEED_INLINE HalfVec round_to_f16(Vec value) {
 HEED_INLINE IntVec load_bytes(const uint8_t* from) {
   return (IntVec)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)from));
 }
+HEED_INLINE IntVec load_signed_bytes(const int8_t* from) {
+  return (IntVec)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)from));
+}
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -74,6 +74,9 @@ HEED_INLINE HalfVec round_to_f16(Vec value) {
 HEED_INLINE IntVec load_bytes(const uint8_t* from) {
   return (IntVec)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)from));
 }
+HEED_INLINE IntVec load_signed_bytes(const int8_t* from) {
+  return (IntVec)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)from));
+}
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -44,6 +44,11 @@ HEED_INLINE IntVec load_bytes(const uint8_t* from) {
   __builtin_memcpy(&bytes, from, sizeof bytes);
   return (IntVec)vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(bytes))));
 }
+HEED_INLINE IntVec load_signed_bytes(const int8_t* from) {
+  uint32_t bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  return (IntVec)vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(bytes))));
+}
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

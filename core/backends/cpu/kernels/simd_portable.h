@@ -90,6 +90,10 @@ HEED_INLINE IntVec load_bytes(const uint8_t* from) {
   for (int lane = 0; lane < kLanes; ++lane) bytes[lane] = from[lane];
   return bytes;
 }
+// Each byte to the highest of four, then shifted down with its sign.
+HEED_INLINE IntVec load_signed_bytes(const int8_t* from) {
+  return (load_bytes(reinterpret_cast<const uint8_t*>(from)) << 24) >> 24;
+}
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 
 /** The native tensor of an {@link NDArray} with its owner, and access to its elements. */
 final class ArrayData {
-    private static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
+    static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
 
     final DataType dataType;
     final Shape shape;

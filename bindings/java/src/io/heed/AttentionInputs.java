@@ -3,6 +3,7 @@ package io.heed;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.ObjLongConsumer;
 
 /**
@@ -18,6 +19,8 @@ import java.util.function.ObjLongConsumer;
  * total, D); likewise keys and values. The output is (total, size), logSumExp (H, total), and there are no weights.
  * For {@link PositionalEncoding} the input is (total, numHiddens), and positions begin at 0 in each element. Without
  * dropout the results have the same bits as those of each element alone.
+ *
+ * <p>With a {@link #setCache cache}, K is the number of rows of the longest sequence of the batch after the call.
  */
 public final class AttentionInputs {
     /** The inputs that are arrays, first those of an input list in its order. */
@@ -66,6 +69,10 @@ public final class AttentionInputs {
             Arrays.stream(Input.ALL).map(input -> input.label).toArray(String[]::new);
 
     private final NDArray[] arrays = new NDArray[Input.ALL.length];
+    private KvCache cache;
+    private final SequenceNumbers sequences = new SequenceNumbers();
+    private long cacheLayer;
+    private CacheUse cacheUse = CacheUse.APPEND;
     private boolean training;
     private boolean seeded;
     private long dropoutSeed;
@@ -88,7 +95,8 @@ public final class AttentionInputs {
     /**
      * Sets the keys.
      *
-     * @param keys (B, K, Ek), or (B, Hkv, K, D), of the queries' type; null: the queries
+     * @param keys (B, K, Ek), or (B, Hkv, K, D), of the queries' type; with a cache one for each query, (B, Q, Ek);
+     *     null: the queries
      * @return this
      */
     public AttentionInputs setKeys(NDArray keys) {
@@ -106,7 +114,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets how many keys, from the first, a query may attend to.
+     * Sets how many keys, from the first, a query may attend to. Not with a cache.
      *
      * @param validLens (B) or (B, Q) of FLOAT32, INT32 or INT64, whole numbers from 0 to K; null: all
      * @return this
@@ -116,7 +124,8 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets which keys a query may attend to.
+     * Sets which keys a query may attend to. With a cache the mask may also have Q in place of K, and then concerns
+     * only the rows of this call.
      *
      * @param mask BOOLEAN of (B, H, Q, K) or (Q, K), where an axis that is repeated has size 1: true = may attend;
      *     null: all
@@ -167,11 +176,12 @@ public final class AttentionInputs {
     /**
      * Sets where each query stands among the keys, of which key j has the position j. The causal mask and the window,
      * whatever their alignment, ALiBi, relative bias and rotary positions use it; {@link PositionalEncoding} adds the
-     * row of that position.
+     * row of that position. With a cache: the positions of the rows that are appended, on which causal masks do not
+     * depend.
      *
      * @param positions INT32 or INT64 of (B, Q), in a packed batch (total), each from 0 to 2147483647; null: K - Q + i
      *     for rotary positions and ALiBi, what the alignment says for causal mask and window, and the index of the row
-     *     for PositionalEncoding
+     *     for PositionalEncoding; with a cache they continue after the last row's
      * @return this
      */
     public AttentionInputs setPositions(NDArray positions) {
@@ -201,13 +211,63 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets where the rows of each batch element begin in packed keys and values.
+     * Sets where the rows of each batch element begin in packed keys and values. Not with a cache.
      *
      * @param keyOffsets as queryOffsets, which must be set too; null: not packed, or without keys those of the queries
      * @return this
      */
     public AttentionInputs setKeyOffsets(NDArray keyOffsets) {
         return set(Input.KEY_OFFSETS, keyOffsets);
+    }
+
+    /**
+     * Sets the cache that holds the keys and values, for {@link MultiHeadAttention} with {@link Scoring#DOT_PRODUCT}.
+     * The call appends its rows to sequences of the cache, as many as it has queries: row i of batch element b is
+     * appended to the sequence of b, and attends to all rows of the sequence that causal mask and window leave visible,
+     * those of this call included. queryLens and queryOffsets say how many rows each element has, which may be none. A
+     * row has the same bits alone, in any batch, and with any other number of rows in the same call. A call that fails
+     * leaves the cache as it was. With {@link #setCacheUse} the call only attends to the rows, and appends none.
+     *
+     * @param cache the cache; null: none
+     * @return this
+     */
+    public AttentionInputs setCache(KvCache cache) {
+        this.cache = cache;
+        return this;
+    }
+
+    /**
+     * Sets the sequence of the cache of each batch element. The numbers are copied.
+     *
+     * @param sequences for each batch element one from 0 to maxSequences - 1; with {@link CacheUse#APPEND} all are
+     *     different; null: batch element b is sequence b
+     * @return this
+     */
+    public AttentionInputs setSequences(long... sequences) {
+        this.sequences.set(sequences);
+        return this;
+    }
+
+    /**
+     * Sets which of the cache's layers the block is.
+     *
+     * @param cacheLayer the layer, from 0, which is the default
+     * @return this
+     */
+    public AttentionInputs setCacheLayer(long cacheLayer) {
+        this.cacheLayer = cacheLayer;
+        return this;
+    }
+
+    /**
+     * Sets what the call does with the cache.
+     *
+     * @param cacheUse whether it appends rows and attends, the default, or only attends
+     * @return this
+     */
+    public AttentionInputs setCacheUse(CacheUse cacheUse) {
+        this.cacheUse = Objects.requireNonNull(cacheUse, "cacheUse");
+        return this;
     }
 
     /**
@@ -226,7 +286,7 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets whether dropout is active.
+     * Sets whether dropout is active. Not with a cache.
      *
      * @param training true to drop weights, or elements
      * @return this
@@ -256,6 +316,10 @@ public final class AttentionInputs {
      */
     public AttentionInputs clear() {
         Arrays.fill(arrays, null);
+        cache = null;
+        sequences.set(null);
+        cacheLayer = 0;
+        cacheUse = CacheUse.APPEND;
         training = false;
         seeded = false;
         dropoutSeed = 0;
@@ -371,6 +435,42 @@ public final class AttentionInputs {
     }
 
     /**
+     * Returns the cache.
+     *
+     * @return what was set, or null
+     */
+    public KvCache getCache() {
+        return cache;
+    }
+
+    /**
+     * Returns the sequence of each batch element.
+     *
+     * @return a copy of what was set, or null
+     */
+    public long[] getSequences() {
+        return sequences.get();
+    }
+
+    /**
+     * Returns which of the cache's layers the block is.
+     *
+     * @return what was set, or 0
+     */
+    public long getCacheLayer() {
+        return cacheLayer;
+    }
+
+    /**
+     * Returns what the call does with the cache.
+     *
+     * @return what was set, or {@link CacheUse#APPEND}
+     */
+    public CacheUse getCacheUse() {
+        return cacheUse;
+    }
+
+    /**
      * Tells whether dropout is active.
      *
      * @return what was set, or false
@@ -407,10 +507,28 @@ public final class AttentionInputs {
         return NAMES[index];
     }
 
-    /** Sets all members of C's structs. Throws if an array is closed. */
-    void fill(TensorMembers members) {
+    /** Sets all members of C's structs. Throws if an array or the cache is closed. */
+    void fill(TensorMembers members, CacheMembers cacheMembers) {
         for (int index = 0; index < arrays.length; index++) {
             members.set(index, NDArray.tensorOf(arrays[index], nameOf(index)));
+        }
+        if (cache != null) {
+            NativeCache open = cache.open();
+            cacheMembers.set(open, sequences.in(cache.getManager()), cacheLayer, cacheUse);
+        } else {
+            checkNoCacheIsNeeded();
+            cacheMembers.clear();
+        }
+    }
+
+    private void checkNoCacheIsNeeded() {
+        String wrong = sequences.areSet()
+                ? "sequences are set"
+                : cacheLayer != 0
+                        ? "cacheLayer is " + cacheLayer
+                        : cacheUse != CacheUse.APPEND ? "cacheUse is " + cacheUse : null;
+        if (wrong != null) {
+            throw new IllegalArgumentException(wrong + ", but cache is null: expected a cache");
         }
     }
 

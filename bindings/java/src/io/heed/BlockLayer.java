@@ -89,7 +89,12 @@ final class BlockLayer {
      * parameters is also moved if the array is on another device. Does nothing if the array is null.
      */
     void bindTo(NDArray array) {
-        NDArray.tensorOf(array, "queries");
+        bindTo(array, "queries");
+    }
+
+    /** The same for another input than the queries, with its name. */
+    void bindTo(NDArray array, String name) {
+        NDArray.tensorOf(array, name);
         boolean follows = parameters.isEmpty();
         if (array == null || (bound && !(follows && !array.getDevice().equals(layerContext.device)))) {
             return;

@@ -18,6 +18,8 @@ final class Errors {
             case NOT_INITIALIZED:
             case BUSY:
                 return new IllegalStateException(sentence);
+            case CACHE_FULL:
+                return new CacheFullException(sentence);
             default:
                 return new HeedException(status, sentence);
         }

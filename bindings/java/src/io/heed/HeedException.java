@@ -3,8 +3,9 @@ package io.heed;
 
 /**
  * A failure of the native library for which Java has no exception of its own, such as a failure of a file or a device.
+ * A full cache is a {@link CacheFullException}.
  */
-public final class HeedException extends RuntimeException {
+public class HeedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /** The status. */
@@ -20,7 +21,7 @@ public final class HeedException extends RuntimeException {
      *
      * @return the status
      */
-    public Status getStatus() {
+    public final Status getStatus() {
         return status;
     }
 }

@@ -25,6 +25,7 @@ final class LayerCall implements AutoCloseable {
     private final TensorMembers read = new TensorMembers()
             .add(inputs, AttentionInputs.SETTERS)
             .add(sequences, AttentionInputs.SEQUENCE_SETTERS);
+    private final CacheMembers cache = new CacheMembers(inputs);
     private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
@@ -44,7 +45,7 @@ final class LayerCall implements AutoCloseable {
     // ---- inputs and outputs -----------------------------------------------------------------------------------------
 
     LayerCall read(AttentionInputs given) {
-        given.fill(read);
+        given.fill(read, cache);
         return this;
     }
 
@@ -53,12 +54,14 @@ final class LayerCall implements AutoCloseable {
         for (int i = 0; i < read.size(); i++) {
             read.set(i, i < list.length ? NDArray.tensorOf(list[i], AttentionInputs.nameOf(i)) : null);
         }
+        cache.clear();
         return this;
     }
 
     /** Sets inputs that have shapes only. A null shape, or a missing one, is no input. */
     LayerCall read(NativeContext context, Shape[] shapes, Types types) {
         read.clear();
+        cache.clear();
         for (int i = 0; i < shapes.length; i++) {
             if (shapes[i] != null) {
                 // It is closed at once, but destroyed only when this call has ended its use of it.
@@ -114,6 +117,10 @@ final class LayerCall implements AutoCloseable {
         layer.forward(inputs, workspace, outputs);
     }
 
+    void fillCache(NativeLayer layer, NativeWorkspace workspace) {
+        layer.fillCache(inputs, workspace);
+    }
+
     void scaledDotProductAttention(NativeContext context, NativeDotProductAttentionOptions options) {
         HeedNative.heed_scaled_dot_product_attention(context, options, inputs, outputs);
     }
@@ -122,11 +129,12 @@ final class LayerCall implements AutoCloseable {
         return NativeText.from((text, capacity) -> layer.explain(inputs, outputs, text, capacity));
     }
 
-    /** Ends the use of the tensors, and returns this object to the pool. */
+    /** Ends the use of the tensors and of the cache, and returns this object to the pool. */
     @Override
     public void close() {
         read.release();
         written.release();
+        cache.release();
         if (isPooled) {
             isInUse.setRelease(false);
         } else {
@@ -137,6 +145,7 @@ final class LayerCall implements AutoCloseable {
     private void free() {
         inputs.close();
         sequences.close();
+        cache.free();
         outputs.close();
     }
 

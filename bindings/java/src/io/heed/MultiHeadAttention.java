@@ -21,6 +21,8 @@ import java.util.Set;
  * attends to the first n keys. It returns a list of one array (B, Q, outputSize) of the queries' type, which belongs to
  * the queries' manager.
  *
+ * <p>With a {@link KvCache}, calls append rows to sequences and attend to them.
+ *
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class MultiHeadAttention extends NativeBlock {
@@ -81,6 +83,28 @@ public final class MultiHeadAttention extends NativeBlock {
      */
     public boolean isKeepAttentionWeights() {
         return attention.isKeepAttentionWeights();
+    }
+
+    /**
+     * Projects keys and values and appends them to the inputs' cache, without attending to them: the memory of cross
+     * attention, to which later calls with {@link CacheUse#READ} attend.
+     *
+     * @param inputs the inputs, with a cache and {@link CacheUse#APPEND}. The rows are those of keys (B, K, Ek) and
+     *     values (B, K, Ev), without keys those of the queries; with keys, queries may be null. queryLens (B) says how
+     *     many rows of each element are appended, queryOffsets where the rows of each begin in a packed batch
+     * @param workspace scratch memory for this call alone; null: heed uses memory of its own. Its size is that of
+     *     {@link #workspaceSize} for these inputs, without queries for outputs that are not set, with queries for all
+     *     outputs
+     * @throws IllegalArgumentException if sizes, types or lengths do not fit, or the cache is missing, of another
+     *     device, of other sizes, or has rows with other rotary positions
+     * @throws CacheFullException if the cache has no room for the rows; it is as it was
+     * @throws IllegalStateException if the block is not initialized, the workspace or the cache is in use, or an array,
+     *     the workspace, the cache or the block is closed
+     * @throws UnsupportedOperationException if the block has additive scores, or the inputs are for training
+     * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
+     */
+    public void fillCache(AttentionInputs inputs, Workspace workspace) {
+        appendToCache(inputs, workspace);
     }
 
     @Override

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, and the
- * parameters of the blocks that were initialized with it.
+ * Makes arrays and owns them: closing the manager closes its arrays, its sub-managers, its workspaces, its caches, and
+ * the parameters of the blocks that were initialized with it.
  *
  * <p>Every method that makes something throws IllegalStateException once the manager is closed,
  * IllegalArgumentException for a shape with a negative size, with more than 8 axes or with sizes that overflow, and

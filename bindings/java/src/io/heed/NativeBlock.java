@@ -130,9 +130,12 @@ abstract class NativeBlock implements Block {
      * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes; null: heed uses memory of
      *     its own
      * @throws IllegalArgumentException if sizes, types or lengths do not fit, an output is missing or overlaps another
-     *     array
-     * @throws IllegalStateException if the block is not initialized, the workspace is in use, or an array, the
-     *     workspace or the block is closed
+     *     array, or the cache is of another device, of other sizes, or has rows with other rotary positions
+     * @throws CacheFullException if the cache has no room for the rows; it is as it was
+     * @throws IllegalStateException if the block is not initialized, the workspace or the cache is in use, or an array,
+     *     the workspace, the cache or the block is closed
+     * @throws UnsupportedOperationException if there is a cache, and this kind of block takes none, or the inputs are
+     *     for training
      * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
@@ -166,7 +169,7 @@ abstract class NativeBlock implements Block {
         AttentionOutputs made = new AttentionOutputs();
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
-            call.read(inputs);
+            call.dropout(inputs.isTraining(), 0).read(inputs);
             for (Wanted each : wanted.length == 0 ? new Wanted[] {Wanted.OUTPUT} : wanted) {
                 if (made.get(Objects.requireNonNull(each, "wanted")) == null) {
                     made.set(each, manager.adopt(call.createOutput(layer.get(), each)));
@@ -185,8 +188,9 @@ abstract class NativeBlock implements Block {
      * Returns the size of the workspace that {@code forward(inputs, outputs, workspace)} needs. A workspace for the
      * largest sizes is enough for all smaller ones.
      *
-     * @param inputs the inputs, of which only shapes and types are read
-     * @param outputs the outputs, of which only shapes and types are read
+     * @param inputs the inputs, of which only shapes and types are read. With a cache and keys they may have no
+     *     queries: then it is the size that {@link MultiHeadAttention#fillCache} needs
+     * @param outputs the outputs, of which only shapes and types are read; without queries they must not be set
      * @return the number of bytes
      * @throws IllegalArgumentException if the inputs and outputs do not fit each other or the block
      * @throws IllegalStateException if the block is not initialized, or the block or an array is closed
@@ -194,7 +198,11 @@ abstract class NativeBlock implements Block {
     public final long workspaceSize(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        layer.bindTo(inputs.getQueries());
+        if (inputs.getQueries() == null && inputs.getCache() != null) {
+            layer.bindTo(inputs.getKeys(), "keys");
+        } else {
+            layer.bindTo(inputs.getQueries());
+        }
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
             return call.dropout(false, 0).read(inputs).write(outputs).workspaceSize(layer.get());
@@ -531,6 +539,23 @@ abstract class NativeBlock implements Block {
 
     /** Receives the weights of a forward, or null if they were not computed. */
     void keepWeights(NDManager manager, NativeTensor weights) {}
+
+    /** Appends the keys and values of a call to its cache; see {@link MultiHeadAttention#fillCache}. */
+    final void appendToCache(AttentionInputs inputs, Workspace workspace) {
+        Objects.requireNonNull(inputs, "inputs");
+        if (inputs.getKeys() != null) {
+            layer.bindTo(inputs.getKeys(), "keys");
+        } else {
+            layer.bindTo(inputs.getQueries());
+        }
+        long stamp = layer.enter();
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.dropout(inputs.isTraining(), 0).read(inputs);
+            call.fillCache(layer.get(), workspace == null ? null : workspace.handle());
+        } finally {
+            layer.leave(stamp);
+        }
+    }
 
     // ---- initialize -------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
- * Counts the native memory of arrays, workspaces and blocks. The garbage collector does not see that memory: the Java
- * objects that hold it are small, and too few to make the collector run. When much more native memory is in use than
- * after the last collection, this class requests another collection, which frees unreachable objects. Closed objects
- * are not counted, so that a program that closes its objects causes no collections.
+ * Counts the native memory of arrays, workspaces, caches and blocks. The garbage collector does not see that memory:
+ * the Java objects that hold it are small, and too few to make the collector run. When much more native memory is in
+ * use than after the last collection, this class requests another collection, which frees unreachable objects. Closed
+ * objects are not counted, so that a program that closes its objects causes no collections.
  *
  * <p>Used by many threads; holds a lock only while it waits for a collection.
  */

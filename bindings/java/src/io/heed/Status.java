@@ -18,7 +18,7 @@ public enum Status {
     NOT_INITIALIZED,
     /** A workspace is smaller than the call needs; the message has both sizes. */
     WORKSPACE_TOO_SMALL,
-    /** A workspace is in use by another call. */
+    /** A workspace or a cache is in use by another call. */
     BUSY,
     /** A file could not be opened, read or written. */
     IO,
@@ -26,7 +26,7 @@ public enum Status {
     CORRUPT_FILE,
     /** There is no array or parameter of that name. */
     NOT_FOUND,
-    /** A key-value cache is full. */
+    /** A cache has no room for the rows of a call; {@link CacheFullException} has the numbers. */
     CACHE_FULL,
     /** The driver, the plugin or the device is missing; the message says which. */
     DEVICE_UNAVAILABLE,

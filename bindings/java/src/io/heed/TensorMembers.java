@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.function.ObjLongConsumer;
 
 /**
- * The members of C's structs that point to tensors, in the order in which they were added. A tensor is in use from
- * {@link #set} to {@link #release}, so that it stays alive if another thread closes it during the call. The pointers of
- * the last call stay in the structs, so for the next call every member must be set again, to null if there is no
- * tensor.
+ * The members of C's structs that point to tensors, or to other objects, in the order in which they were added. An
+ * object is in use from {@link #set} to {@link #release}, so that it stays alive if another thread closes it during the
+ * call. The pointers of the last call stay in the structs, so for the next call every member must be set again, to null
+ * if there is no object.
  */
 final class TensorMembers {
     /**
@@ -20,8 +20,8 @@ final class TensorMembers {
     private ByteBuffer[] structs = {};
 
     private int[] offsets = {};
-    /** The tensors in use, by the index of the member. */
-    private NativeTensor[] inUse = {};
+    /** The objects in use, by the index of the member. */
+    private NativeHandle[] inUse = {};
 
     /** Adds members of a struct. */
     <S extends NativeStruct> TensorMembers add(S struct, List<ObjLongConsumer<S>> setters) {
@@ -29,7 +29,7 @@ final class TensorMembers {
         int size = index + setters.size();
         structs = Arrays.copyOf(structs, size);
         offsets = Arrays.copyOf(offsets, size);
-        inUse = new NativeTensor[size];
+        inUse = new NativeHandle[size];
         ByteBuffer bytes = struct.bytes();
         for (ObjLongConsumer<S> setter : setters) {
             structs[index] = bytes;
@@ -42,11 +42,11 @@ final class TensorMembers {
         return inUse.length;
     }
 
-    /** Points a member to a tensor, or sets it to NULL. Throws if the tensor is closed. */
-    void set(int index, NativeTensor tensor) {
-        long pointer = tensor == null ? 0 : tensor.enter();
+    /** Points a member to an object of its type, or sets it to NULL. Throws if the object is closed. */
+    void set(int index, NativeHandle object) {
+        long pointer = object == null ? 0 : object.enter();
         leave(index);
-        inUse[index] = tensor;
+        inUse[index] = object;
         structs[index].putLong(offsets[index], pointer);
     }
 
@@ -62,7 +62,7 @@ final class TensorMembers {
         }
     }
 
-    /** Ends the use of all tensors. */
+    /** Ends the use of all objects. */
     void release() {
         for (int index = 0; index < inUse.length; index++) {
             leave(index);
@@ -70,10 +70,10 @@ final class TensorMembers {
     }
 
     private void leave(int index) {
-        NativeTensor tensor = inUse[index];
-        if (tensor != null) {
+        NativeHandle object = inUse[index];
+        if (object != null) {
             inUse[index] = null;
-            tensor.leave();
+            object.leave();
         }
     }
 }

@@ -44,6 +44,7 @@
  * <tr><td>{@link io.heed.Status#UNSUPPORTED}</td><td>{@link java.lang.UnsupportedOperationException}</td></tr>
  * <tr><td>{@link io.heed.Status#NOT_INITIALIZED}, {@link io.heed.Status#BUSY}</td><td>{@link
  * java.lang.IllegalStateException}</td></tr>
+ * <tr><td>{@link io.heed.Status#CACHE_FULL}</td><td>{@link io.heed.CacheFullException}, a HeedException</td></tr>
  * <tr><td>any other</td><td>{@link io.heed.HeedException}, with the status</td></tr>
  * </table>
  *
@@ -56,11 +57,12 @@
  * io.heed.MultiHeadAttention} each are one layer of heed; subclasses of {@link io.heed.AbstractBlock} compose them.
  * Their constructors and calls are those of d2l-java and DJL, where these have such a block. The builders have every
  * option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its parameters: {@link
- * io.heed.Parameter#getArray} returns a snapshot, and {@code set} on it changes the parameter.
+ * io.heed.Parameter#getArray} returns a snapshot, and {@code set} on it changes the parameter. A {@link
+ * io.heed.KvCache} keeps the keys and values of sequences that grow, for steps of {@link io.heed.MultiHeadAttention}.
  *
  * <p><b>Threads.</b> Many threads may use blocks, managers and arrays at the same time; a call that changes the
- * parameters of a block waits for those that use them. Lists, {@link io.heed.AttentionInputs}, {@link
- * io.heed.AttentionOutputs} and builders are for one thread at a time. If a thread writes to an array while another
- * uses it, the results are undefined.
+ * parameters of a block waits for those that use them. One call at a time changes a {@link io.heed.KvCache}. Lists,
+ * {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs} and builders are for one thread at a time. If a
+ * thread writes to an array while another uses it, the results are undefined.
  */
 package io.heed;

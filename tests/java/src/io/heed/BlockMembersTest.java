@@ -150,6 +150,16 @@ class BlockMembersTest {
         return hasOneInput(block) ? new Shape[] {shape} : new Shape[] {shape, shape, shape};
     }
 
+    /** A cache for a MultiHeadAttention of {@link #blocks}. */
+    private KvCache newCache() {
+        return KvCache.builder()
+                .optMaxSequences(2)
+                .setNumKvHeads(2)
+                .setHeadSize(2)
+                .setCapacity(3)
+                .build(manager);
+    }
+
     private Object[] samples(Method method, Block block) throws Exception {
         Object[] samples = new Object[method.getParameterCount()];
         for (int i = 0; i < samples.length; i++) {
@@ -182,7 +192,8 @@ class BlockMembersTest {
         } else if (type == PairList.class) {
             return new PairList<String, Object>();
         } else if (type == AttentionInputs.class) {
-            return new AttentionInputs().setQueries(x);
+            AttentionInputs inputs = new AttentionInputs().setQueries(x);
+            return method.getName().equals("fillCache") ? inputs.setCache(newCache()) : inputs;
         } else if (type == AttentionOutputs.class) {
             return new AttentionOutputs().setOutput(manager.ones(shape));
         } else if (type == Workspace.class) {

@@ -90,6 +90,13 @@ class CollectorTest {
                 case 7:
                     manager.newSubManager().close();
                     break;
+                case 8:
+                    KvCache.builder()
+                            .setNumKvHeads(1)
+                            .setHeadSize(16)
+                            .setCapacity(128)
+                            .build(manager);
+                    break;
                 default:
                     manager.ones(SHAPE);
                     break;
@@ -154,10 +161,12 @@ class CollectorTest {
                 child.output.contains("freed by the garbage collector: neither it nor its manager was closed"),
                 child.output);
         assertTrue(child.output.contains("this tensor was made here"), child.output);
+        assertTrue(child.output.contains("this cache was made here"), child.output);
         assertTrue(child.output.contains("Leaking.makeAndForget(CollectorTest.java"), child.output);
         assertFalse(child.output.contains("Leaking.makeAndClose"), child.output);
         assertFalse(child.output.contains("Leaking.makeInAManager"), child.output);
         assertFalse(child.output.contains("Leaking.attendInAManager"), child.output);
+        assertFalse(child.output.contains("Leaking.stepAndForgetTheInputs"), child.output);
         assertTrue(child.output.contains("Leaking.setAndForget(CollectorTest.java"), child.output);
     }
 
@@ -175,8 +184,9 @@ class CollectorTest {
             makeAndClose(manager);
             makeInAManager();
             attendInAManager();
+            stepAndForgetTheInputs(manager);
             setAndForget();
-            collect(Boolean.getBoolean(Leaks.PROPERTY) ? 2 : 0);
+            collect(Boolean.getBoolean(Leaks.PROPERTY) ? 3 : 0);
         }
 
         /**
@@ -205,12 +215,22 @@ class CollectorTest {
 
         private static void makeAndForget(NDManager manager) {
             manager.ones(new Shape(2));
+            newCache(manager);
         }
 
         private static void makeAndClose(NDManager manager) {
             NDArray array = manager.ones(new Shape(2));
             array.toFloatBuffer();
             array.close();
+            newCache(manager).close();
+        }
+
+        private static KvCache newCache(NDManager manager) {
+            return KvCache.builder()
+                    .setNumKvHeads(1)
+                    .setHeadSize(2)
+                    .setCapacity(16)
+                    .build(manager);
         }
 
         private static void makeInAManager() {
@@ -233,6 +253,19 @@ class CollectorTest {
                     block.getParameters().values().forEach(Parameter::getArray);
                 }
                 Dropout.builder().build().forward(new ParameterStore(), new NDList(x), true);
+            }
+        }
+
+        /** Closes all that can be closed. The inputs cannot, and have an array of the sequence numbers. */
+        private static void stepAndForgetTheInputs(NDManager manager) {
+            try (NDManager results = manager.newSubManager();
+                    MultiHeadAttention attention =
+                            MultiHeadAttention.builder().setNumHiddens(2).setNumHeads(1).build();
+                    KvCache cache = newCache(manager)) {
+                NDArray x = results.ones(new Shape(1, 1, 2));
+                attention.initialize(results, DataType.FLOAT32, x.getShape(), x.getShape(), x.getShape());
+                AttentionInputs inputs = new AttentionInputs().setQueries(x).setCache(cache).setSequences(0);
+                attention.forward(inputs, attention.createOutputs(inputs), null);
             }
         }
 

@@ -18,6 +18,7 @@ class ErrorsTest {
         own.put(Status.UNSUPPORTED, UnsupportedOperationException.class);
         own.put(Status.NOT_INITIALIZED, IllegalStateException.class);
         own.put(Status.BUSY, IllegalStateException.class);
+        own.put(Status.CACHE_FULL, CacheFullException.class);
         for (Status status : Status.values()) {
             Throwable error = Errors.of(status.ordinal(), "a sentence");
             assertEquals(own.getOrDefault(status, HeedException.class), error.getClass());

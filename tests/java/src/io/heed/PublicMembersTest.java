@@ -35,7 +35,7 @@ class PublicMembersTest {
     /** Members that also work on a closed array or manager. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
             "close", "isReleased", "isOpen", "getManager", "getParentManager", "getDevice", "getName", "setName",
-            "toString", "newBaseManager", "open");
+            "toString", "newBaseManager", "open", "builder");
     /** Members for which null is a valid argument. */
     private static final Set<String> TAKE_NULL = Set.of("setName", "MalformedModelException");
     /** Methods of enumerations, which the compiler adds. */
@@ -43,7 +43,8 @@ class PublicMembersTest {
 
     private static final Class<?>[] CLASSES = {
         NDManager.class, NDArray.class, NDList.class, Shape.class, DataType.class, Device.class, ContextOptions.class,
-        ContextOptions.Builder.class, Workspace.class, Weights.class, MalformedModelException.class, NDIndex.class
+        ContextOptions.Builder.class, Workspace.class, Weights.class, KvCache.class, KvCache.Builder.class,
+        CacheFullException.class, MalformedModelException.class, NDIndex.class
     };
 
     @TempDir
@@ -62,10 +63,11 @@ class PublicMembersTest {
         NDArray array = closed.ones(new Shape(1, 1, 1));
         Workspace workspace = closed.newWorkspace(1);
         Weights weights = (Weights) sampleOf(Weights.class);
+        KvCache cache = newCache(closed);
         closed.close();
         weights.close();
         int count = 0;
-        for (Object object : new Object[] {closed, array, workspace, weights}) {
+        for (Object object : new Object[] {closed, array, workspace, weights, cache}) {
             for (Method method : publicMethods(object.getClass())) {
                 if (ANSWER_WHEN_CLOSED.contains(method.getName())) {
                     continue;
@@ -216,6 +218,15 @@ class PublicMembersTest {
 
     // ---- Arguments --------------------------------------------------------------------------------------------------
 
+    private static KvCache newCache(NDManager manager) {
+        return KvCache.builder()
+                .setNumKvHeads(1)
+                .setHeadSize(2)
+                .setCapacity(16)
+                .optMaxSequences(2)
+                .build(manager);
+    }
+
     private Object[] samples(Executable member) {
         Object[] samples = new Object[member.getParameterCount()];
         for (int i = 0; i < samples.length; i++) {
@@ -279,6 +290,14 @@ class PublicMembersTest {
                     folder.resolve("weights"),
                     "{\"cpu\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
                     (byte) 1));
+        } else if (type == KvCache.class) {
+            return newCache(manager);
+        } else if (type == KvCache.Builder.class) {
+            return KvCache.builder().setNumKvHeads(1).setHeadSize(2).setCapacity(16);
+        } else if (type == CacheLayout.class) {
+            return CacheLayout.CONTIGUOUS;
+        } else if (type == CacheFullException.class) {
+            return new CacheFullException("cache has no room");
         } else if (type == Buffer.class) {
             return Buffers.direct(4).asFloatBuffer();
         } else if (type == Path.class) {

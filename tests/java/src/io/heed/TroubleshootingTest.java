@@ -141,6 +141,19 @@ class TroubleshootingTest {
         inputs.setMask(manager.ones(new Shape(2, 4, 6), DataType.BOOLEAN));
         provoke(() -> attention.forward(inputs, outputs, null));
 
+        KvCache cache = KvCache.builder()
+                .setNumKvHeads(5)
+                .setHeadSize(20)
+                .setCapacity(64)
+                .optLayout(CacheLayout.PAGED)
+                .optPageSize(16)
+                .optNumPages(1)
+                .build(manager);
+        provoke(() -> cache.reserve(0, 33));
+        cache.close();
+        provoke(() -> cache.length(0));
+        provoke(() -> attention.createOutputs(new AttentionInputs().setQueries(queries).setCacheLayer(1)));
+
         MultiHeadAttention orphan = new MultiHeadAttention(100, 5, 0, false);
         try (NDManager shortLived = manager.newSubManager()) {
             orphan.initialize(shortLived, DataType.FLOAT32, queries.getShape(), keys.getShape(), keys.getShape());

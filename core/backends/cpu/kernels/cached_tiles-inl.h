@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with the tiles of a cache (ops/cached_keys.h): scores of rows with the keys of some tiles, and sums of their
+// values. Lanes are keys in the first, elements of a value in the second. Both run in the order of a plain loop, over the
+// elements of a head and over the keys, so that no result depends on how many rows or tiles are computed together.
+#pragma once
+
+#include "backends/cpu/kernels/elements-inl.h"
+#include "backends/cpu/kernels/row_scores-inl.h"
+#include "backends/cpu/kernels/simd.h"
+#include "ops/cached_keys.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+// Keys are processed in blocks that begin at multiples of this many rows of a sequence.
+constexpr int64_t kCachedBlockKeys = 256;
+constexpr int64_t kBlockTiles = kCachedBlockKeys / kCacheTileRows;
+constexpr int kTileKeyVectors = static_cast<int>(kCacheTileRows) / kLanes;
+// The stride of a row of scores is no multiple of 4 KiB, since such rows would map to the same sets of a first-level
+// cache.
+constexpr int64_t kCachedScoresStride = kCachedBlockKeys + kLanes;
+
+// Bytes of an element of a cache.
+template <DType type>
+constexpr int64_t kCachedSize = type == DType::F32 ? 4 : (type == DType::I8 ? 1 : 2);
+
+HEED_INLINE int64_t size_of_cached(DType dtype) { return dtype == DType::F32 ? 4 : (dtype == DType::I8 ? 1 : 2); }
+
+// Loads kLanes contiguous elements; those of I8 without their scale.
+template <DType type>
+HEED_INLINE Vec load_cached(const char* from) {
+  if constexpr (type == DType::I8) {
+    return __builtin_convertvector(load_signed_bytes(reinterpret_cast<const int8_t*>(from)), Vec);
+  } else {
+    return load_elements(from, type);
+  }
+}
+
+// Whether products read elements of 16 and 8 bits as they are stored, so that there is a function for each dtype. The baseline
+// of x86, where widening takes most of the time, and which few machines need, widens all of them first.
+constexpr bool kReadsNarrow = kLanes > 4 || kRegisters > 16;
+
+// Calls visit with the dtype as a template parameter.
+template <typename Visit>
+HEED_INLINE void visit_cached_dtype(DType dtype, const Visit& visit) {
+  switch (dtype) {
+    case DType::F32: return visit.template operator()<DType::F32>();
+    case DType::F16: return visit.template operator()<DType::F16>();
+    case DType::BF16: return visit.template operator()<DType::BF16>();
+    case DType::I8: return visit.template operator()<DType::I8>();
+    // No cache has these.
+    case DType::F64:
+    case DType::I32:
+    case DType::I64:
+    case DType::U8:
+    case DType::Bool: break;
+  }
+  __builtin_unreachable();
+}
+
+// A value is prefetched with that of the same row this many tiles before.
+constexpr int64_t kTilesAhead = 2;
+
+// The tiles of one key head in a block. Only those that contain keys of the sequence are set.
+struct CachedBlock {
+  const char* keys[kBlockTiles];  // [d][kCacheTileRows]
+  // [kCacheTileRows][value_bytes]. After the last tile, kTilesAhead times, what is read after the block.
+  const char* values[kBlockTiles + kTilesAhead];
+  const float* key_scales[kBlockTiles];  // [kCacheTileRows], only for I8
+  const float* value_scales[kBlockTiles];
+  int64_t value_bytes;  // from value to value
+  DType dtype;          // of keys and values as they are here: F32 if they were widened
+};
+
+// ---- scores ---------------------------------------------------------------------------------------------------------
+
+// How many of a block's tiles are scored together: as many as the sums of `rows` rows leave registers for.
+template <int rows>
+constexpr int kTilesAtOnce = [] {
+  const int sums = kRegisters >= 32 ? 16 : 8;
+  const int tiles = sums / (rows * kTileKeyVectors);
+  return tiles < 1 ? 1 : (tiles > 4 ? 4 : tiles);
+}();
+
+// How far ahead each tile is prefetched, in bytes. Tiles that are scored together are as many streams; with four of them 8
+// KiB are in flight, as in row_scores-inl.h.
+constexpr int64_t kTileAheadBytes = 2048;
+
+// Prefetches the lines of four steps of d.
+template <DType type, int count>
+HEED_INLINE void fetch_tiles(const char* const* tiles, int64_t offset) {
+#pragma GCC unroll 4
+  for (int t = 0; t < count; ++t) fetch(tiles[t] + offset, 4 * kCacheTileRows * kCachedSize<type>);
+}
+
+// scores[r][key] = sum over d of query[r][d] * key[d], d ascending, for `tiles` tiles. `next`: what is read after them, to
+// be prefetched; null: nothing is prefetched.
+template <DType type, int rows, int tiles>
+HEED_INLINE void score_tiles(const float* queries, int64_t query_stride, const char* const* keys,
+                             const char* const* next, int64_t head_size, float* scores) {
+  constexpr int kVectors = tiles * kTileKeyVectors;
+  Vec sums[rows][kVectors] = {};
+  const auto step = [&](int64_t d) __attribute__((always_inline)) {
+    Vec elements[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      elements[v] = load_cached<type>(keys[v / kTileKeyVectors] +
+                                      (d * kCacheTileRows + v % kTileKeyVectors * kLanes) * kCachedSize<type>);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      const Vec query = broadcast(queries[r * query_stride + d]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) accumulate(sums[r][v], query, elements[v]);
+    }
+  };
+  constexpr int64_t kStep = kCacheTileRows * kCachedSize<type>;
+  const int64_t tile_bytes = head_size * kStep;
+  int64_t d = 0;
+  for (; d + 4 <= head_size; d += 4) {
+    if (next != nullptr) {
+      const int64_t offset = d * kStep + smaller(kTileAheadBytes, tile_bytes);
+      fetch_tiles<type, tiles>(offset < tile_bytes ? keys : next, offset < tile_bytes ? offset : offset - tile_bytes);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) step(d + i);
+  }
+  for (; d < head_size; ++d) step(d);
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) store(scores + r * kCachedScoresStride + v * kLanes, sums[r][v]);
+  }
+}
+
+// Scores of `rows` rows with tiles first .. end - 1 of a block.
+template <DType type, int rows>
+static void score_rows_of_block(const float* queries, int64_t query_stride, const CachedBlock& block, int64_t first,
+                                int64_t end, bool fetches, int64_t head_size, float* scores) {
+  constexpr int kTiles = kTilesAtOnce<rows>;
+  int64_t t = first;
+  for (; t + kTiles <= end; t += kTiles) {
+    // The values follow the last keys.
+    const char* const* next =
+        !fetches ? nullptr : (t + 2 * kTiles <= end ? block.keys + t + kTiles : block.values + first);
+    score_tiles<type, rows, kTiles>(queries, query_stride, block.keys + t, next, head_size,
+                                    scores + t * kCacheTileRows);
+  }
+  for (; t < end; ++t) {
+    score_tiles<type, rows, 1>(queries, query_stride, block.keys + t, nullptr, head_size, scores + t * kCacheTileRows);
+  }
+}
+
+template <DType type>
+static void score_block_of(const float* queries, int64_t query_stride, int64_t num_rows, const CachedBlock& block,
+                           int64_t first, int64_t end, int64_t head_size, float* scores) {
+  int64_t r = 0;
+  const auto score = [&]<int rows>() {
+    for (; r + rows <= num_rows; r += rows) {
+      score_rows_of_block<type, rows>(queries + r * query_stride, query_stride, block, first, end, r == 0, head_size,
+                                      scores + r * kCachedScoresStride);
+    }
+  };
+  // More than 4 rows are mostly widened first.
+  if constexpr (type == DType::F32 && kRegisters >= 32 && kTileKeyVectors == 1) score.template operator()<8>();
+  if constexpr (kTileKeyVectors <= 2 || kRegisters >= 32) score.template operator()<4>();
+  score.template operator()<2>();
+  score.template operator()<1>();
+}
+
+// Scores of num_rows rows with tiles first .. end - 1 of a block, without the scales of I8.
+static void score_block_tiles(const float* queries, int64_t query_stride, int64_t num_rows, const CachedBlock& block,
+                              int64_t first, int64_t end, int64_t head_size, float* scores) {
+  visit_cached_dtype(block.dtype, [&]<DType type>() {
+    if constexpr (kReadsNarrow || type == DType::F32)
+      score_block_of<type>(queries, query_stride, num_rows, block, first, end, head_size, scores);
+  });
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+// Values are added for this many keys at a time, so that rows after the first ones read them from the fastest cache, and
+// memory is read in order.
+constexpr int64_t kValueKeys = 64;
+
+// sums[r][d] += probability[r][key] * value[key][d] for `vectors` vectors of d and the keys k0 .. k1 - 1 of a block, keys
+// ascending. `offset`: of the first of these elements in a value, in bytes. With `begins` the sums begin at 0.
+template <DType type, int rows, int vectors>
+HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const float* probabilities, int64_t k0,
+                                 int64_t k1, bool begins, bool fetches, float* sums, int64_t sums_stride) {
+  // About 4 KiB with values of 64 to 128 elements.
+  constexpr int64_t kAhead = kCachedSize<type> == 1 ? kTilesAhead : 1;
+  Vec tile[rows][vectors] = {};
+  if (!begins) {
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
+    }
+  }
+  for (int64_t k = k0; k < k1;) {
+    const int64_t t = k / kCacheTileRows;
+    const int64_t end = smaller(k1, (t + 1) * kCacheTileRows);
+    const int64_t first = k % kCacheTileRows * block.value_bytes + offset;
+    const char* value = block.values[t] + first;
+    const char* ahead = block.values[t + kAhead] + first;
+    for (; k < end; ++k, value += block.value_bytes, ahead += block.value_bytes) {
+      if (fetches) fetch(ahead, vectors * kLanes * kCachedSize<type>);
+      Vec elements[vectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) elements[v] = load_cached<type>(value + v * kLanes * kCachedSize<type>);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) {
+        const Vec probability = broadcast(probabilities[r * kCachedScoresStride + k]);
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) accumulate(tile[r][v], probability, elements[v]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) store(sums + r * sums_stride + v * kLanes, tile[r][v]);
+  }
+}
+
+// For all elements of `rows` rows. The last vector may reach beyond the values: a cache and a block of widened values end
+// with kLanes floats more, and sums have room for whole vectors.
+template <DType type, int rows>
+static void add_cached_rows(const CachedBlock& block, const float* probabilities, int64_t k0, int64_t k1, bool begins,
+                            bool fetches, int64_t size, float* sums, int64_t sums_stride) {
+  constexpr int kMost = (kRegisters >= 32 ? 16 : 8) / rows;
+  constexpr int kVectors = kMost > 8 ? 8 : kMost;
+  int64_t d = 0;
+  for (; d + kVectors * kLanes <= size; d += kVectors * kLanes) {
+    add_cached_tile<type, rows, kVectors>(block, d * kCachedSize<type>, probabilities, k0, k1, begins, fetches,
+                                          sums + d, sums_stride);
+  }
+  for (; d < size; d += kLanes) {
+    add_cached_tile<type, rows, 1>(block, d * kCachedSize<type>, probabilities, k0, k1, begins, fetches, sums + d,
+                                   sums_stride);
+  }
+}
+
+template <DType type>
+static void add_block_values_of(const CachedBlock& block, const float* probabilities, int64_t num_rows, int64_t k0,
+                                int64_t k1, int64_t size, float* sums, int64_t sums_stride) {
+  for (int64_t first = k0; first < k1;) {
+    const int64_t end = smaller(k1, round_up(first + 1, kValueKeys));
+    int64_t r = 0;
+    const auto add = [&]<int rows>() {
+      for (; r + rows <= num_rows; r += rows) {
+        add_cached_rows<type, rows>(block, probabilities + r * kCachedScoresStride, first, end, first == k0, r == 0,
+                                    size, sums + r * sums_stride, sums_stride);
+      }
+    };
+    if constexpr (kRegisters >= 32) add.template operator()<4>();
+    add.template operator()<2>();
+    add.template operator()<1>();
+    first = end;
+  }
+}
+
+// sums[r] = sum over the keys k0 .. k1 - 1 of a block of probability[r][key] * value[key].
+static void sum_block_values(const CachedBlock& block, const float* probabilities, int64_t num_rows, int64_t k0,
+                             int64_t k1, int64_t size, float* sums, int64_t sums_stride) {
+  visit_cached_dtype(block.dtype, [&]<DType type>() {
+    if constexpr (kReadsNarrow || type == DType::F32)
+      add_block_values_of<type>(block, probabilities, num_rows, k0, k1, size, sums, sums_stride);
+  });
+}
+
+// ---- addresses and widening -----------------------------------------------------------------------------------------
+
+template <DType type>
+static void widen_cached(const char* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kLanes) store(to + i, load_cached<type>(from + i * kCachedSize<type>));
+}
+
+// Widens `count` elements, rounded up to whole vectors.
+static void widen_cached(const char* from, DType dtype, int64_t count, float* to) {
+  visit_cached_dtype(dtype, [&]<DType type>() { widen_cached<type>(from, count, to); });
+}
+
+// Finds the tiles first .. end - 1 of the block that begins with tile first_tile of the sequence. `continues`: whether the
+// keys of the next block are read after it.
+static void find_tiles(const CachedKeys& cached, const int32_t* pages, int64_t kv_head, int64_t head_size,
+                       int64_t value_head_size, int64_t first_tile, int64_t first, int64_t end, bool continues,
+                       CachedBlock& block) {
+  const int64_t size = size_of_cached(cached.dtype);
+  block.dtype = cached.dtype;
+  block.value_bytes = value_head_size * size;
+  for (int64_t t = first; t < end; ++t) {
+    const TileAddress address = tile_address(cached, pages, kv_head, first_tile + t);
+    const char* head = reinterpret_cast<const char*>(address.head);
+    block.keys[t] = head + address.tile * kCacheTileRows * head_size * size;
+    block.values[t] = head + cached.values_offset + address.tile * kCacheTileRows * block.value_bytes;
+    if (cached.dtype != DType::I8) continue;
+    block.key_scales[t] =
+        reinterpret_cast<const float*>(head + cached.key_scales_offset) + address.tile * kCacheTileRows;
+    block.value_scales[t] =
+        reinterpret_cast<const float*>(head + cached.value_scales_offset) + address.tile * kCacheTileRows;
+  }
+  for (int64_t i = 0; i < kTilesAhead; ++i) block.values[end + i] = block.values[end - 1];
+  if (!continues) return;
+  const TileAddress next = tile_address(cached, pages, kv_head, first_tile + kBlockTiles);
+  for (int64_t i = 0; i < kTilesAhead; ++i) {
+    block.values[end + i] =
+        reinterpret_cast<const char*>(next.head) + (next.tile + i) * kCacheTileRows * head_size * size;
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

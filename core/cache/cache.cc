@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/cache.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/error.h"
+#include "base/rounding.h"
+#include "ops/rotations.h"
+#include "ops/sequence.h"
+#include "tensor/host_memory.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kNoRotary = "none";
+
+size_t count_of(int64_t a, int64_t b = 1) { return static_cast<size_t>(a) * static_cast<size_t>(b); }
+
+}  // namespace
+
+Cache::Cache(std::shared_ptr<Context> context, const CacheOptions& options)
+    : context_(std::move(context)),
+      options_(with_defaults(options)),
+      geometry_(geometry_of(options_)),
+      memory_(Tensor::zeros(host_memory_of(context_), DType::U8, {geometry_.num_bytes})),
+      rows_(count_of(options_.num_layers, options_.max_sequences), context_->host_allocator()),
+      table_(count_of(options_.max_sequences, geometry_.sequence_pages), context_->host_allocator()),
+      num_pages_(count_of(options_.max_sequences), context_->host_allocator()),
+      references_(count_of(geometry_.num_pages), context_->host_allocator()),
+      free_(count_of(geometry_.num_pages), context_->host_allocator()),
+      num_free_(geometry_.num_pages),
+      positions_(context_->host_allocator()),
+      old_table_(table_.size(), context_->host_allocator()),
+      old_num_pages_(num_pages_.size(), context_->host_allocator()),
+      old_rows_(rows_.size(), context_->host_allocator()),
+      rotary_text_(context_->host_allocator()) {
+  positions_.resize(count_of(options_.num_layers, geometry_.num_pages * geometry_.page_rows));
+  for (int64_t i = 0; i < geometry_.num_pages; ++i)
+    free_[static_cast<size_t>(i)] = static_cast<int32_t>(geometry_.num_pages - 1 - i);
+}
+
+int64_t Cache::table_bytes(const CacheOptions& options, const CacheGeometry& geometry) {
+  // In double, since the numbers of pages and sequences may be as large as options allow.
+  const double sequences = static_cast<double>(options.max_sequences);
+  const double layers = static_cast<double>(options.num_layers);
+  const double pages = static_cast<double>(geometry.num_pages);
+  const double bytes = 2 * layers * sequences * sizeof(LayerRows) +
+                       2 * sequences * (static_cast<double>(geometry.sequence_pages) + 1) * sizeof(int32_t) +
+                       2 * pages * sizeof(int32_t) +
+                       layers * pages * static_cast<double>(geometry.page_rows) * sizeof(int32_t);
+  if (bytes > 0x1p61)
+    fail(Status::InvalidArgument, "options is of a cache whose size in bytes overflows, expected at most 2^61");
+  return static_cast<int64_t>(bytes);
+}
+
+size_t Cache::num_bytes(const CacheOptions& options) {
+  const CacheGeometry geometry = geometry_of(with_defaults(options));
+  return static_cast<size_t>(geometry.num_bytes) + static_cast<size_t>(geometry.table_bytes) + sizeof(Cache);
+}
+
+Cache::WriteLock::WriteLock(Cache& cache) : cache_(cache) {
+  if (!cache_.lock_.try_lock())
+    fail(Status::Busy, "cache is in use by another call, expected one call at a time that changes it");
+}
+
+Cache::ReadLock::ReadLock(const Cache& cache) : cache_(cache) {
+  if (!cache_.lock_.try_lock_shared())
+    fail(Status::Busy, "cache is changed by another call, expected no call at the same time that changes it");
+}
+
+// ---- what the cache holds -------------------------------------------------------------------------------------------
+
+void Cache::check_sequence(const char* name, int64_t sequence) const {
+  if (sequence >= 0 && sequence < options_.max_sequences) return;
+  fail(Status::InvalidArgument, "%s is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", name, sequence,
+       options_.max_sequences - 1);
+}
+
+void Cache::check_layer(int64_t layer) const {
+  if (layer >= 0 && layer < options_.num_layers) return;
+  fail(Status::InvalidArgument, "layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache", layer,
+       options_.num_layers - 1);
+}
+
+int64_t Cache::longest(int64_t sequence) const {
+  int64_t length = 0;
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    length = std::max<int64_t>(length, rows(layer, sequence).length);
+  return length;
+}
+
+int64_t Cache::shortest(int64_t sequence) const {
+  int64_t length = rows(0, sequence).length;
+  for (int64_t layer = 1; layer < options_.num_layers; ++layer)
+    length = std::min<int64_t>(length, rows(layer, sequence).length);
+  return length;
+}
+
+int64_t Cache::length(int64_t sequence) const {
+  check_sequence("sequence", sequence);
+  return shortest(sequence);
+}
+
+int64_t Cache::num_rows(int64_t layer, int64_t sequence) const {
+  check_layer(layer);
+  check_sequence("sequence", sequence);
+  return rows(layer, sequence).num_kept();
+}
+
+int64_t Cache::first(int64_t sequence) const {
+  check_sequence("sequence", sequence);
+  int64_t first = 0;
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    first = std::max<int64_t>(first, rows(layer, sequence).first);
+  return first;
+}
+
+int64_t Cache::free_pages() const { return num_free_; }
+
+bool Cache::is_empty() const {
+  return std::all_of(rows_.begin(), rows_.end(), [](const LayerRows& rows) { return rows.length == 0; });
+}
+
+void Cache::require_equal_layers(const char* function, int64_t sequence) const {
+  if (longest(sequence) == shortest(sequence)) return;
+  fail(Status::InvalidArgument,
+       "sequence %" PRId64 " has %" PRId64 " rows in one layer and %" PRId64
+       " in another, but %s moves rows of all "
+       "layers: expected the same number",
+       sequence, longest(sequence), shortest(sequence), function);
+}
+
+int64_t Cache::position_of(int64_t layer, int64_t sequence, int64_t row) const {
+  const LayerRows& rows = this->rows(layer, sequence);
+  if (row < rows.num_consecutive) return row + rows.shift;
+  return const_cast<Cache*>(this)->position_at(layer, sequence, row);
+}
+
+int32_t& Cache::position_at(int64_t layer, int64_t sequence, int64_t row) {
+  const int64_t stored = stored_row(row);
+  const int64_t page = pages_of(sequence)[stored / geometry_.page_rows];
+  return positions_[static_cast<size_t>((layer * geometry_.num_pages + page) * geometry_.page_rows +
+                                        stored % geometry_.page_rows)];
+}
+
+void Cache::set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept {
+  if (row == 0) rows.shift = position;
+  if (rows.num_consecutive == row && position == row + rows.shift)
+    ++rows.num_consecutive;
+  else
+    rows.num_consecutive = std::min(rows.num_consecutive, row);
+  position_at(layer, sequence, row) = static_cast<int32_t>(position);
+}
+
+std::string_view Cache::rotary_text() const {
+  if (options_.unrotated_keys) return kNoRotary;
+  switch (rotary_) {
+    case Rotary::None: return kNoRotary;
+    case Rotary::Table: return rotary_table_->text();
+    case Rotary::Text: return rotary_text_;
+  }
+  __builtin_unreachable();  // there is no other state
+}
+
+void Cache::check_rotary(const RotaryTable* rotary) const {
+  if (options_.unrotated_keys || rotary == rotary_table_.get()) return;
+  const std::string_view held = rotary_text();
+  const std::string_view given = rotary != nullptr ? rotary->text() : kNoRotary;
+  if (held == given || is_empty()) return;
+  fail(Status::InvalidArgument,
+       "inputs->cache->cache holds keys with the rotary positions %.*s, but those of the layer are %.*s: expected the "
+       "same",
+       static_cast<int>(std::min<size_t>(held.size(), 160)), held.data(),
+       static_cast<int>(std::min<size_t>(given.size(), 160)), given.data());
+}
+
+// ---- pages ----------------------------------------------------------------------------------------------------------
+
+int64_t Cache::stored_row(int64_t row) const {
+  if (geometry_.ring_rows == 0 || row < geometry_.sink_rows) return row;
+  return geometry_.sink_rows + (row - geometry_.sink_rows) % geometry_.ring_rows;
+}
+
+int64_t Cache::pages_for(int64_t length) const {
+  return geometry_.ring_rows > 0 ? std::min<int64_t>(length, 1) : divide_up(length, geometry_.page_rows);
+}
+
+int32_t Cache::take_page() noexcept {
+  num_free_ = num_free_ - 1;
+  const int32_t page = free_[static_cast<size_t>(num_free_)];
+  references_[static_cast<size_t>(page)] = 1;
+  return page;
+}
+
+void Cache::give_back_page(int32_t page) noexcept {
+  if (--references_[static_cast<size_t>(page)] > 0) return;
+  free_[static_cast<size_t>(num_free_)] = page;
+  num_free_ = num_free_ + 1;
+}
+
+void Cache::cut_pages(int64_t sequence, int64_t count) noexcept {
+  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
+  while (held > count) give_back_page(page_table(sequence)[--held]);
+}
+
+void Cache::cut(int64_t sequence, int64_t length) noexcept {
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    LayerRows& rows = rows_at(layer, sequence);
+    if (length == 0) {
+      rows = LayerRows();
+      continue;
+    }
+    rows.length = std::min<int64_t>(rows.length, length);
+    // All that is left are sinks: what follows them has not been dropped.
+    if (rows.length <= rows.num_sinks) rows.first = 0;
+    rows.num_consecutive = std::min<int64_t>(rows.num_consecutive, rows.length);
+  }
+  cut_pages(sequence, pages_for(length));
+}
+
+void Cache::copy_page(int64_t sequence, int64_t page) noexcept {
+  int32_t& entry = page_table(sequence)[page];
+  const int32_t from = entry;
+  const int32_t to = take_page();
+  // Of contiguous caches and rings only the tiles that the sequence has.
+  const int64_t used = geometry_.ring_rows > 0
+                           ? std::min(longest(sequence), geometry_.page_rows)
+                           : std::min(longest(sequence) - page * geometry_.page_rows, geometry_.page_rows);
+  const int64_t num_rows = std::clamp<int64_t>(round_up(used, kCacheTileRows), 0, geometry_.page_rows);
+  const auto element = static_cast<int64_t>(size_of(options_.dtype));
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    std::byte* source = layer_memory(layer) + from * geometry_.page_bytes;
+    std::byte* destination = layer_memory(layer) + to * geometry_.page_bytes;
+    const auto copy = [&](int64_t offset, int64_t num_bytes) {
+      std::copy_n(source + offset, num_bytes, destination + offset);
+    };
+    for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
+      const int64_t offset = head * geometry_.head_bytes;
+      copy(offset, num_rows * options_.head_size * element);
+      copy(offset + geometry_.values_offset, num_rows * options_.value_head_size * element);
+      if (options_.dtype != DType::I8) continue;
+      copy(offset + geometry_.key_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
+      copy(offset + geometry_.value_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
+    }
+    const int32_t* positions = positions_.data() + (layer * geometry_.num_pages + from) * geometry_.page_rows;
+    std::copy_n(positions, num_rows, positions_.data() + (layer * geometry_.num_pages + to) * geometry_.page_rows);
+  }
+  entry = to;
+  give_back_page(from);
+}
+
+void Cache::fail_full(int64_t needed) const {
+  fail(Status::CacheFull,
+       "cache has no room: %" PRId64 " pages needed, %" PRId64 " free of %" PRId64
+       ": expected a cache with more pages, or sequences that are rewound",
+       needed, free_pages(), geometry_.num_pages);
+}
+
+void Cache::check_capacity(int64_t sequence, int64_t length) const {
+  if (length <= geometry_.max_rows) return;
+  const int64_t held = longest(sequence);
+  fail(Status::CacheFull,
+       "cache has no room: %" PRId64 " rows needed, %" PRId64 " free: sequence %" PRId64 " has %" PRId64
+       " of at most %" PRId64 " rows",
+       length - std::min(held, length), geometry_.max_rows - held, sequence, held, geometry_.max_rows);
+}
+
+void Cache::make_own(int64_t sequence, int64_t first, int64_t end) {
+  if (first >= end) return;
+  const int64_t first_page = geometry_.ring_rows > 0 ? 0 : first / geometry_.page_rows;
+  const int64_t end_page = geometry_.ring_rows > 0 ? 1 : divide_up(end, geometry_.page_rows);
+  int64_t needed = 0;
+  for (int64_t page = first_page; page < end_page; ++page) needed += is_shared(sequence, page) ? 1 : 0;
+  if (needed > free_pages()) fail_full(needed);
+  for (int64_t page = first_page; page < end_page; ++page) {
+    if (is_shared(sequence, page)) copy_page(sequence, page);
+  }
+}
+
+void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
+  // Pages of a sequence that are written: those from the row where it ends. Several sequences of the call may share one;
+  // then all but the last one copy it.
+  const auto written = [&](const NewRows& added) {
+    const int64_t length = this->rows(layer, added.sequence).length;
+    const int64_t held = num_pages_[static_cast<size_t>(added.sequence)];
+    const int64_t first = geometry_.ring_rows > 0 ? 0 : length / geometry_.page_rows;
+    return KeyRange{std::min(first, held), std::min(pages_for(length + added.count), held)};
+  };
+  const auto visit_copies = [&](const auto& visit) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].count == 0) continue;
+      const KeyRange pages = written(rows[i]);
+      for (int64_t page = pages.first; page < pages.end; ++page) visit(i, page);
+    }
+  };
+  int64_t needed = 0;
+  for (const NewRows& added : rows) {
+    if (added.count == 0) continue;
+    const int64_t length = this->rows(layer, added.sequence).length + added.count;
+    check_capacity(added.sequence, length);
+    needed += std::max<int64_t>(0, pages_for(length) - num_pages_[static_cast<size_t>(added.sequence)]);
+  }
+  visit_copies([&](size_t i, int64_t page) {
+    const int32_t number = pages_of(rows[i].sequence)[page];
+    int32_t others = references_[static_cast<size_t>(number)] - 1;
+    for (size_t j = 0; j < i && others > 0; ++j) {
+      if (rows[j].count == 0) continue;
+      const KeyRange earlier = written(rows[j]);
+      if (page >= earlier.first && page < earlier.end && pages_of(rows[j].sequence)[page] == number) --others;
+    }
+    needed += others > 0 ? 1 : 0;
+  });
+  if (needed > free_pages()) fail_full(needed);
+  visit_copies([&](size_t i, int64_t page) {
+    if (is_shared(rows[i].sequence, page)) copy_page(rows[i].sequence, page);
+  });
+  for (const NewRows& added : rows) {
+    if (added.count == 0) continue;
+    const int64_t count = pages_for(this->rows(layer, added.sequence).length + added.count);
+    int32_t& held = num_pages_[static_cast<size_t>(added.sequence)];
+    while (held < count) page_table(added.sequence)[held++] = take_page();
+  }
+}
+
+void Cache::commit(int64_t layer, std::span<const NewRows> rows,
+                   const std::shared_ptr<const RotaryTable>& rotary) noexcept {
+  rotary_ = rotary != nullptr ? Rotary::Table : Rotary::None;
+  if (rotary_table_ != rotary) rotary_table_ = rotary;
+  for (const NewRows& added : rows) {
+    LayerRows& held = rows_at(layer, added.sequence);
+    const int64_t begin = held.length;
+    int64_t next = begin == 0 ? 0 : position_of(layer, added.sequence, begin - 1) + 1;
+    for (int64_t i = 0; i < added.count; ++i) {
+      if (added.positions != nullptr) next = added.positions[i];
+      held.length = begin + i + 1;
+      set_position(layer, added.sequence, held, begin + i, next++);
+    }
+    if (geometry_.ring_rows > 0) {
+      held.num_sinks = options_.num_sinks;
+      const int64_t oldest = held.length - geometry_.ring_rows;
+      if (oldest > geometry_.sink_rows) held.first = std::max<int64_t>(held.first, oldest);
+    }
+  }
+}
+
+// ---- changes --------------------------------------------------------------------------------------------------------
+
+void Cache::reserve(int64_t sequence, int64_t length) {
+  const WriteLock lock(*this);
+  check_sequence("sequence", sequence);
+  if (length < 0) fail(Status::InvalidArgument, "length is %" PRId64 ", expected at least 0", length);
+  check_capacity(sequence, length);
+  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
+  const int64_t needed = pages_for(length) - held;
+  if (needed > free_pages()) fail_full(needed);
+  while (held < pages_for(length)) page_table(sequence)[held++] = take_page();
+}
+
+void Cache::check_cut(int64_t sequence, int64_t length) const {
+  const int64_t most = longest(sequence);
+  if (length < 0 || length > most) {
+    fail(Status::InvalidArgument, "length is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64,
+         length, most, sequence);
+  }
+  const int64_t oldest = first(sequence);
+  if (length == most || oldest == 0 || length <= rows(0, sequence).num_sinks) return;
+  // The next row sees the capacity - 1 rows before it.
+  const int64_t seen = geometry_.ring_rows > 0 ? length - options_.capacity + 1 : length;
+  if (oldest <= seen) return;
+  fail(Status::InvalidArgument,
+       "length is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
+       ": expected at most %" PRId64 ", or at least %" PRId64,
+       length, sequence, oldest, rows(0, sequence).num_sinks,
+       geometry_.ring_rows > 0 ? oldest + options_.capacity - 1 : oldest);
+}
+
+void Cache::rewind(int64_t sequence, int64_t length) {
+  const WriteLock lock(*this);
+  check_sequence("sequence", sequence);
+  check_cut(sequence, length);
+  cut(sequence, length);
+}
+
+void Cache::share(int64_t from, int64_t to) noexcept {
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) rows_at(layer, to) = rows(layer, from);
+  const int32_t count = num_pages_[static_cast<size_t>(from)];
+  for (int32_t page = 0; page < count; ++page) {
+    page_table(to)[page] = page_table(from)[page];
+    ++references_[static_cast<size_t>(page_table(to)[page])];
+  }
+  num_pages_[static_cast<size_t>(to)] = count;
+}
+
+void Cache::fork(int64_t from, int64_t length, int64_t to) {
+  const WriteLock lock(*this);
+  check_sequence("from", from);
+  check_sequence("to", to);
+  check_cut(from, length);
+  if (from == to) return cut(from, length);
+  cut(to, 0);
+  share(from, to);
+  cut(to, length);
+}
+
+void Cache::reorder(std::span<const int64_t> sources) {
+  const WriteLock lock(*this);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i] >= 0 && sources[i] < options_.max_sequences) continue;
+    fail(Status::InvalidArgument, "sources[%zu] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", i,
+         sources[i], options_.max_sequences - 1);
+  }
+  std::copy(table_.begin(), table_.end(), old_table_.begin());
+  std::copy(num_pages_.begin(), num_pages_.end(), old_num_pages_.begin());
+  std::copy(rows_.begin(), rows_.end(), old_rows_.begin());
+  const auto old_pages = [&](int64_t sequence) {
+    return std::span(old_table_.data() + sequence * geometry_.sequence_pages,
+                     static_cast<size_t>(old_num_pages_[static_cast<size_t>(sequence)]));
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const std::span<const int32_t> pages = old_pages(sources[i]);
+    for (const int32_t page : pages) ++references_[static_cast<size_t>(page)];
+    std::copy(pages.begin(), pages.end(), page_table(static_cast<int64_t>(i)));
+    num_pages_[i] = static_cast<int32_t>(pages.size());
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      const auto row = static_cast<size_t>(layer * options_.max_sequences);
+      rows_[row + i] = old_rows_[row + static_cast<size_t>(sources[i])];
+    }
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    for (const int32_t page : old_pages(static_cast<int64_t>(i))) give_back_page(page);
+  }
+}
+
+void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept) {
+  const WriteLock lock(*this);
+  check_sequence("sequence", sequence);
+  require_equal_layers("heed_cache_accept", sequence);
+  const int64_t length = longest(sequence);
+  if (from < 0 || from > length) {
+    fail(Status::InvalidArgument, "from is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64, from,
+         length, sequence);
+  }
+  const int64_t oldest = first(sequence);
+  if (from < oldest) {
+    fail(Status::InvalidArgument,
+         "from is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
+         ": expected at least that",
+         from, sequence, oldest);
+  }
+  int64_t before = -1;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] <= before || kept[i] >= length - from) {
+      fail(Status::InvalidArgument,
+           "kept[%zu] is %" PRId64 ", expected rising numbers from 0 to %" PRId64 ", which count from row %" PRId64, i,
+           kept[i], length - from - 1, from);
+    }
+    before = kept[i];
+  }
+  const auto count = static_cast<int64_t>(kept.size());
+  const int64_t end = from + count;
+  if (geometry_.ring_rows > 0 && end < length) check_cut(sequence, end);
+  int64_t first_moved = 0;
+  while (first_moved < count && kept[static_cast<size_t>(first_moved)] == first_moved) ++first_moved;
+  make_own(sequence, from + first_moved, end);
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    LayerRows& rows = rows_at(layer, sequence);
+    rows.num_consecutive = std::min(rows.num_consecutive, from + first_moved);
+    for (int64_t i = first_moved; i < count; ++i) {
+      const int64_t row = from + kept[static_cast<size_t>(i)];
+      const int64_t position = position_of(layer, sequence, row);
+      move_row(layer, sequence, row, from + i);
+      set_position(layer, sequence, rows, from + i, position);
+    }
+  }
+  cut(sequence, end);
+}
+
+void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool renumber) {
+  const WriteLock lock(*this);
+  check_sequence("sequence", sequence);
+  require_equal_layers("heed_cache_discard", sequence);
+  const int64_t length = longest(sequence);
+  if (first_row < 0 || first_row > length) {
+    fail(Status::InvalidArgument, "first is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64,
+         first_row, length, sequence);
+  }
+  if (num_rows < 0 || num_rows > length - first_row) {
+    fail(Status::InvalidArgument,
+         "num_rows is %" PRId64 ", expected 0 to %" PRId64 ", since sequence %" PRId64 " has %" PRId64 " rows",
+         num_rows, length - first_row, sequence, length);
+  }
+  const int64_t oldest = first(sequence);
+  if (first_row < oldest) {
+    fail(Status::InvalidArgument,
+         "first is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
+         ": expected at least that",
+         first_row, sequence, oldest);
+  }
+  if (num_rows == 0) return;
+  const bool rotates = renumber && !options_.unrotated_keys && rotary_ != Rotary::None && first_row + num_rows < length;
+  if (rotates && options_.dtype == DType::I8) {
+    fail(Status::Unsupported,
+         "renumber is 1, but the cache keeps rotated keys in I8, which another rotation would round too much: expected "
+         "0, "
+         "or a cache with options->unrotated_keys 1");
+  }
+  if (rotates && rotary_ != Rotary::Table) {
+    fail(Status::Unsupported,
+         "renumber is 1, but the cache was loaded and no layer has used it since, so its rotary positions are not "
+         "known: "
+         "expected 0, or a forward before");
+  }
+  for (int64_t layer = 0; renumber && layer < options_.num_layers; ++layer) {
+    for (int64_t row = first_row + num_rows; row < length; ++row) {
+      const int64_t position = position_of(layer, sequence, row);
+      if (position >= num_rows) continue;
+      fail(Status::InvalidArgument,
+           "renumber is 1, but row %" PRId64 " has the position %" PRId64 ", expected at least num_rows, %" PRId64, row,
+           position, num_rows);
+    }
+  }
+  HostVector<float> rotation(context_->host_allocator());
+  if (rotates) {
+    const RopeOptions& rope = rotary_table_->options();
+    rotation.resize(static_cast<size_t>(rope.rotary_size));
+    RotationsProblem problem;
+    problem.batch = 1;
+    problem.limits = unlimited(1, 1);
+    problem.limits.sequence.query_position = -num_rows;
+    problem.num_pairs = rope.rotary_size / 2;
+    problem.digits = rotary_table_->digits();
+    problem.output.data = rotation.data();
+    problem.output.strides[3] = 1;
+    write_rotations(problem, 0, 0, 1);
+  }
+  make_own(sequence, first_row, length - num_rows);
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    LayerRows& rows = rows_at(layer, sequence);
+    rows.num_consecutive = std::min(rows.num_consecutive, first_row);
+    for (int64_t row = first_row + num_rows; row < length; ++row) {
+      const int64_t position = position_of(layer, sequence, row) - (renumber ? num_rows : 0);
+      move_row(layer, sequence, row, row - num_rows);
+      if (rotates) rotate_row(layer, sequence, row - num_rows, rotation);
+      set_position(layer, sequence, rows, row - num_rows, position);
+    }
+  }
+  cut(sequence, length - num_rows);
+}
+
+}  // namespace heed

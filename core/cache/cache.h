@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and values of sequences that grow, in pages that sequences share until one of them writes to it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "attention/rotary_table.h"
+#include "backends/context.h"
+#include "base/host_allocator.h"
+#include "base/shared_process_lock.h"
+#include "cache/cache_options.h"
+#include "ops/cached_keys.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+class SafetensorsFile;
+
+// A number that other threads may read while a call changes it: they get the number before or after.
+class SharedNumber {
+ public:
+  SharedNumber(int64_t value = 0) noexcept : value_(value) {}  // NOLINT(*-explicit-*): it is used as a number
+  SharedNumber(const SharedNumber& other) noexcept : value_(other) {}
+  SharedNumber& operator=(const SharedNumber& other) noexcept { return *this = static_cast<int64_t>(other); }
+  SharedNumber& operator=(int64_t value) noexcept {
+    value_.store(value, std::memory_order_relaxed);
+    return *this;
+  }
+  operator int64_t() const noexcept { return value_.load(std::memory_order_relaxed); }  // NOLINT(*-explicit-*)
+
+ private:
+  std::atomic<int64_t> value_;
+};
+
+// The rows of a sequence in one layer. Row i of a sequence is the i-th that was appended.
+struct LayerRows {
+  SharedNumber length;  // rows, dropped ones included
+  // Rows 0 .. num_sinks - 1 and first .. length - 1 are kept.
+  int64_t num_sinks = 0;
+  SharedNumber first;
+  // The position of row i < num_consecutive is i + shift. Those of later rows are in the cache's positions.
+  int64_t num_consecutive = 0;
+  int64_t shift = 0;
+
+  bool keeps(int64_t row) const { return row < num_sinks || row >= first; }
+  int64_t num_kept() const { return std::min<int64_t>(num_sinks, first) + length - first; }
+};
+
+class Cache {
+ public:
+  // Throws InvalidArgument that names the member of `options`, OutOfMemory.
+  Cache(std::shared_ptr<Context> context, const CacheOptions& options);
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  // The bytes of pages and of all tables.
+  static size_t num_bytes(const CacheOptions& options);
+  // The bytes of what a cache keeps beside its pages.
+  static int64_t table_bytes(const CacheOptions& options, const CacheGeometry& geometry);
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  const CacheOptions& options() const { return options_; }
+  const CacheGeometry& geometry() const { return geometry_; }
+
+  // ---- locks: one that changes the cache, or many that read it; Busy otherwise ----
+  class WriteLock {
+   public:
+    explicit WriteLock(Cache& cache);
+    WriteLock(const WriteLock&) = delete;
+    WriteLock& operator=(const WriteLock&) = delete;
+    ~WriteLock() { cache_.lock_.unlock(); }
+
+   private:
+    Cache& cache_;
+  };
+  class ReadLock {
+   public:
+    explicit ReadLock(const Cache& cache);
+    ReadLock(const ReadLock&) = delete;
+    ReadLock& operator=(const ReadLock&) = delete;
+    ~ReadLock() { cache_.lock_.unlock_shared(); }
+
+   private:
+    const Cache& cache_;
+  };
+
+  // ---- the functions of heed_cache_*, with the same rules and errors; they lock the cache ----
+  // The first four need no lock.
+  int64_t length(int64_t sequence) const;
+  int64_t first(int64_t sequence) const;
+  int64_t num_rows(int64_t layer, int64_t sequence) const;
+  int64_t free_pages() const;
+  void reserve(int64_t sequence, int64_t length);
+  void rewind(int64_t sequence, int64_t length);
+  void fork(int64_t from, int64_t length, int64_t to);
+  void reorder(std::span<const int64_t> sources);
+  void accept(int64_t sequence, int64_t from, std::span<const int64_t> kept);
+  void discard(int64_t sequence, int64_t first, int64_t num_rows, bool renumber);
+  void read(int64_t layer, int64_t sequence, const Tensor* keys, const Tensor* values) const;
+  void save(int64_t sequence, const char* path) const;
+  size_t save_to_memory(int64_t sequence, void* destination, size_t capacity) const;
+  void load(int64_t sequence, const SafetensorsFile& file);
+
+  // ---- for calls of layers, which hold a lock ----
+  const LayerRows& rows(int64_t layer, int64_t sequence) const {
+    return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
+  }
+  // The position of a row that is kept.
+  int64_t position_of(int64_t layer, int64_t sequence, int64_t row) const;
+  // The pages of a sequence, which `prepare` may replace.
+  const int32_t* pages_of(int64_t sequence) const { return table_.data() + sequence * geometry_.sequence_pages; }
+  std::byte* layer_memory(int64_t layer) const { return memory_.data() + layer * geometry_.layer_bytes; }
+
+  // Throws InvalidArgument if the cache has rows whose keys were rotated in another way. `rotary`: null for none.
+  void check_rotary(const RotaryTable* rotary) const;
+
+  // New rows of a sequence in one layer.
+  struct NewRows {
+    int64_t sequence = 0;
+    int64_t count = 0;
+    const int32_t* positions = nullptr;  // [count]; null: they continue
+  };
+  // Makes room for them: takes pages, and copies pages that are shared with a fork. Throws CacheFull, without any change.
+  void prepare(int64_t layer, std::span<const NewRows> rows);
+  // Counts them in, after they have been written.
+  void commit(int64_t layer, std::span<const NewRows> rows, const std::shared_ptr<const RotaryTable>& rotary) noexcept;
+
+ private:
+  friend class CacheFile;
+
+  // Where the rotary positions of the keys that the cache holds are described: in rotary_table_, or in rotary_text_ if they
+  // came from a file.
+  enum class Rotary : int32_t { None, Table, Text };
+
+  LayerRows& rows_at(int64_t layer, int64_t sequence) {
+    return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
+  }
+  int32_t* page_table(int64_t sequence) { return table_.data() + sequence * geometry_.sequence_pages; }
+  void check_sequence(const char* name, int64_t sequence) const;
+  void check_layer(int64_t layer) const;
+  // The largest and the smallest length of a sequence in any layer.
+  int64_t longest(int64_t sequence) const;
+  int64_t shortest(int64_t sequence) const;
+  bool is_empty() const;
+  // Throws unless all layers have the same rows of the sequence.
+  void require_equal_layers(const char* function, int64_t sequence) const;
+  // Throws unless a sequence can be cut to that length.
+  void check_cut(int64_t sequence, int64_t length) const;
+  // Where a row is, as a row of its page, and the number of the page in the sequence.
+  int64_t stored_row(int64_t row) const;
+  // The pages that a sequence of that length needs.
+  int64_t pages_for(int64_t length) const;
+  // Throws CacheFull.
+  [[noreturn]] void fail_full(int64_t needed) const;
+  void check_capacity(int64_t sequence, int64_t length) const;
+
+  int32_t take_page() noexcept;
+  void give_back_page(int32_t page) noexcept;
+  // Gives back the pages of a sequence beyond the first `count`.
+  void cut_pages(int64_t sequence, int64_t count) noexcept;
+  // Cuts all layers of a sequence, and its pages.
+  void cut(int64_t sequence, int64_t length) noexcept;
+  // Whether a page of a sequence is shared with another one.
+  bool is_shared(int64_t sequence, int64_t page) const {
+    return references_[static_cast<size_t>(pages_of(sequence)[page])] > 1;
+  }
+  // Replaces a shared page of a sequence by a copy.
+  void copy_page(int64_t sequence, int64_t page) noexcept;
+  // Makes the pages of rows first .. end - 1 the sequence's own. Throws CacheFull, without any change.
+  void make_own(int64_t sequence, int64_t first, int64_t end);
+  // Makes `to` have the same pages and rows as `from`.
+  void share(int64_t from, int64_t to) noexcept;
+
+  int32_t& position_at(int64_t layer, int64_t sequence, int64_t row);
+  // Sets the position of a row. All earlier rows have theirs.
+  void set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept;
+  // The rotary positions of the keys, as JSON; "none" if there are none.
+  std::string_view rotary_text() const;
+  // Copies the key, the value and the scales of a row to another row of the sequence.
+  void move_row(int64_t layer, int64_t sequence, int64_t from, int64_t to) noexcept;
+  // Rotates the key of a row by `rotation`, cosines and then sines.
+  void rotate_row(int64_t layer, int64_t sequence, int64_t row, std::span<const float> rotation) noexcept;
+
+  std::shared_ptr<Context> context_;
+  CacheOptions options_;
+  CacheGeometry geometry_;
+  Tensor memory_;                   // the pages of all layers
+  HostVector<LayerRows> rows_;      // [layer][sequence]
+  HostVector<int32_t> table_;       // [sequence][sequence_pages], the first num_pages_ of each are set
+  HostVector<int32_t> num_pages_;   // [sequence]
+  HostVector<int32_t> references_;  // [page], the sequences that have it
+  HostVector<int32_t> free_;        // [page], the first num_free_ are pages that no sequence has, the next one last
+  SharedNumber num_free_;
+  HostVector<int32_t> positions_;  // [layer][page][page_rows]
+  // For reorder, as large as what they copy.
+  HostVector<int32_t> old_table_;
+  HostVector<int32_t> old_num_pages_;
+  HostVector<LayerRows> old_rows_;
+
+  Rotary rotary_ = Rotary::None;
+  std::shared_ptr<const RotaryTable> rotary_table_;  // Rotary::Table
+  HostString rotary_text_;                           // Rotary::Text: of a file
+  mutable SharedProcessLock lock_;
+};
+
+}  // namespace heed

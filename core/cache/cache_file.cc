@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saves and loads the rows of a sequence: docs/caches.md lists the tensors of such a file. Rows are stored one after
+// another, whatever the layout, so that a cache of any layout can load them.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/shown_text.h"
+#include "cache/cache.h"
+#include "cache/stored_row.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kFileVersion = 1;
+// The elements of the tensor "rows".
+enum FileRow : size_t { kVersion = 0, kLength = 1, kNumSinks = 2, kFirst = 3, kUnrotatedKeys = 4, kNumFileRows = 5 };
+
+// The parts of each layer.
+enum Part : size_t { kKeys = 0, kValues = 1, kKeyScales = 2, kValueScales = 3, kPositions = 4, kNumParts = 5 };
+constexpr const char* kCachePartNames[kNumParts] = {"keys", "values", "key_scales", "value_scales", "positions"};
+
+// The name of a part of a layer.
+struct CachePartName {
+  char text[64];
+  CachePartName(int64_t layer, size_t part) {
+    std::snprintf(text, sizeof text, "layers.%" PRId64 ".%s", layer, kCachePartNames[part]);
+  }
+};
+
+bool has_part(const CacheOptions& options, size_t part) {
+  return options.dtype == DType::I8 || (part != kKeyScales && part != kValueScales);
+}
+
+DType dtype_of(const CacheOptions& options, size_t part) {
+  if (part == kKeys || part == kValues) return options.dtype;
+  return part == kPositions ? DType::I32 : DType::F32;
+}
+
+Shape shape_of(const CacheOptions& options, size_t part, int64_t num_rows) {
+  switch (part) {
+    case kKeys: return {options.num_kv_heads, num_rows, options.head_size};
+    case kValues: return {options.num_kv_heads, num_rows, options.value_head_size};
+    case kPositions: return {num_rows};
+    default: return {options.num_kv_heads, num_rows};
+  }
+}
+
+size_t num_bytes_of(const CacheOptions& options, size_t part, int64_t num_rows) {
+  const Shape shape = shape_of(options, part, num_rows);
+  size_t bytes = size_of(dtype_of(options, part));
+  for (int32_t axis = 0; axis < shape.rank; ++axis) bytes *= static_cast<size_t>(shape[axis]);
+  return bytes;
+}
+
+// The number of the i-th of the kept rows.
+int64_t row_at(int64_t num_sinks, int64_t first, int64_t i) {
+  const int64_t sinks = std::min(num_sinks, first);
+  return i < sinks ? i : first + i - sinks;
+}
+
+// Calls copy(stored, file, num_bytes, steps) for each piece of one part of one layer, between a cache and the elements of
+// a file.
+template <typename Visit>
+void visit_rows(const Cache& cache, int64_t layer, int64_t sequence, size_t part, int64_t num_rows,
+                const auto& row_number, std::byte* file, const Visit& copy) {
+  const CacheOptions& options = cache.options();
+  const size_t element = size_of(options.dtype);
+  for (int64_t head = 0; head < options.num_kv_heads; ++head) {
+    for (int64_t i = 0; i < num_rows; ++i) {
+      const int64_t row = row_number(i);
+      const auto index = static_cast<size_t>(head * num_rows + i);
+      if (row < 0) continue;
+      const StoredRow stored = stored_row_of(cache, layer, sequence, head, row);
+      switch (part) {
+        case kKeys:
+          for (size_t d = 0; d < static_cast<size_t>(options.head_size); ++d) {
+            copy(stored.key + d * element * kCacheTileRows,
+                 file + (index * static_cast<size_t>(options.head_size) + d) * element, element);
+          }
+          break;
+        case kValues: {
+          const size_t bytes = element * static_cast<size_t>(options.value_head_size);
+          copy(stored.value, file + index * bytes, bytes);
+          break;
+        }
+        case kKeyScales: copy(reinterpret_cast<std::byte*>(stored.key_scale), file + index * 4, sizeof(float)); break;
+        default: copy(reinterpret_cast<std::byte*>(stored.value_scale), file + index * 4, sizeof(float)); break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// The contents of a file: what is read from a cache, or from a file.
+class CacheFile {
+ public:
+  // The rows that all layers of the cache have.
+  CacheFile(const Cache& cache, int64_t sequence)
+      : options_(cache.options()), data_(cache.context()->host_allocator()) {
+    rows_[kVersion] = kFileVersion;
+    rows_[kLength] = cache.shortest(sequence);
+    rows_[kNumSinks] = cache.rows(0, sequence).num_sinks;
+    rows_[kFirst] = std::min(cache.first(sequence), rows_[kLength]);
+    rows_[kUnrotatedKeys] = options_.unrotated_keys ? 1 : 0;
+    rope_ = cache.rotary_text();
+    reserve();
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      for (size_t part = 0; part < kNumParts; ++part) {
+        if (!has_part(options_, part)) continue;
+        std::byte* to = data_.data() + offset_of(layer, part);
+        if (part == kPositions) {
+          for (int64_t i = 0; i < num_rows(); ++i) {
+            const auto position = static_cast<int32_t>(cache.position_of(layer, sequence, row(i)));
+            std::memcpy(to + i * 4, &position, sizeof position);
+          }
+          continue;
+        }
+        visit_rows(
+            cache, layer, sequence, part, num_rows(), [&](int64_t i) { return row(i); }, to,
+            [](const std::byte* stored, std::byte* file, size_t bytes) { std::memcpy(file, stored, bytes); });
+      }
+    }
+  }
+
+  // Reads a file that was saved from a cache with the same geometry.
+  CacheFile(const Cache& cache, const SafetensorsFile& file)
+      : options_(cache.options()), data_(cache.context()->host_allocator()) {
+    path_ = shown(file.path());
+    const std::string& path = path_;
+    const auto require = [&](const char* name) -> const SafetensorsEntry& {
+      const SafetensorsEntry* entry = file.find(name);
+      if (entry == nullptr) {
+        fail(Status::NotFound, "\"%s\" has no tensor \"%s\": expected a file of heed_cache_save", path.c_str(), name);
+      }
+      return *entry;
+    };
+    const SafetensorsEntry& rows = require("rows");
+    if (rows.dtype != DType::I64 || !(rows.shape == Shape{static_cast<int64_t>(kNumFileRows)})) {
+      fail(Status::CorruptFile, "\"rows\" of \"%s\" is %s with dims %s, expected I64 with dims (%zu)", path.c_str(),
+           name_of(rows.dtype), to_string(rows.shape).c_str(), static_cast<size_t>(kNumFileRows));
+    }
+    file.read(rows, rows_);
+    const SafetensorsEntry& rope = require("rope");
+    if (rope.dtype != DType::U8)
+      fail(Status::CorruptFile, "\"rope\" of \"%s\" is %s, expected U8", path.c_str(), name_of(rope.dtype));
+    if (file.contains(CachePartName(options_.num_layers, kKeys).text)) {
+      fail(Status::InvalidArgument,
+           "\"%s\" has rows of more layers than the cache, expected %" PRId64 ", options->num_layers", path.c_str(),
+           options_.num_layers);
+    }
+    check_rows(path);
+    rope_text_.resize(rope.num_bytes);
+    file.read(rope, rope_text_.data());
+    rope_ = rope_text_;
+    reserve();
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      for (size_t part = 0; part < kNumParts; ++part) {
+        if (!has_part(options_, part)) continue;
+        const CachePartName name(layer, part);
+        const SafetensorsEntry& entry = require(name.text);
+        const Shape expected = shape_of(options_, part, num_rows());
+        const DType dtype = dtype_of(options_, part);
+        if (entry.dtype != dtype || !(entry.shape == expected)) {
+          fail(Status::InvalidArgument,
+               "\"%s\" of \"%s\" is %s with dims %s, expected %s with dims %s, as the cache has", name.text,
+               path.c_str(), name_of(entry.dtype), to_string(entry.shape).c_str(), name_of(dtype),
+               to_string(expected).c_str());
+        }
+        file.read(entry, data_.data() + offset_of(layer, part));
+      }
+      check_positions(path, layer);
+    }
+  }
+
+  // Returns write(tensors) with the contents as tensors.
+  template <typename Write>
+  auto with_tensors(const Write& write) const {
+    std::vector<std::string> names;
+    names.reserve(static_cast<size_t>(options_.num_layers) * kNumParts);
+    std::vector<NamedTensor> tensors = {
+        {"rows", DType::I64, {static_cast<int64_t>(kNumFileRows)}, rows_},
+        {"rope", DType::U8, {static_cast<int64_t>(rope_.size())}, rope_.data()},
+    };
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      for (size_t part = 0; part < kNumParts; ++part) {
+        if (!has_part(options_, part)) continue;
+        names.emplace_back(CachePartName(layer, part).text);
+        tensors.push_back({names.back(), dtype_of(options_, part), shape_of(options_, part, num_rows()),
+                           data_.data() + offset_of(layer, part)});
+      }
+    }
+    const FileText texts[] = {{"heed.kind", "cache"}};
+    return write(tensors, texts);
+  }
+
+  // Replaces the rows of a sequence. Throws CacheFull or InvalidArgument without any change.
+  void store(Cache& cache, int64_t sequence) const {
+    const CacheGeometry& geometry = cache.geometry();
+    const int64_t length = rows_[kLength];
+    cache.check_capacity(sequence, length);
+    check_rotary(cache, sequence);
+    int64_t available = cache.free_pages();
+    for (int32_t page = 0; page < cache.num_pages_[static_cast<size_t>(sequence)]; ++page)
+      available += cache.is_shared(sequence, page) ? 0 : 1;
+    const int64_t needed = cache.pages_for(length);
+    if (needed > available) cache.fail_full(needed);
+    // Nothing fails from here on.
+    HostString text(rope_, cache.context()->host_allocator());
+    cache.cut(sequence, 0);
+    int32_t& held = cache.num_pages_[static_cast<size_t>(sequence)];
+    while (held < needed) cache.page_table(sequence)[held++] = cache.take_page();
+    LayerRows rows;
+    rows.length = length;
+    rows.num_sinks = rows_[kNumSinks];
+    rows.first = rows_[kFirst];
+    if (geometry.ring_rows > 0) {
+      const int64_t oldest = length - geometry.ring_rows;
+      rows.num_sinks =
+          rows_[kFirst] == 0 ? cache.options().num_sinks : std::min(rows_[kNumSinks], cache.options().num_sinks);
+      if (oldest > geometry.sink_rows) rows.first = std::max<int64_t>(rows.first, oldest);
+    }
+    const auto kept = [&](int64_t i) { return rows.keeps(row(i)) ? row(i) : int64_t{-1}; };
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      cache.rows_at(layer, sequence) = rows;
+      for (size_t part = 0; part < kPositions; ++part) {
+        if (!has_part(options_, part)) continue;
+        auto* from = const_cast<std::byte*>(data_.data() + offset_of(layer, part));
+        visit_rows(cache, layer, sequence, part, num_rows(), kept, from,
+                   [](std::byte* stored, const std::byte* file, size_t bytes) { std::memcpy(stored, file, bytes); });
+      }
+      store_positions(cache, sequence, layer);
+    }
+    if (cache.rotary_text() == std::string_view(text)) return;
+    cache.rotary_ = text == "none" ? Cache::Rotary::None : Cache::Rotary::Text;
+    cache.rotary_table_.reset();
+    cache.rotary_text_.swap(text);
+  }
+
+ private:
+  int64_t num_rows() const { return std::min(rows_[kNumSinks], rows_[kFirst]) + rows_[kLength] - rows_[kFirst]; }
+  int64_t row(int64_t i) const { return row_at(rows_[kNumSinks], rows_[kFirst], i); }
+
+  size_t layer_bytes() const {
+    size_t bytes = 0;
+    for (size_t part = 0; part < kNumParts; ++part)
+      bytes += has_part(options_, part) ? num_bytes_of(options_, part, num_rows()) : 0;
+    return bytes;
+  }
+  size_t offset_of(int64_t layer, size_t part) const {
+    size_t offset = layer_bytes() * static_cast<size_t>(layer);
+    for (size_t before = 0; before < part; ++before)
+      offset += has_part(options_, before) ? num_bytes_of(options_, before, num_rows()) : 0;
+    return offset;
+  }
+  void reserve() { data_.resize(layer_bytes() * static_cast<size_t>(options_.num_layers)); }
+
+  void check_rows(const std::string& path) const {
+    if (rows_[kVersion] != kFileVersion) {
+      fail(Status::Unsupported, "\"%s\" has version %" PRId64 " of a cache's file, expected %" PRId64, path.c_str(),
+           rows_[kVersion], kFileVersion);
+    }
+    const int64_t length = rows_[kLength];
+    if (length < 0 || length > kMaxCacheRows || rows_[kFirst] < 0 || rows_[kFirst] > length || rows_[kNumSinks] < 0) {
+      fail(Status::CorruptFile,
+           "\"%s\" says that it has rows %" PRId64 " to %" PRId64 " and %" PRId64
+           " sinks, expected numbers from 0 to 2^31 - 1",
+           path.c_str(), rows_[kFirst], length, rows_[kNumSinks]);
+    }
+    if ((rows_[kUnrotatedKeys] != 0) != options_.unrotated_keys) {
+      const auto words = [](bool unrotated) { return unrotated ? "unrotated" : "rotated"; };
+      fail(Status::InvalidArgument, "\"%s\" has %s keys, but those of the cache are %s: expected the same",
+           path.c_str(), words(rows_[kUnrotatedKeys] != 0), words(options_.unrotated_keys));
+    }
+  }
+
+  int32_t position(int64_t layer, int64_t i) const {
+    int32_t result = 0;
+    std::memcpy(&result, data_.data() + offset_of(layer, kPositions) + static_cast<size_t>(i) * 4, sizeof result);
+    return result;
+  }
+
+  void check_positions(const std::string& path, int64_t layer) const {
+    for (int64_t i = 0; i < num_rows(); ++i) {
+      if (position(layer, i) >= 0) continue;
+      fail(Status::CorruptFile, "\"%s\" of \"%s\" has %d at row %" PRId64 ", expected at least 0",
+           CachePartName(layer, kPositions).text, path.c_str(), position(layer, i), i);
+    }
+  }
+
+  // All other sequences hold keys with the same rotary positions.
+  void check_rotary(const Cache& cache, int64_t sequence) const {
+    const std::string_view held = cache.rotary_text();
+    if (held == rope_) return;
+    for (int64_t other = 0; other < cache.options().max_sequences; ++other) {
+      if (other == sequence || cache.longest(other) == 0) continue;
+      fail(Status::InvalidArgument,
+           "\"%s\" has keys with the rotary positions %.*s, but those of the cache have %.*s: expected the same",
+           path_.c_str(), static_cast<int>(std::min<size_t>(rope_.size(), 160)), rope_.data(),
+           static_cast<int>(std::min<size_t>(held.size(), 160)), held.data());
+    }
+  }
+
+  void store_positions(Cache& cache, int64_t sequence, int64_t layer) const {
+    LayerRows& rows = cache.rows_at(layer, sequence);
+    if (num_rows() == 0) return;
+    const int64_t shift = position(layer, 0) - row(0);
+    bool is_consecutive = true;
+    for (int64_t i = 0; i < num_rows(); ++i) {
+      is_consecutive = is_consecutive && position(layer, i) == row(i) + shift;
+      if (rows.keeps(row(i))) cache.position_at(layer, sequence, row(i)) = position(layer, i);
+    }
+    rows.shift = shift;
+    rows.num_consecutive = is_consecutive ? static_cast<int64_t>(rows.length) : 0;
+  }
+
+  const CacheOptions options_;
+  int64_t rows_[kNumFileRows] = {};
+  std::string path_;  // of the file, for messages
+  std::string rope_text_;
+  std::string_view rope_;
+  HostVector<std::byte> data_;  // the parts of each layer, one after another
+};
+
+void Cache::save(int64_t sequence, const char* path) const {
+  const ReadLock lock(*this);
+  check_sequence("sequence", sequence);
+  CacheFile(*this, sequence).with_tensors([&](const auto& tensors, const auto& texts) {
+    save_safetensors(path, tensors, texts);
+  });
+}
+
+size_t Cache::save_to_memory(int64_t sequence, void* destination, size_t capacity) const {
+  const ReadLock lock(*this);
+  check_sequence("sequence", sequence);
+  return CacheFile(*this, sequence).with_tensors([&](const auto& tensors, const auto& texts) {
+    return save_safetensors_to_memory(destination, capacity, tensors, texts);
+  });
+}
+
+void Cache::load(int64_t sequence, const SafetensorsFile& file) {
+  check_sequence("sequence", sequence);
+  const CacheFile contents(*this, file);
+  const WriteLock lock(*this);
+  contents.store(*this, sequence);
+}
+
+}  // namespace heed

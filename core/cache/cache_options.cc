@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/cache_options.h"
+
+#include <cinttypes>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/rounding.h"
+#include "cache/cache.h"
+#include "ops/cached_keys.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kDefaultPageSize = 64;
+constexpr int64_t kMaxHeadSize = 4096;
+// Each page, sequence and layer is numbered in 32 bits.
+constexpr int64_t kMaxCount = INT32_MAX;
+
+void check_range(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value < least || value > most) {
+    fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected %" PRId64 " to %" PRId64, name, value, least,
+         most);
+  }
+}
+
+void check_unused(const char* name, int64_t value, const char* layout) {
+  if (value != 0) {
+    fail(Status::InvalidArgument, "options->%s is %" PRId64 ", but options->layout is %s: expected 0", name, value,
+         layout);
+  }
+}
+
+const char* c_name_of(CacheLayout layout) {
+  switch (layout) {
+    case CacheLayout::Contiguous: return "HEED_CACHE_CONTIGUOUS";
+    case CacheLayout::Ring: return "HEED_CACHE_RING";
+    case CacheLayout::Paged: return "HEED_CACHE_PAGED";
+  }
+  __builtin_unreachable();  // there is no other layout
+}
+
+int64_t product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (!checked_multiply(a, b, result) || result > INT64_MAX / 4)
+    fail(Status::InvalidArgument, "options is of a cache whose size in bytes overflows, expected at most 2^61");
+  return result;
+}
+
+}  // namespace
+
+CacheOptions with_defaults(const CacheOptions& given) {
+  CacheOptions options = given;
+  const char* layout = c_name_of(options.layout);
+  check_range("num_layers", options.num_layers, 0, kMaxCount);
+  check_range("max_sequences", options.max_sequences, 0, kMaxCount);
+  check_range("num_kv_heads", options.num_kv_heads, 1, kMaxCount);
+  check_range("head_size", options.head_size, 1, kMaxHeadSize);
+  check_range("value_head_size", options.value_head_size, 0, kMaxHeadSize);
+  check_range("capacity", options.capacity, 1, kMaxCacheRows);
+  if (options.dtype != DType::F32 && options.dtype != DType::F16 && options.dtype != DType::BF16 &&
+      options.dtype != DType::I8) {
+    fail(Status::InvalidArgument, "options->dtype is %s, expected F32, F16, BF16 or I8", name_of(options.dtype));
+  }
+  if (options.layout == CacheLayout::Ring)
+    check_range("num_sinks", options.num_sinks, 0, kMaxCacheRows - options.capacity);
+  else
+    check_unused("num_sinks", options.num_sinks, layout);
+  if (options.layout == CacheLayout::Paged) {
+    check_range("page_size", options.page_size, 0, kMaxCacheRows);
+    if (options.page_size % kCacheTileRows != 0) {
+      fail(Status::InvalidArgument, "options->page_size is %" PRId64 ", expected a multiple of %" PRId64,
+           options.page_size, kCacheTileRows);
+    }
+    check_range("num_pages", options.num_pages, 1, kMaxCount);
+    if (options.page_size == 0) options.page_size = kDefaultPageSize;
+  } else {
+    check_unused("page_size", options.page_size, layout);
+    check_unused("num_pages", options.num_pages, layout);
+  }
+  if (options.layout == CacheLayout::Ring && options.unrotated_keys) {
+    fail(Status::Unsupported,
+         "options->unrotated_keys is 1, but options->layout is HEED_CACHE_RING: expected 0, since a ring drops rows "
+         "itself");
+  }
+  if (options.num_layers == 0) options.num_layers = 1;
+  if (options.max_sequences == 0) options.max_sequences = 1;
+  if (options.value_head_size == 0) options.value_head_size = options.head_size;
+  return options;
+}
+
+CacheGeometry geometry_of(const CacheOptions& options) {
+  CacheGeometry geometry;
+  geometry.max_rows = options.capacity;
+  geometry.num_pages = options.max_sequences;
+  geometry.sequence_pages = 1;
+  switch (options.layout) {
+    case CacheLayout::Contiguous: geometry.page_rows = round_up(options.capacity, kCacheTileRows); break;
+    case CacheLayout::Ring:
+      geometry.sink_rows = round_up(options.num_sinks, kCacheTileRows);
+      geometry.ring_rows = round_up(options.capacity, kCacheTileRows) + kRingSlack;
+      geometry.page_rows = geometry.sink_rows + geometry.ring_rows;
+      geometry.max_rows = kMaxCacheRows;
+      break;
+    case CacheLayout::Paged:
+      geometry.page_rows = options.page_size;
+      geometry.num_pages = options.num_pages;
+      geometry.sequence_pages = divide_up(options.capacity, options.page_size);
+      break;
+  }
+  const auto element = static_cast<int64_t>(size_of(options.dtype));
+  const int64_t scale = options.dtype == DType::I8 ? static_cast<int64_t>(sizeof(float)) : 0;
+  const auto aligned = [](int64_t bytes) { return round_up(bytes, static_cast<int64_t>(kMemoryAlignment)); };
+  geometry.values_offset = aligned(product(geometry.page_rows, options.head_size * element));
+  geometry.key_scales_offset =
+      geometry.values_offset + aligned(product(geometry.page_rows, options.value_head_size * element));
+  geometry.value_scales_offset = geometry.key_scales_offset + aligned(geometry.page_rows * scale);
+  geometry.head_bytes = geometry.value_scales_offset + aligned(geometry.page_rows * scale);
+  geometry.page_bytes = product(options.num_kv_heads, geometry.head_bytes);
+  geometry.layer_bytes = product(geometry.num_pages, geometry.page_bytes);
+  // Kernels read whole vectors.
+  geometry.num_bytes = product(options.num_layers, geometry.layer_bytes) + static_cast<int64_t>(kMemoryAlignment);
+  geometry.table_bytes = Cache::table_bytes(options, geometry);
+  return geometry;
+}
+
+}  // namespace heed

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a cache, and what follows from them: how its memory is divided.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace heed {
+
+// The numbers of HEED_CACHE_CONTIGUOUS and so on; capi/src asserts it.
+enum class CacheLayout : int32_t { Contiguous = 0, Ring = 1, Paged = 2 };
+
+// The members of heed_cache_options; 0 means the default.
+struct CacheOptions {
+  int64_t num_layers = 0;
+  int64_t max_sequences = 0;
+  int64_t num_kv_heads = 0;
+  int64_t head_size = 0;
+  int64_t value_head_size = 0;
+  int64_t capacity = 0;
+  int64_t num_sinks = 0;
+  int64_t page_size = 0;
+  int64_t num_pages = 0;
+  CacheLayout layout = CacheLayout::Contiguous;
+  DType dtype = DType::F32;
+  bool unrotated_keys = false;
+};
+
+// The most rows of a sequence.
+inline constexpr int64_t kMaxCacheRows = INT32_MAX;
+// Rows that a ring keeps beside those that a query sees, at least.
+inline constexpr int64_t kRingSlack = 64;
+
+// Fills in the defaults. Throws InvalidArgument that names the member of `options`.
+CacheOptions with_defaults(const CacheOptions& given);
+
+// How the memory of a cache is divided. A page holds rows of one sequence in all layers: the only page of a sequence in
+// contiguous caches and rings. Each layer has its part of each page, in it each key head, in it the keys, the values and
+// the scales (ops/cached_keys.h).
+struct CacheGeometry {
+  int64_t page_rows = 0;  // a multiple of kCacheTileRows
+  int64_t num_pages = 0;
+  int64_t sequence_pages = 0;  // the most of a sequence
+  int64_t max_rows = 0;        // the most of a sequence
+  // In a ring, rows from sink_rows on repeat after ring_rows; else 0. Both are multiples of kCacheTileRows.
+  int64_t sink_rows = 0;
+  int64_t ring_rows = 0;
+  int64_t values_offset = 0;
+  int64_t key_scales_offset = 0;
+  int64_t value_scales_offset = 0;
+  int64_t head_bytes = 0;
+  int64_t page_bytes = 0;   // of one layer
+  int64_t layer_bytes = 0;  // of all pages of one layer
+  int64_t num_bytes = 0;    // of all layers
+  int64_t table_bytes = 0;  // of everything else that a cache keeps
+};
+
+// `options`: from with_defaults. Throws InvalidArgument if a size overflows.
+CacheGeometry geometry_of(const CacheOptions& options);
+
+}  // namespace heed

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a cache as stored: moving, rotating and reading them.
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "cache/cache.h"
+#include "cache/stored_row.h"
+#include "tensor/copy.h"
+#include "tensor/device.h"
+#include "tensor/host_image.h"
+#include "tensor/overlap.h"
+
+namespace heed {
+namespace {
+
+float load_element(const std::byte* from, DType dtype) {
+  float value = 0;
+  convert_elements(DType::F32, &value, 0, dtype, from, 0, 1);
+  return value;
+}
+
+}  // namespace
+
+StoredRow stored_row_of(const Cache& cache, int64_t layer, int64_t sequence, int64_t head, int64_t row) {
+  const CacheOptions& options = cache.options();
+  const CacheGeometry& geometry = cache.geometry();
+  int64_t stored = row;
+  if (geometry.ring_rows > 0 && row >= geometry.sink_rows)
+    stored = geometry.sink_rows + (row - geometry.sink_rows) % geometry.ring_rows;
+  const int64_t page = cache.pages_of(sequence)[stored / geometry.page_rows];
+  const int64_t in_page = stored % geometry.page_rows;
+  const auto element = static_cast<int64_t>(size_of(options.dtype));
+  std::byte* base = cache.layer_memory(layer) + page * geometry.page_bytes + head * geometry.head_bytes;
+  StoredRow result;
+  result.key =
+      base + (in_page / kCacheTileRows * kCacheTileRows * options.head_size + in_page % kCacheTileRows) * element;
+  result.value = base + geometry.values_offset + in_page * options.value_head_size * element;
+  if (options.dtype == DType::I8) {
+    result.key_scale = reinterpret_cast<float*>(base + geometry.key_scales_offset) + in_page;
+    result.value_scale = reinterpret_cast<float*>(base + geometry.value_scales_offset) + in_page;
+  }
+  return result;
+}
+
+void Cache::move_row(int64_t layer, int64_t sequence, int64_t from, int64_t to) noexcept {
+  const size_t element = size_of(options_.dtype);
+  const size_t step = element * kCacheTileRows;
+  for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
+    const StoredRow source = stored_row_of(*this, layer, sequence, head, from);
+    const StoredRow destination = stored_row_of(*this, layer, sequence, head, to);
+    for (size_t d = 0; d < static_cast<size_t>(options_.head_size); ++d)
+      std::memcpy(destination.key + d * step, source.key + d * step, element);
+    std::memcpy(destination.value, source.value, element * static_cast<size_t>(options_.value_head_size));
+    if (source.key_scale == nullptr) continue;
+    *destination.key_scale = *source.key_scale;
+    *destination.value_scale = *source.value_scale;
+  }
+}
+
+void Cache::rotate_row(int64_t layer, int64_t sequence, int64_t row, std::span<const float> rotation) noexcept {
+  const RopeOptions& rope = rotary_table_->options();
+  const size_t step = size_of(options_.dtype) * kCacheTileRows;
+  const size_t num_pairs = rotation.size() / 2;
+  const bool is_half = rope.layout == RotaryLayout::Half;
+  for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
+    std::byte* key = stored_row_of(*this, layer, sequence, head, row).key;
+    for (size_t p = 0; p < num_pairs; ++p) {
+      const size_t d = static_cast<size_t>(rope.rotary_offset) + (is_half ? p : 2 * p);
+      std::byte* first = key + d * step;
+      std::byte* second = first + (is_half ? num_pairs : 1) * step;
+      const float a = load_element(first, options_.dtype);
+      const float b = load_element(second, options_.dtype);
+      const float rotated[2] = {a * rotation[p] - b * rotation[num_pairs + p],
+                                b * rotation[p] + a * rotation[num_pairs + p]};
+      convert_elements(options_.dtype, first, 0, DType::F32, &rotated[0], 0, 1);
+      convert_elements(options_.dtype, second, 0, DType::F32, &rotated[1], 0, 1);
+    }
+  }
+}
+
+namespace {
+
+// Writes the kept rows of one layer, keys or values, to a host tensor (Hkv, T, size).
+void read_rows(const Cache& cache, int64_t layer, int64_t sequence, bool of_keys, const Tensor& to) {
+  const CacheOptions& options = cache.options();
+  const LayerRows& rows = cache.rows(layer, sequence);
+  const auto element = static_cast<int64_t>(size_of(options.dtype));
+  const auto to_element = static_cast<int64_t>(size_of(to.dtype()));
+  const int64_t size = of_keys ? options.head_size : options.value_head_size;
+  for (int64_t head = 0; head < options.num_kv_heads; ++head) {
+    int64_t t = 0;
+    for (int64_t row = 0; row < rows.length; ++row) {
+      if (!rows.keeps(row)) {
+        row = rows.first - 1;
+        continue;
+      }
+      const StoredRow stored = stored_row_of(cache, layer, sequence, head, row);
+      std::byte* destination = to.element(head * to.stride(0) + t * to.stride(1));
+      const std::byte* source = of_keys ? stored.key : stored.value;
+      const int64_t step = element * (of_keys ? kCacheTileRows : 1);
+      ++t;
+      if (options.dtype != DType::I8) {
+        convert_elements(to.dtype(), destination, to.stride(2) * to_element, options.dtype, source, step, size);
+        continue;
+      }
+      const float scale = of_keys ? *stored.key_scale : *stored.value_scale;
+      for (int64_t d = 0; d < size; ++d) {
+        const float value = static_cast<float>(*reinterpret_cast<const int8_t*>(source + d * step)) * scale;
+        convert_elements(to.dtype(), destination + d * to.stride(2) * to_element, 0, DType::F32, &value, 0, 1);
+      }
+    }
+  }
+}
+
+void check_result(const Cache& cache, const Tensor* tensor, const char* name, const Shape& expected) {
+  if (tensor == nullptr) return;
+  if (tensor->dtype() != DType::F32 && tensor->dtype() != DType::F16 && tensor->dtype() != DType::BF16 &&
+      tensor->dtype() != DType::F64)
+    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64", name, name_of(tensor->dtype()));
+  if (!(tensor->shape() == expected)) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected %s, (Hkv, T, size) of the rows that are kept", name,
+         to_string(tensor->shape()).c_str(), to_string(expected).c_str());
+  }
+  check_same_device(name, tensor->device_name(), "the cache", cache.context()->device_name());
+  tensor->require_writable(name);
+}
+
+}  // namespace
+
+void Cache::read(int64_t layer, int64_t sequence, const Tensor* keys, const Tensor* values) const {
+  const ReadLock lock(*this);
+  check_layer(layer);
+  check_sequence("sequence", sequence);
+  if (keys == nullptr && values == nullptr)
+    fail(Status::InvalidArgument, "keys and values are NULL, expected at least one tensor");
+  const int64_t num_rows = rows(layer, sequence).num_kept();
+  check_result(*this, keys, "keys", {options_.num_kv_heads, num_rows, options_.head_size});
+  check_result(*this, values, "values", {options_.num_kv_heads, num_rows, options_.value_head_size});
+  if (keys != nullptr && values != nullptr && overlaps(*keys, *values))
+    fail(Status::InvalidArgument, "values shares memory with keys, expected separate memory");
+  const auto read_one = [&](const Tensor& tensor, bool of_keys) {
+    const HostImage image(tensor);
+    read_rows(*this, layer, sequence, of_keys, image.image());
+    image.commit();
+  };
+  if (keys != nullptr) read_one(*keys, true);
+  if (values != nullptr) read_one(*values, false);
+}
+
+}  // namespace heed

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/cache_call.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <memory>
+
+#include "attention/validate.h"
+#include "base/error.h"
+#include "ops/lengths.h"
+#include "ops/tensor_operand.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kSequences = "inputs->cache->sequences";
+
+void check_others(const AttentionInputs& others) {
+  if (others.valid_lens != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->valid_lens is set, but so is inputs->cache, which knows the lengths of its sequences: expected NULL; "
+         "inputs->sequences->query_lens says how many rows each element has");
+  }
+  if (others.key_offsets != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->sequences->key_offsets is set, but so is inputs->cache, which has the keys: expected NULL");
+  }
+  if (others.training)
+    fail(Status::Unsupported,
+         "inputs->training is 1, but inputs->cache is set: expected 0, since caches have no gradients");
+}
+
+void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const CachedLayer& layer) {
+  const CacheOptions& options = cache.options();
+  if (options.num_kv_heads != layer.num_kv_heads || options.head_size != layer.head_size ||
+      options.value_head_size != layer.value_head_size) {
+    fail(Status::InvalidArgument,
+         "inputs->cache->cache has %" PRId64 " key heads of size %" PRId64 " and values of size %" PRId64
+         ", but the layer has %" PRId64 " of size %" PRId64 " and values of size %" PRId64 ": expected the same",
+         options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads, layer.head_size,
+         layer.value_head_size);
+  }
+  if (inputs.layer < 0 || inputs.layer >= options.num_layers) {
+    fail(Status::InvalidArgument,
+         "inputs->cache->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache", inputs.layer,
+         options.num_layers - 1);
+  }
+  cache.check_rotary(layer.rotary != nullptr ? layer.rotary->get() : nullptr);
+}
+
+void check_sequences_tensor(const Tensor& sequences, int64_t batch) {
+  if (sequences.dtype() != DType::I32 && sequences.dtype() != DType::I64)
+    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64", kSequences, name_of(sequences.dtype()));
+  if (!(sequences.shape() == Shape{batch})) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected (%" PRId64 "), the sequence of each batch element",
+         kSequences, to_string(sequences.shape()).c_str(), batch);
+  }
+}
+
+// The sequence of each batch element.
+void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t batch, Cache::NewRows* rows) {
+  const int64_t most = inputs.cache->options().max_sequences;
+  for (int64_t b = 0; b < batch; ++b) {
+    int64_t sequence = b;
+    if (sequences != nullptr) {
+      Operand operand;
+      set_operand(operand, *sequences, {0, -1, -1, -1});
+      sequence = length_of(operand, b, 0);
+    }
+    if (sequence < 0 || sequence >= most) {
+      if (sequences == nullptr) {
+        fail(Status::InvalidArgument,
+             "%s is NULL, so that the %" PRId64 " batch elements are as many sequences, but the cache has %" PRId64
+             ": expected a tensor, or at most as many elements",
+             kSequences, batch, most);
+      }
+      fail(Status::InvalidArgument,
+           "%s[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", kSequences, b,
+           sequence, most - 1);
+    }
+    for (int64_t other = 0; inputs.appends() && sequences != nullptr && other < b; ++other) {
+      if (rows[other].sequence != sequence) continue;
+      fail(Status::InvalidArgument,
+           "%s[%" PRId64 "] is %" PRId64 ", as is element %" PRId64
+           ": expected different sequences, since rows are appended to each",
+           kSequences, b, sequence, other);
+    }
+    rows[b].sequence = sequence;
+  }
+}
+
+// Positions of the rows of a sequence, for attention whose scores depend on distances.
+const int32_t* gather_positions(Schedule& schedule, const Cache& cache, int64_t layer, const Cache::NewRows& added,
+                                int64_t num_new) {
+  const LayerRows& rows = cache.rows(layer, added.sequence);
+  auto* positions = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(rows.length + num_new));
+  for (int64_t row = 0; row < rows.length; ++row)
+    positions[row] = rows.keeps(row) ? static_cast<int32_t>(cache.position_of(layer, added.sequence, row)) : int32_t{0};
+  int64_t next = rows.length == 0 ? 0 : cache.position_of(layer, added.sequence, rows.length - 1) + 1;
+  for (int64_t i = 0; i < num_new; ++i, ++next) {
+    if (added.positions != nullptr) next = added.positions[i];
+    positions[rows.length + i] = static_cast<int32_t>(next);
+  }
+  return positions;
+}
+
+// The memory of the layer, and how a ring repeats.
+CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
+  const CacheGeometry& geometry = cache.geometry();
+  CachedKeys keys;
+  keys.given = 1;
+  keys.appends = inputs.appends() ? 1 : 0;
+  keys.dtype = cache.options().dtype;
+  keys.memory = cache.layer_memory(inputs.layer);
+  keys.page_bytes = geometry.page_bytes;
+  keys.head_bytes = geometry.head_bytes;
+  keys.values_offset = geometry.values_offset;
+  keys.key_scales_offset = geometry.key_scales_offset;
+  keys.value_scales_offset = geometry.value_scales_offset;
+  keys.page_tiles = geometry.page_rows / kCacheTileRows;
+  keys.sink_tiles = geometry.sink_rows / kCacheTileRows;
+  keys.ring_tiles = geometry.ring_rows / kCacheTileRows;
+  keys.visible_rows = geometry.ring_rows > 0 ? cache.options().capacity : 0;
+  keys.max_rows = geometry.ring_rows > 0 ? geometry.page_rows : geometry.max_rows;
+  return keys;
+}
+
+}  // namespace
+
+CacheLock::CacheLock(const CacheInputs* inputs, Purpose purpose) {
+  if (inputs == nullptr) return;
+  if (purpose == Purpose::Run && inputs->appends())
+    write_.emplace(*inputs->cache);
+  else
+    read_.emplace(*inputs->cache);
+}
+
+CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
+                              AttentionInputs& others) {
+  const CacheInputs& inputs = *others.cache;
+  const Cache& cache = *inputs.cache;
+  check_others(others);
+  check_layer_fits(cache, inputs, layer);
+  const Tensor* sequences = others.cache_sequences;
+  if (sequences != nullptr) check_sequences_tensor(*sequences, batch);
+
+  auto& cached = schedule.arena().make<CachedSequences>();
+  cached.keys = keys_of(cache, inputs);
+  KeyLimits& limits = cached.limits;
+  limits = unlimited(num_rows, num_rows);
+  set_sequences(limits, others, batch, true, reads);
+  const Operand positions = limits.positions;
+  limits.positions = {};
+  limits.has_table = 1;
+  others.cached = &cached;
+  CacheCall call;
+  call.cache = inputs.cache.get();
+  call.layer = inputs.layer;
+  call.rotary = layer.rotary;
+
+  const bool knows_sequences = sequences == nullptr || sequences->has_data();
+  const bool knows_rows = reads && (limits.table != nullptr || !others.has_table());
+  int64_t longest = 0;
+  if (!knows_sequences) {
+    for (int64_t sequence = 0; sequence < cache.options().max_sequences; ++sequence)
+      longest = std::max<int64_t>(longest, cache.rows(inputs.layer, sequence).length);
+    limits.num_keys = longest + (inputs.appends() ? num_rows : 0);
+    limits.table = nullptr;
+    return call;
+  }
+  auto* rows = schedule.arena().allocate_for<Cache::NewRows>(static_cast<size_t>(batch));
+  std::uninitialized_value_construct_n(rows, batch);
+  find_sequences(inputs, sequences, batch, rows);
+  // Lengths of queries count for the number of keys, which is a dim of weights, also where elements are not read otherwise.
+  const Tensor* lens = others.query_lens != nullptr && others.query_lens->has_data() ? others.query_lens : nullptr;
+  Operand lens_operand;
+  if (lens != nullptr) set_operand(lens_operand, *lens, {0, -1, -1, -1});
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t count = lens != nullptr ? std::clamp<int64_t>(length_of(lens_operand, b, 0), 0, num_rows) : num_rows;
+    longest = std::max(longest, cache.rows(inputs.layer, rows[b].sequence).length + (inputs.appends() ? count : 0));
+  }
+  limits.num_keys = longest;
+  if (!knows_rows) {
+    limits.table = nullptr;
+    return call;
+  }
+
+  Sequence* table = others.table;
+  if (!others.has_table()) {
+    table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
+    std::uninitialized_value_construct_n(table, batch);
+    for (int64_t b = 0; b < batch; ++b) table[b].query_count = num_rows;
+  }
+  limits.table = table;
+  auto* elements = schedule.arena().allocate_for<CachedElement>(static_cast<size_t>(batch));
+  std::uninitialized_value_construct_n(elements, batch);
+  cached.keys.elements = elements;
+
+  const bool unrotates = layer.rotary != nullptr && cache.options().unrotated_keys;
+  const bool has_window = layer.options->window != Alignment::None;
+  const bool needs_positions = layer.reads_distances || others.alibi_slopes != nullptr || unrotates || has_window;
+  bool any_gap = false;
+  for (int64_t b = 0; b < batch; ++b) {
+    Sequence& sequence = table[b];
+    Cache::NewRows& added = rows[b];
+    const LayerRows& held = cache.rows(inputs.layer, added.sequence);
+    const int64_t count = sequence.query_count;
+    const int64_t num_new = inputs.appends() ? count : 0;
+    const int64_t next = held.length == 0 ? 0 : cache.position_of(inputs.layer, added.sequence, held.length - 1) + 1;
+    added.count = num_new;
+    elements[b].pages = cache.pages_of(added.sequence);
+    elements[b].num_sinks = cache.geometry().ring_rows > 0 ? cache.options().num_sinks : held.num_sinks;
+    elements[b].first = held.first;
+    sequence.key_begin = 0;
+    sequence.key_count = held.length + num_new;
+    sequence.key_position = held.num_consecutive > 0 ? held.shift : 0;
+    sequence.query_position = inputs.appends() ? next : next - count;
+    bool continues = true;
+    if (positions.data != nullptr) {
+      auto* given = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(count));
+      for (int64_t q = 0; q < count; ++q) {
+        given[q] = static_cast<int32_t>(length_of(positions, b, sequence.query_begin + q));
+        continues = continues && given[q] == sequence.query_position + q;
+      }
+      if (continues) {
+        // As without positions.
+      } else if (inputs.appends() && held.length == 0 && count > 0 && [&] {
+                   for (int64_t q = 0; q < count; ++q) {
+                     if (given[q] != given[0] + q) return false;
+                   }
+                   return true;
+                 }()) {
+        // A sequence that begins at another position than 0.
+        sequence.key_position = sequence.query_position = given[0];
+        added.positions = given;
+        continues = true;
+      } else {
+        elements[b].query_positions = given;
+        if (inputs.appends()) added.positions = given;
+      }
+    } else if (inputs.appends() && count > 0 && next + count - 1 > kMaxPosition) {
+      fail(Status::InvalidArgument,
+           "inputs->sequences->positions is NULL, but sequence %" PRId64 " continues at position %" PRId64
+           ": expected positions of at most 2^31 - 1",
+           added.sequence, next);
+    }
+    const bool has_gap = held.num_consecutive < held.length || (inputs.appends() && !continues);
+    any_gap = any_gap || has_gap || (has_window && elements[b].query_positions != nullptr);
+    if (has_gap && needs_positions) {
+      elements[b].positions = gather_positions(schedule, cache, inputs.layer, added, num_new);
+    }
+  }
+  AttentionOptions options = *layer.options;
+  if (inputs.appends()) {
+    // Rows are compared by their numbers in the sequence.
+    if (options.causal != Alignment::None) options.causal = Alignment::BottomRight;
+    if (options.window != Alignment::None) options.window = Alignment::BottomRight;
+  }
+  if (has_window && any_gap) {
+    options.window = Alignment::None;
+    cached.keys.has_window = 1;
+    cached.keys.window_left = layer.options->window_left < 0 ? kUnlimited : layer.options->window_left;
+    cached.keys.window_right = layer.options->window_right < 0 ? kUnlimited : layer.options->window_right;
+  }
+  for (int64_t b = 0; b < batch; ++b) set_band(table[b], options, false);
+  if (!inputs.appends()) return call;
+  call.rows = rows;
+  call.num_rows = batch;
+  return call;
+}
+
+}  // namespace heed

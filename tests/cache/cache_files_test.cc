@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of sequences: every layout loads what every other one saved, and a file that does not fit is refused by name, with
+// nothing changed.
+#include <gtest/gtest.h>
+#include <heed/heed.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cache/support/caches.h"
+#include "cache/support/rows.h"
+#include "cache/support/sample_layers.h"
+#include "cache/support/step.h"
+#include "capi/support/files.h"
+#include "capi/support/objects.h"
+
+namespace heed::cache_test {
+namespace {
+
+constexpr int64_t kRows = 37;
+
+LayerSpec interleaved_layer() {
+  LayerSpec spec = grouped_heads(2, 2, 4, 6);
+  spec.rope = rope_of(HEED_ROPE_INTERLEAVED);
+  return spec;
+}
+
+TEST(CacheFiles, EachLayoutLoadsWhatEachOtherSaved) {
+  const CachedLayer layer(interleaved_layer());
+  for (const heed_dtype dtype : kCacheDTypes) {
+    const std::vector<heed_cache_options> layouts = each_layout(layer.contiguous(64, dtype), 2);
+    for (const heed_cache_options& from : layouts) {
+      const Cache source = make_cache(layer, from);
+      forward_one(layer, source.get(), {0, counting_from(0, kRows)});
+      const std::vector<uint8_t> bytes = saved(source.get(), 0);
+      const RowBits expected = row_bits(forward_one(layer, source.get(), {0, counting_from(kRows, 5)}));
+      for (const heed_cache_options& to : layouts) {
+        SCOPED_TRACE(std::string(name_of_layout(from)) + " to " + name_of_layout(to));
+        const Cache destination = make_cache(layer, to);
+        forward_one(layer, destination.get(), {1, counting_from(90, 7)});
+        load_saved(destination.get(), 1, bytes);
+        EXPECT_EQ(heed_cache_length(destination.get(), 1), kRows);
+        EXPECT_EQ(saved(destination.get(), 1), bytes);
+        EXPECT_TRUE(same_rows(expected, row_bits(forward_one(layer, destination.get(), {1, counting_from(kRows, 5)}))));
+      }
+    }
+  }
+}
+
+TEST(CacheFiles, OfARingHaveTheRowsThatItKeeps) {
+  const CachedLayer layer(interleaved_layer());
+  const Cache ring = make_cache(layer, as_ring(layer.contiguous(16), 3));
+  append_in_pieces(layer, ring.get(), 0, counting_from(0, 200), std::vector<int64_t>(200, 1));
+  ASSERT_GT(heed_cache_first(ring.get(), 0), 3);
+  const Cache contiguous = make_cache(layer, layer.contiguous(300));
+  load_saved(contiguous.get(), 0, saved(ring.get(), 0));
+  EXPECT_EQ(heed_cache_length(contiguous.get(), 0), 200);
+  EXPECT_EQ(heed_cache_first(contiguous.get(), 0), heed_cache_first(ring.get(), 0));
+  EXPECT_EQ(saved(contiguous.get(), 0), saved(ring.get(), 0));
+  // Another ring of the same size goes on with the same bits.
+  const Cache other = make_cache(layer, as_ring(layer.contiguous(16), 3));
+  load_saved(other.get(), 0, saved(contiguous.get(), 0));
+  EXPECT_TRUE(same_rows(row_bits(forward_one(layer, ring.get(), {0, counting_from(200, 90)})),
+                        row_bits(forward_one(layer, other.get(), {0, counting_from(200, 90)}))));
+}
+
+TEST(CacheFiles, KeepPositions) {
+  const CachedLayer layer(interleaved_layer());
+  const Cache source = make_cache(layer, layer.contiguous(64));
+  forward_one(layer, source.get(), {0, counting_from(0, 3), {5, 9, 9}});
+  const Cache destination = make_cache(layer, layer.contiguous(64));
+  load_saved(destination.get(), 0, saved(source.get(), 0));
+  EXPECT_TRUE(same_rows(row_bits(forward_one(layer, source.get(), {0, {3}})),
+                        row_bits(forward_one(layer, destination.get(), {0, {3}}))));
+  EXPECT_EQ(saved(destination.get(), 0), saved(source.get(), 0));
+}
+
+TEST(CacheFiles, OfAnEmptySequenceEmptyIt) {
+  const CachedLayer layer(interleaved_layer());
+  const Cache cache = make_cache(layer, as_paged(with_sequences(layer.contiguous(64), 2), 16, 4));
+  forward_one(layer, cache.get(), {0, counting_from(0, 20)});
+  load_saved(cache.get(), 0, saved(cache.get(), 1));
+  EXPECT_EQ(heed_cache_length(cache.get(), 0), 0);
+  EXPECT_EQ(heed_cache_free_pages(cache.get()), 4);
+}
+
+TEST(CacheFiles, OnDiskHaveTheSameBytes) {
+  const CachedLayer layer(interleaved_layer());
+  const capi_test::TemporaryFolder folder;
+  const std::string path = folder.path("sequence.safetensors");
+  const Cache cache = make_cache(layer, with_sequences(layer.contiguous(64, HEED_I8), 2));
+  forward_one(layer, cache.get(), {0, counting_from(0, 20)});
+  property::check(heed_cache_save(cache.get(), 0, path.c_str()));
+  property::check(heed_cache_load(cache.get(), 1, path.c_str()));
+  EXPECT_EQ(saved(cache.get(), 1), saved(cache.get(), 0));
+}
+
+// A cache with 20 rows in sequence 0 and 5 in sequence 1.
+class Held {
+ public:
+  explicit Held(const LayerSpec& spec, const std::function<void(heed_cache_options&)>& change = {}) : layer_(spec) {
+    heed_cache_options options = with_sequences(layer_.contiguous(64), 2);
+    if (change) change(options);
+    cache_ = make_cache(layer_, options);
+    for (int64_t number = 0; number < std::max<int64_t>(1, options.num_layers); ++number) {
+      Form form;
+      form.layer = number;
+      forward_one(layer_, cache_.get(), {0, counting_from(0, 20)}, form);
+      forward_one(layer_, cache_.get(), {1, counting_from(50, 5)}, form);
+    }
+  }
+  heed_cache* cache() const { return cache_.get(); }
+
+ private:
+  CachedLayer layer_;
+  Cache cache_;
+};
+
+void expect_refused(const Held& held, const std::vector<uint8_t>& bytes, heed_status status, const std::string& words) {
+  const CacheState before = state_of(held.cache(), 2);
+  EXPECT_EQ(heed_cache_load_memory(held.cache(), 0, bytes.data(), bytes.size()), status) << words;
+  EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
+  EXPECT_TRUE(same_state(before, state_of(held.cache(), 2)));
+}
+
+TEST(CacheFiles, OfAnotherGeometryAreRefused) {
+  const Held held(interleaved_layer());
+  const auto of_layer = [](LayerSpec spec) { return saved(Held(spec).cache(), 0); };
+  LayerSpec other = grouped_heads(1, 2, 4, 6);
+  other.rope = rope_of(HEED_ROPE_INTERLEAVED);
+  expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "\"layers.0.keys\"");
+  other = grouped_heads(2, 2, 4, 5);
+  other.rope = rope_of(HEED_ROPE_INTERLEAVED);
+  expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "\"layers.0.values\"");
+  other = interleaved_layer();
+  other.rope = rope_of(HEED_ROPE_HALF);
+  expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "interleaved");
+  other.rope.reset();
+  expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "none");
+  const auto of_options = [](const std::function<void(heed_cache_options&)>& change) {
+    return saved(Held(interleaved_layer(), change).cache(), 0);
+  };
+  expect_refused(held, of_options([](heed_cache_options& o) { o.dtype = HEED_F16; }), HEED_ERROR_INVALID_ARGUMENT,
+                 "is F16");
+  expect_refused(held, of_options([](heed_cache_options& o) { o.num_layers = 2; }), HEED_ERROR_INVALID_ARGUMENT,
+                 "more layers");
+  expect_refused(held, of_options([](heed_cache_options& o) { o.unrotated_keys = 1; }), HEED_ERROR_INVALID_ARGUMENT,
+                 "unrotated");
+  const Held two_layers(interleaved_layer(), [](heed_cache_options& o) { o.num_layers = 2; });
+  expect_refused(two_layers, saved(held.cache(), 0), HEED_ERROR_NOT_FOUND, "\"layers.1.keys\"");
+}
+
+TEST(CacheFiles, WithOtherRotaryPositionsReplaceTheOnlySequence) {
+  LayerSpec other = interleaved_layer();
+  other.rope = rope_of(HEED_ROPE_HALF);
+  const Held half(other);
+  const CachedLayer layer(interleaved_layer());
+  const Cache cache = make_cache(layer, layer.contiguous(64));
+  forward_one(layer, cache.get(), {0, counting_from(0, 4)});
+  load_saved(cache.get(), 0, saved(half.cache(), 0));
+  EXPECT_EQ(saved(cache.get(), 0), saved(half.cache(), 0));
+  // The layer's own rotary positions are others now.
+  Step step(layer, cache.get(), {{0, {20}}});
+  EXPECT_EQ(step.run(), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(heed_last_error()).find("interleaved"), std::string::npos) << heed_last_error();
+}
+
+TEST(CacheFiles, ThatAreCutOrForeignAreRefused) {
+  const Held held(interleaved_layer());
+  const std::vector<uint8_t> whole = saved(held.cache(), 0);
+  for (size_t size = 1; size < whole.size(); size += 1 + size / 8) {
+    const std::vector<uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    expect_refused(held, cut, HEED_ERROR_CORRUPT_FILE, "");
+  }
+  const std::string foreign = capi_test::safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
+  expect_refused(held, {foreign.begin(), foreign.end()}, HEED_ERROR_NOT_FOUND, "\"rows\"");
+  // A number of "rows" that no cache can have: the length, behind the header.
+  std::vector<uint8_t> changed = whole;
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), sizeof header);
+  const std::string text(whole.begin() + 8, whole.begin() + 8 + static_cast<std::ptrdiff_t>(header));
+  const size_t at = text.find("\"rows\"");
+  ASSERT_NE(at, std::string::npos);
+  const size_t offset = std::stoul(text.substr(text.find("data_offsets", at) + 15));
+  const int64_t length = -1;
+  std::memcpy(changed.data() + 8 + header + offset + 8, &length, sizeof length);
+  expect_refused(held, changed, HEED_ERROR_CORRUPT_FILE, "rows");
+}
+
+TEST(CacheFiles, NeedCapacityAndPages) {
+  const CachedLayer layer(interleaved_layer());
+  const std::vector<uint8_t> bytes = saved(Held(interleaved_layer()).cache(), 0);
+  const Cache small = make_cache(layer, layer.contiguous(19));
+  EXPECT_EQ(heed_cache_load_memory(small.get(), 0, bytes.data(), bytes.size()), HEED_ERROR_CACHE_FULL);
+  EXPECT_NE(std::string(heed_last_error()).find("20 rows needed, 19 free"), std::string::npos) << heed_last_error();
+  // Its own pages are free for it.
+  const Cache paged = make_cache(layer, as_paged(layer.contiguous(32), 16, 2));
+  forward_one(layer, paged.get(), {0, counting_from(0, 32)});
+  load_saved(paged.get(), 0, bytes);
+  EXPECT_EQ(saved(paged.get(), 0), bytes);
+}
+
+}  // namespace
+}  // namespace heed::cache_test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py [--json OUT] TARGETS FILE...: Markdown tables of what attention_bench --json, load_cost and weight_cost
-wrote to FILEs, compared with the targets; with --json it also writes all of it into one file."""
+"""table.py [--json OUT] TARGETS FILE...: Markdown tables of what attention_bench --json, load_cost, weight_cost
+and cache_steps wrote to FILEs, compared with the targets; with --json it also writes all of it into one file."""
 import json
 import sys
 from pathlib import Path
@@ -172,13 +172,27 @@ def print_weights(weights: list[dict]) -> None:
     print_table("Loading weights beside a copy of their bytes", head, lines)
 
 
+def print_cache(cache: dict) -> None:
+    head = ["layout", "median, us", "99 of 100 take at most", "most", "over the steps around it"]
+    lines = [
+        [one["layout"], *(f"{one[key]:.1f}" for key in ("median_us", "most_of_99_us", "most_us")), f"{one['jump']:.2f}"]
+        for one in cache["steps"]
+    ]
+    print_table(f"Steps that append a row to a cache of {cache['rows']} rows", head, lines)
+    lines = []
+    for function, bound in (("fork", "5"), ("rewind", "")):
+        for one in cache["changes"]:
+            lines.append([f"heed_cache_{function}", str(one["page_size"]), f"{one[f'{function}_us']:.2f}", bound])
+    print_table(f"Changes of {cache['rows']} rows", ["function", "rows of a page", "us", "at most"], lines)
+
+
 def main() -> None:
     arguments = sys.argv[1:]
     out = None
     if arguments[0] == "--json":
         out, arguments = arguments[1], arguments[2:]
     targets, *files = arguments
-    contexts, benchmarks, load, weights = [], [], None, []
+    contexts, benchmarks, load, weights, cache = [], [], None, [], None
     for file in files:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         if "benchmarks" in content:
@@ -186,6 +200,8 @@ def main() -> None:
             benchmarks += content["benchmarks"]
         elif "weights" in content:
             weights += content["weights"]
+        elif "cache" in content:
+            cache = content["cache"]
         else:
             load = content
     all_rows = [Row(benchmark) for benchmark in benchmarks if not benchmark.get("error_occurred")]
@@ -200,11 +216,13 @@ def main() -> None:
             if benchmark.get("error_occurred"):
                 print(f"{benchmark['name'].split('/iterations:')[0]} was left out: {benchmark['error_message']}.")
     print_weights(weights)
+    if cache is not None:
+        print_cache(cache)
     if load is not None:
         loading = f"{load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident"
         print(f"Loading the library ({load['file_kb']:.0f} KB): {loading}.")
     if out is not None:
-        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load, "weights": weights}
+        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load, "weights": weights, "cache": cache}
         Path(out).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
 
 

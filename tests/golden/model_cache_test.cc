@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with a cache of keys and values against Hugging Face transformers: the output of every piece, and what is in
-// the cache at the end. deepseek-v3 is not among them, since it keeps what its keys and values are projected from.
+// Attention with a cache of keys and values against Hugging Face transformers: the output of every piece, and what is
+// in the cache at the end. deepseek-v3 is left out, since it keeps what its keys and values are projected from, and
+// falcon-alibi, since its ALiBi is rounded to bfloat16.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,30 +35,41 @@ using capi_test::Tensor;
 constexpr int64_t kNumSequences = 2;
 constexpr int64_t kPageSize = 16;
 
-// Caches of F32 for this attention, in which a sequence has up to num_rows rows: contiguous, in pages, and for an
-// attention with a window also a ring that has as many rows as the window.
-std::vector<heed_cache_options> layouts_for(const ModelAttention& attention, int64_t num_rows) {
+bool has_window(const ModelAttention& attention) { return attention.options().of_layer.window != HEED_WINDOW_NONE; }
+
+// The rows of the window, the query's own among them.
+int64_t window_of(const ModelAttention& attention) { return attention.options().of_layer.window_left + 1; }
+
+// A cache of F32 for this attention, in which a sequence has up to num_rows rows.
+heed_cache_options contiguous_for(const ModelAttention& attention, int64_t num_rows) {
   const heed_multi_head_attention_options layer = attention.options().of_layer;
   heed_cache_options contiguous = HEED_CACHE_OPTIONS_INIT;
   contiguous.max_sequences = kNumSequences;
   contiguous.num_kv_heads = layer.num_kv_heads != 0 ? layer.num_kv_heads : layer.num_heads;
   contiguous.head_size = layer.head_size != 0 ? layer.head_size : layer.num_hiddens / layer.num_heads;
   contiguous.capacity = num_rows;
+  return contiguous;
+}
+
+heed_cache_options ring_for(const ModelAttention& attention) {
+  return cache_test::as_ring(contiguous_for(attention, window_of(attention)), 0);
+}
+
+// That cache, one with pages, and for an attention with a window also a ring that has as many rows as the window.
+std::vector<heed_cache_options> layouts_for(const ModelAttention& attention, int64_t num_rows) {
+  const heed_cache_options contiguous = contiguous_for(attention, num_rows);
   const int64_t num_pages = kNumSequences * ((num_rows + kPageSize - 1) / kPageSize);
   std::vector<heed_cache_options> layouts = {contiguous, cache_test::as_paged(contiguous, kPageSize, num_pages)};
-  if (layer.window != HEED_WINDOW_NONE)
-    layouts.push_back(cache_test::as_ring(cache_test::with_capacity(contiguous, layer.window_left + 1), 0));
+  if (has_window(attention)) layouts.push_back(ring_for(attention));
   return layouts;
 }
 
-// The output of a call whose rows are appended to the cache, or read it. query_lens (B) or null.
+// The output of a call whose rows are appended to the cache, or read it.
 Tensor attend(const Layer& layer, int32_t use, const Cache& cache, const heed_tensor* rows,
-              const heed_tensor* query_lens = nullptr) {
+              const heed_sequence_inputs& sequences = HEED_SEQUENCE_INPUTS_INIT) {
   heed_cache_inputs of_cache = HEED_CACHE_INPUTS_INIT;
   of_cache.cache = cache.get();
   of_cache.use = use;
-  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
-  sequences.query_lens = query_lens;
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = rows;
   inputs.sequences = &sequences;
@@ -97,19 +110,19 @@ std::vector<double> last_rows(heed_tensor* heads, int64_t num_rows, int64_t num_
   return numbers_of(view.get());
 }
 
-// Expects a sequence to have the keys and values of the model's own cache. A model with a window keeps only the rows
-// that the next token sees besides itself. Falcon's newer decoder keeps each key head once for every query head.
+// Expects the last rows of a sequence to be the keys and values of the model's own cache. A model with a window keeps
+// only the rows that the next token sees besides itself. Falcon's newer decoder keeps each key head once for every
+// query head.
 void expect_the_models_rows(const Context& context, const ModelAttention& attention, const heed_cache_options& options,
                             const Cache& cache, int64_t sequence) {
-  ASSERT_EQ(heed_cache_length(cache.get(), sequence), kRowsOfPieces);
-  const int64_t num_kept = kRowsOfPieces - heed_cache_first(cache.get(), sequence);
+  const int64_t num_kept = heed_cache_num_rows(cache.get(), 0, sequence);
   const Dims dims = {options.num_kv_heads, num_kept, options.head_size};
   const Tensor keys = capi_test::make_tensor(context.get(), dims);
   const Tensor values = capi_test::make_tensor(context.get(), dims);
   property::check(heed_cache_read(cache.get(), 0, sequence, keys.get(), values.get()));
 
-  const heed_multi_head_attention_options layer = attention.options().of_layer;
-  const int64_t num_stored = layer.window != HEED_WINDOW_NONE ? layer.window_left : kRowsOfPieces;
+  const int64_t num_stored = has_window(attention) ? window_of(attention) - 1 : kRowsOfPieces;
+  ASSERT_GE(num_kept, num_stored);
   for (const auto& [name, is] : {std::pair{"keys", keys.get()}, {"values", values.get()}}) {
     SCOPED_TRACE(name);
     const Tensor stored = load_case(context, attention.family, std::string("decode.layer0.cache.") + name);
@@ -123,24 +136,36 @@ void expect_the_models_rows(const Context& context, const ModelAttention& attent
   }
 }
 
+// Expects the outputs of all pieces, and then the keys and values in the cache, to be the model's.
+void expect_the_models_pieces(const Context& context, const ModelAttention& attention, const Layer& layer,
+                              const heed_cache_options& options) {
+  const Cache cache = cache_test::make_cache(context.get(), options);
+  for (const char* piece : kPieces) {
+    SCOPED_TRACE(piece);
+    const Tensor rows = load_case(context, attention.family, name_in_file(piece, attention, "input"));
+    const Tensor expected = load_case(context, attention.family, name_in_file(piece, attention, "output"));
+    expect_the_models(attend(layer, HEED_CACHE_APPEND, cache, rows.get()).get(), expected.get());
+  }
+  for (int64_t sequence = 0; sequence < kNumSequences; ++sequence) {
+    EXPECT_EQ(heed_cache_length(cache.get(), sequence), kRowsOfPieces);
+    expect_the_models_rows(context, attention, options, cache, sequence);
+  }
+}
+
 class ModelCache : public testing::TestWithParam<ModelAttention> {};
 
-TEST_P(ModelCache, StepsAndChunksAreThoseOfTheModel) {
+TEST_P(ModelCache, StepsAndChunksWithEitherAlignmentAreThoseOfTheModel) {
   HEED_SKIP_ON_ASCEND(kNoBounds);
   const ModelAttention& attention = GetParam();
   const Context context = capi_test::make_context();
-  const Layer layer = load_layer(context, attention, bottom_right(attention));
+  const Layer top_left = load_layer(context, attention, attention.options());
+  const Layer bottom_right_layer = load_layer(context, attention, bottom_right(attention));
   for (const heed_cache_options& options : layouts_for(attention, kRowsOfPieces)) {
     SCOPED_TRACE(cache_test::name_of_layout(options));
-    const Cache cache = cache_test::make_cache(context.get(), options);
-    for (const char* piece : kPieces) {
-      SCOPED_TRACE(piece);
-      const Tensor rows = load_case(context, attention.family, name_in_file(piece, attention, "input"));
-      const Tensor expected = load_case(context, attention.family, name_in_file(piece, attention, "output"));
-      expect_the_models(attend(layer, HEED_CACHE_APPEND, cache, rows.get()).get(), expected.get());
+    for (const auto& [alignment, layer] : {std::pair{"top left", &top_left}, {"bottom right", &bottom_right_layer}}) {
+      SCOPED_TRACE(alignment);
+      expect_the_models_pieces(context, attention, *layer, options);
     }
-    for (int64_t sequence = 0; sequence < kNumSequences; ++sequence)
-      expect_the_models_rows(context, attention, options, cache, sequence);
   }
 }
 
@@ -174,6 +199,69 @@ TEST_P(ModelCache, TheWholeSequenceAtOnceHasTheBitsOfItsPieces) {
 INSTANTIATE_TEST_SUITE_P(Golden, ModelCache, testing::ValuesIn(attentions_with_pieces()),
                          [](const auto& test) { return name_of(test.param); });
 
+std::vector<ModelAttention> attentions_with_windows() {
+  std::vector<ModelAttention> result;
+  for (const ModelAttention& attention : attentions_with_pieces()) {
+    if (has_window(attention)) result.push_back(attention);
+  }
+  return result;
+}
+
+// The model's layer without its window.
+Layer load_without_window(const Context& context, const ModelAttention& attention) {
+  Options options = bottom_right(attention);
+  options.of_layer.window = HEED_WINDOW_NONE;
+  options.of_layer.window_left = 0;
+  options.of_layer.window_right = 0;
+  Layer layer = capi_test::make_multi_head(context.get(), options.bound());
+  property::check(load_accepting(layer.get(), attention.family, attention.prefix, "window"));
+  return layer;
+}
+
+class ModelRing : public testing::TestWithParam<ModelAttention> {};
+
+// The ring gets the same rows again and again, each time at positions from 0. The first rows of a round see some of the
+// round before; the others see rows of their own round only, as in the model.
+TEST_P(ModelRing, ReplacesTheModelsWindowAlsoAfterItHasDroppedRows) {
+  HEED_SKIP_ON_ASCEND(kNoBounds);
+  constexpr int64_t kNumRounds = 12;
+  const ModelAttention& attention = GetParam();
+  const Context context = capi_test::make_context();
+  const Layer layer = load_without_window(context, attention);
+  const heed_cache_options options = ring_for(attention);
+  const Cache cache = cache_test::make_cache(context.get(), options);
+  for (int64_t round = 0; round < kNumRounds; ++round) {
+    SCOPED_TRACE(round);
+    int32_t begin = 0;
+    for (const char* piece : kPieces) {
+      SCOPED_TRACE(piece);
+      const Tensor rows = load_case(context, attention.family, name_in_file(piece, attention, "input"));
+      const Tensor expected = load_case(context, attention.family, name_in_file(piece, attention, "output"));
+      ASSERT_TRUE(expected);
+      const int64_t count = capi_test::dims_of(rows.get())[1];
+      std::vector<int32_t> numbers(static_cast<size_t>(count));
+      std::iota(numbers.begin(), numbers.end(), begin);
+      const Tensor of_one = capi_test::make_tensor_of(context.get(), {1, count}, numbers);
+      const Tensor positions = capi_test::make_view(of_one.get(), {kNumSequences, count}, {0, 1}, 0);
+      heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
+      sequences.positions = positions.get();
+      const Tensor output = attend(layer, HEED_CACHE_APPEND, cache, rows.get(), sequences);
+      const int64_t num_others = round == 0 ? 0 : std::clamp<int64_t>(window_of(attention) - 1 - begin, 0, count);
+      if (num_others < count) {
+        expect_the_models(capi_test::make_slice(output.get(), 1, num_others, count - num_others).get(),
+                          capi_test::make_slice(expected.get(), 1, num_others, count - num_others).get());
+      }
+      begin += static_cast<int32_t>(count);
+    }
+    for (int64_t sequence = 0; sequence < kNumSequences; ++sequence)
+      expect_the_models_rows(context, attention, options, cache, sequence);
+  }
+  EXPECT_GT(heed_cache_first(cache.get(), 0), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, ModelRing, testing::ValuesIn(attentions_with_windows()),
+                         [](const auto& test) { return name_of(test.param); });
+
 // The files have no pieces of second attentions. They have padded sequences, which are cut here.
 std::vector<ModelAttention> second_attentions() {
   std::vector<ModelAttention> result;
@@ -205,8 +293,10 @@ TEST_P(SecondModelCache, PiecesOfSequencesOfDifferentLengthsAreThoseOfTheModel) 
       std::vector<int32_t> counts;
       for (const int32_t length : lengths) counts.push_back(std::clamp(length - begin, 0, count));
       const Tensor query_lens = capi_test::make_tensor_of(context.get(), {kNumSequences}, counts);
+      heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
+      sequences.query_lens = query_lens.get();
       const Tensor piece = capi_test::make_slice(rows.get(), 1, begin, count);
-      const Tensor output = attend(layer, HEED_CACHE_APPEND, cache, piece.get(), query_lens.get());
+      const Tensor output = attend(layer, HEED_CACHE_APPEND, cache, piece.get(), sequences);
       // Padding is 0 in both.
       expect_the_models(output.get(), capi_test::make_slice(expected.get(), 1, begin, count).get());
       begin += count;
@@ -279,6 +369,7 @@ std::set<std::string> families_of(const std::vector<ModelAttention>& attentions)
 
 // FilesWithPieces counts the first attentions.
 TEST(FilesWithCaches, AreThoseOfTheseFamilies) {
+  EXPECT_EQ(families_of(attentions_with_windows()), (std::set<std::string>{"gemma2", "gemma3", "gpt-oss", "mistral"}));
   EXPECT_EQ(families_of(second_attentions()), (std::set<std::string>{"gemma2", "gemma3", "gpt-oss", "qwen2", "qwen3"}));
   EXPECT_EQ(families_of(cross_attentions()), (std::set<std::string>{"bart", "marian", "mbart", "t5", "whisper"}));
 }

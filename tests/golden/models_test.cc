@@ -415,12 +415,7 @@ TEST_F(ScaledAlibi, WithFalconsTableAsBiasTheNumbersAreThose) {
   Options options = falcon_with_alibi().options();
   options.of_layer.alibi = HEED_ALIBI_NONE;
   const Layer layer = capi_test::make_multi_head(context_.get(), options.bound());
-  heed_weights* weights = nullptr;
-  property::check(heed_weights_open(context_.get(), path_of("falcon-alibi").c_str(), &weights));
-  heed_load_options accepting = HEED_LOAD_OPTIONS_INIT;
-  accepting.accept = "alibi";
-  EXPECT_EQ(heed_layer_load_weights(layer.get(), weights, kFalconPrefix, &accepting), HEED_OK) << heed_last_error();
-  heed_weights_destroy(weights);
+  EXPECT_EQ(load_accepting(layer.get(), "falcon-alibi", kFalconPrefix, "alibi"), HEED_OK) << heed_last_error();
 
   const std::vector<double> table = as_doubles(load_case(context_, "falcon-alibi", "alibi").get());
   std::vector<float> bias;
@@ -610,17 +605,6 @@ TEST(OtherModels, AreInTheTables) {
   EXPECT_EQ(known, folders);
 }
 
-heed_status load_accepting(const heed_layer* layer, const std::string& path, const char* prefix, const char* accept) {
-  const Context context = capi_test::make_context();
-  heed_weights* weights = nullptr;
-  property::check(heed_weights_open(context.get(), path.c_str(), &weights));
-  heed_load_options options = HEED_LOAD_OPTIONS_INIT;
-  options.accept = accept;
-  const heed_status status = heed_layer_load_weights(const_cast<heed_layer*>(layer), weights, prefix, &options);
-  heed_weights_destroy(weights);
-  return status;
-}
-
 TEST(OtherModels, AreLoadedIfTheCallerAcceptsTheMissingOptions) {
   const struct {
     const char* family;
@@ -639,7 +623,7 @@ TEST(OtherModels, AreLoadedIfTheCallerAcceptsTheMissingOptions) {
     SCOPED_TRACE(one.family + std::string(" with ") + one.accept);
     const Context context = capi_test::make_context();
     const Layer layer = capi_test::make_multi_head(context.get(), sizes_of(one.family, false, one.biases, true));
-    EXPECT_EQ(load_accepting(layer.get(), path_of(one.family), kLlamaPrefix, one.accept), HEED_OK) << heed_last_error();
+    EXPECT_EQ(load_accepting(layer.get(), one.family, kLlamaPrefix, one.accept), HEED_OK) << heed_last_error();
   }
 }
 
@@ -647,7 +631,7 @@ TEST(OtherModels, AreLoadedIfTheCallerAcceptsTheMissingOptions) {
 TEST(OtherModels, AreRefusedForOtherOptionsEvenIfRotaryIsAccepted) {
   const Context context = capi_test::make_context();
   const Layer layer = capi_test::make_multi_head(context.get(), sizes_of("gemma2", false, kNoBiases, true));
-  EXPECT_EQ(load_accepting(layer.get(), path_of("gemma2"), kLlamaPrefix, "rotary"), HEED_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(load_accepting(layer.get(), "gemma2", kLlamaPrefix, "rotary"), HEED_ERROR_INVALID_ARGUMENT);
   EXPECT_NE(std::string(heed_last_error())
                 .find("is of a model with other options by model_type \"gemma2\" in config.json: options->scale is "
                       "0.288675135, expected 0.223606798; options->soft_cap is 0, expected 2; options->window is "

@@ -14,7 +14,7 @@
 namespace bench {
 namespace {
 
-int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : 2; }
+int64_t bytes_of(heed_dtype dtype) { return dtype == HEED_F32 ? 4 : dtype == HEED_I8 ? 1 : 2; }
 
 // The visible pairs of one head of one batch element, with a causal mask aligned bottom right and a length.
 double visible_pairs(int64_t queries, int64_t keys, bool causal, int64_t length) {
@@ -66,6 +66,20 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
     self.qk_norm = true;
   } else if (key == "packed") {
     self.packed = true;
+  } else if (key == "page") {
+    self.cache_layout = HEED_CACHE_PAGED;
+    self.page_size = std::stoll(value);
+  } else if (key == "ring") {
+    self.cache_layout = HEED_CACHE_RING;
+  } else if (key == "fork") {
+    self.forked = true;
+  } else if (key == "append") {
+    self.appends = true;
+  } else if (key == "rows") {
+    self.rows_of_call = integers(value);
+    self.packed = true;
+  } else if (key == "i8") {
+    self.dtype = HEED_I8;
   } else if (key == "f16") {
     self.dtype = HEED_F16;
   } else if (key == "bf16") {
@@ -77,6 +91,11 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
 
 void set_defaults(BenchCase& self, const std::string& line) {
   if (self.kind == Kind::kLayer) self.head_size = self.embedding / self.heads;
+  if (self.kind == Kind::kCache) {
+    self.embedding = kCacheInputs;
+    for (const int32_t length : self.lengths) self.keys = std::max<int64_t>(self.keys, length);
+    for (const int32_t rows : self.rows_of_call) self.queries = std::max<int64_t>(self.queries, rows);
+  }
   if (self.kv_heads == 0) self.kv_heads = self.heads;
   self.has_own_keys = self.kind != Kind::kLayer || self.keys != 0;
   if (self.keys == 0) self.keys = self.queries;
@@ -84,9 +103,14 @@ void set_defaults(BenchCase& self, const std::string& line) {
   const bool complete = self.kind == Kind::kLinear ? self.rows > 0 && self.outputs > 0 && self.inputs > 0
                                                    : self.queries > 0 && self.head_size > 0;
   if (!complete) fail("sizes are missing in the case: " + line);
-  if (!self.lengths.empty() && static_cast<int64_t>(self.lengths.size()) != self.batch) {
-    fail("the case needs one length for each batch element: " + line);
+  for (const std::vector<int32_t>* numbers : {&self.lengths, &self.rows_of_call}) {
+    if (!numbers->empty() && static_cast<int64_t>(numbers->size()) != self.batch)
+      fail("the case needs one number for each batch element: " + line);
   }
+  const bool of_cache = self.cache_layout != HEED_CACHE_CONTIGUOUS || self.forked || self.appends ||
+                        !self.rows_of_call.empty() || self.dtype == HEED_I8;
+  if (of_cache && self.kind != Kind::kCache) fail("a word for caches in another case: " + line);
+  if (self.forked && !self.lengths.empty()) fail("forks have one length: " + line);
 }
 
 }  // namespace
@@ -94,6 +118,10 @@ void set_defaults(BenchCase& self, const std::string& line) {
 double BenchCase::flops() const {
   if (kind == Kind::kLinear) return 2.0 * static_cast<double>(rows) * static_cast<double>(outputs * inputs);
   double pairs = 0;
+  if (kind == Kind::kCache) {
+    for (int64_t b = 0; b < batch; ++b) pairs += visible_pairs(rows_in_call(b), rows_seen(b), causal, rows_seen(b));
+    return 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
+  }
   int64_t valid_keys = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = lengths.empty() ? keys : lengths[b];
@@ -113,14 +141,46 @@ BenchCase BenchCase::without_positions() const {
   return plain;
 }
 
-int64_t BenchCase::packed_rows() const { return std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); }
+BenchCase BenchCase::without_cache() const {
+  BenchCase plain = *this;
+  plain.kind = Kind::kAttention;
+  if (plain.dtype == HEED_I8) plain.dtype = HEED_F32;
+  plain.cache_layout = HEED_CACHE_CONTIGUOUS;
+  plain.forked = plain.appends = plain.packed = false;
+  plain.lengths.clear();
+  plain.rows_of_call.clear();
+  return plain;
+}
+
+int64_t BenchCase::rows_before(int64_t sequence) const { return lengths.empty() ? keys : lengths[sequence]; }
+
+int64_t BenchCase::rows_in_call(int64_t sequence) const {
+  return rows_of_call.empty() ? queries : rows_of_call[sequence];
+}
+
+int64_t BenchCase::rows_seen(int64_t sequence) const {
+  return rows_before(sequence) + (appends ? rows_in_call(sequence) : 0);
+}
+
+int64_t BenchCase::packed_rows() const {
+  const std::vector<int32_t>& numbers = kind == Kind::kCache ? rows_of_call : lengths;
+  return std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
+}
 
 double BenchCase::streamed_bytes() const {
   if (kind == Kind::kLinear) return static_cast<double>(outputs * inputs * bytes_of(dtype));
-  return static_cast<double>(batch * kv_heads * keys * (head_size + value_size) * bytes_of(dtype));
+  const int64_t scales = dtype == HEED_I8 ? 2 * static_cast<int64_t>(sizeof(float)) : 0;
+  const int64_t row = kv_heads * ((head_size + value_size) * bytes_of(dtype) + scales);
+  int64_t rows_read = batch * keys;
+  if (kind == Kind::kCache) {
+    rows_read = 0;
+    for (int64_t b = 0; b < (forked ? 1 : batch); ++b) rows_read += rows_before(b);
+  }
+  return static_cast<double>(rows_read * row);
 }
 
 bool BenchCase::bound_by_memory() const {
+  if (kind == Kind::kCache) return queries <= 4;
   return kind == Kind::kAttention ? queries == 1 : kind == Kind::kLinear && rows == 1;
 }
 
@@ -129,8 +189,11 @@ int64_t BenchCase::copies() const {
 }
 
 std::vector<BenchCase> read_cases(const std::string& path) {
-  const std::map<std::string, Kind> kinds = {
-      {"attention", Kind::kAttention}, {"idle", Kind::kIdle}, {"layer", Kind::kLayer}, {"linear", Kind::kLinear}};
+  const std::map<std::string, Kind> kinds = {{"attention", Kind::kAttention},
+                                             {"cache", Kind::kCache},
+                                             {"idle", Kind::kIdle},
+                                             {"layer", Kind::kLayer},
+                                             {"linear", Kind::kLinear}};
   std::ifstream file(path);
   if (!file) fail("cannot read " + path);
   std::vector<BenchCase> cases;

@@ -11,10 +11,13 @@
 
 namespace bench {
 
-enum class Kind { kAttention, kIdle, kLayer, kLinear };
+enum class Kind { kAttention, kCache, kIdle, kLayer, kLinear };
 
 // The layout of keys and values of attention: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
 enum class KeyLayout { kHeads, kTokens, kTransposed };
+
+// The size of the inputs of a case with a cache: each row of queries, keys and values is projected from so many numbers.
+constexpr int64_t kCacheInputs = 4;
 
 struct BenchCase {
   std::string name;
@@ -54,6 +57,22 @@ struct BenchCase {
   // The batch elements, of these lengths, lie one after another.
   bool packed = false;
 
+  // A cache of `dtype` with the layout HEED_CACHE_... and pages of so many rows; before a call each sequence has keys, or
+  // lengths[b], rows.
+  int32_t cache_layout = HEED_CACHE_CONTIGUOUS;
+  int64_t page_size = 0;
+  bool forked = false;                // all sequences are forks of the first one
+  bool appends = false;               // a call appends its rows, which are removed again after its time is taken
+  int64_t room = 0;                   // each sequence has memory for so many rows more
+  std::vector<int32_t> rows_of_call;  // empty: queries, or the rows of each sequence in a call, one after another
+
+  // The same attention as a case without a cache.
+  [[nodiscard]] BenchCase without_cache() const;
+  // Of a cache: the rows of a sequence before a call, those that a call has, and those that its last query sees.
+  [[nodiscard]] int64_t rows_before(int64_t sequence) const;
+  [[nodiscard]] int64_t rows_in_call(int64_t sequence) const;
+  [[nodiscard]] int64_t rows_seen(int64_t sequence) const;
+
   [[nodiscard]] bool has_positions() const { return alibi || sinks || relative_bias || rope || qk_norm || packed; }
   // The case without all that, with padded batch elements.
   [[nodiscard]] BenchCase without_positions() const;
@@ -65,7 +84,8 @@ struct BenchCase {
   // Bytes that must be read from memory even if everything else stays in caches: K and V once, or the weights of a
   // projection.
   [[nodiscard]] double streamed_bytes() const;
-  // A case with one query or one row has so little work for each byte that reading determines its time.
+  // A case with one query, with a cache up to four, or one row has so little work for each byte that reading determines
+  // its time.
   [[nodiscard]] bool bound_by_memory() const;
   // The number of copies of the streamed data. Each call reads the next copy; 1 unless the case is cold.
   [[nodiscard]] int64_t copies() const;

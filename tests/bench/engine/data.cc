@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "cache_data.h"
 #include "fail.h"
 #include "processors.h"
 
@@ -35,16 +36,6 @@ class Random {
 
   uint64_t state_;
 };
-
-Tensor random_tensor(heed_context* context, heed_dtype dtype, const Dims& dims, uint64_t seed, double deviation) {
-  Tensor numbers = make_tensor(context, HEED_F32, dims);
-  Random(seed).fill(static_cast<float*>(heed_tensor_data(numbers.get())), heed_tensor_num_elements(numbers.get()),
-                    static_cast<float>(deviation));
-  if (dtype == HEED_F32) return numbers;
-  Tensor narrow = make_tensor(context, dtype, dims);
-  check(heed_tensor_copy(narrow.get(), numbers.get()));
-  return narrow;
-}
 
 Tensor copy_of(heed_context* context, heed_tensor* original) {
   Dims dims;
@@ -88,6 +79,16 @@ Tensor make_tensor(heed_context* context, heed_dtype dtype, const Dims& dims) {
   return Tensor(tensor);
 }
 
+Tensor random_tensor(heed_context* context, heed_dtype dtype, const Dims& dims, uint64_t seed, double deviation) {
+  Tensor numbers = make_tensor(context, HEED_F32, dims);
+  Random(seed).fill(static_cast<float*>(heed_tensor_data(numbers.get())), heed_tensor_num_elements(numbers.get()),
+                    static_cast<float>(deviation));
+  if (dtype == HEED_F32) return numbers;
+  Tensor narrow = make_tensor(context, dtype, dims);
+  check(heed_tensor_copy(narrow.get(), numbers.get()));
+  return narrow;
+}
+
 std::vector<float> read_floats(const heed_tensor* tensor) {
   const Context context = make_context(1);
   Dims dims;
@@ -121,6 +122,17 @@ std::vector<float> heads_first(const BenchCase& self, const std::vector<float>& 
 }
 
 Data::Data(const BenchCase& self) : context(make_context(1)) {
+  if (self.kind == Kind::kCache) {
+    const Dims dims =
+        self.packed ? Dims{self.packed_rows(), self.embedding} : Dims{self.batch, self.queries, self.embedding};
+    queries = random_tensor(context.get(), HEED_F32, dims, 1, 1);
+    if (self.packed) set_offsets(self.rows_of_call);
+    weights = cache_weights(context.get(), self);
+    while (static_cast<int64_t>(caches.size()) < self.copies()) {
+      caches.push_back(filled_cache(context.get(), self, weights));
+    }
+    return;
+  }
   if (self.packed) {
     pack(self);
   } else if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
@@ -187,8 +199,12 @@ void Data::pack(const BenchCase& self) {
   } else {
     queries = random_tensor(context.get(), self.dtype, {self.heads, total, self.head_size}, 1, 1);
   }
+  set_offsets(self.lengths);
+}
+
+void Data::set_offsets(const std::vector<int32_t>& counts) {
   std::vector<int32_t> begins = {0};
-  for (const int32_t length : self.lengths) begins.push_back(begins.back() + length);
+  for (const int32_t length : counts) begins.push_back(begins.back() + length);
   offsets = make_tensor(context.get(), HEED_I32, {static_cast<int64_t>(begins.size())});
   check(heed_tensor_write(offsets.get(), begins.data(), begins.size() * sizeof(int32_t)));
 }

@@ -14,11 +14,13 @@
 namespace bench {
 
 struct Destroy {
+  void operator()(heed_cache* cache) const { heed_cache_destroy(cache); }
   void operator()(heed_context* context) const { heed_context_destroy(context); }
   void operator()(heed_tensor* tensor) const { heed_tensor_destroy(tensor); }
   void operator()(heed_layer* layer) const { heed_layer_destroy(layer); }
   void operator()(heed_workspace* workspace) const { heed_workspace_destroy(workspace); }
 };
+using Cache = std::unique_ptr<heed_cache, Destroy>;
 using Context = std::unique_ptr<heed_context, Destroy>;
 using Tensor = std::unique_ptr<heed_tensor, Destroy>;
 using Layer = std::unique_ptr<heed_layer, Destroy>;
@@ -27,6 +29,8 @@ using Dims = std::vector<int64_t>;
 
 Context make_context(int threads);
 Tensor make_tensor(heed_context* context, heed_dtype dtype, const Dims& dims);
+// Numbers with this standard deviation; the same seed gives the same ones.
+Tensor random_tensor(heed_context* context, heed_dtype dtype, const Dims& dims, uint64_t seed, double deviation);
 std::vector<float> read_floats(const heed_tensor* tensor);
 // Swaps the first two axes of (first, second, row).
 std::vector<float> swap_axes(const std::vector<float>& from, int64_t first, int64_t second, int64_t row);
@@ -48,14 +52,18 @@ struct Data {
   Tensor offsets;  // packed: I32 (B + 1). queries, keys and values are then (H, total, D), of a layer (total, E)
   Tensor slopes;   // ALiBi's, (H), or none
   Tensor sinks;    // (H), or none
-  // Layer: W_q, W_k, W_v, W_o of (E, E), in this order. Linear: copies of one weight (N, K).
+  // Layer: W_q, W_k, W_v, W_o of (E, E), in this order. Linear: copies of one weight (N, K). Cache: W_q (H * D, E), W_k
+  // (Hkv * D, E), W_v (Hkv * Dv, E).
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
+  // Cache: copies of one, filled. queries is (B, Q, E), with rows_of_call (total, E); there are no keys and values.
+  std::vector<Cache> caches;
 
  private:
   void add_layer_weights(const BenchCase& bench_case);
   void add_head_numbers(const BenchCase& bench_case);
   void pack(const BenchCase& bench_case);
+  void set_offsets(const std::vector<int32_t>& counts);
 };
 
 }  // namespace bench

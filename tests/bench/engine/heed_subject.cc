@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "cache_data.h"
 #include "fail.h"
 #include "processors.h"
 
@@ -62,7 +63,8 @@ Layer linear_layer(heed_context* context, const BenchCase& bench_case, const hee
 
 }  // namespace
 
-HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int threads) : context_(make_context(threads)) {
+HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int threads)
+    : context_(make_context(threads)), appends_(bench_case.appends) {
   {
     // Packing the first weight starts the context's threads.
     const StartingThreads elsewhere;
@@ -86,6 +88,7 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
     inputs.values = data.values[copy].get();
     inputs_.push_back(inputs);
   }
+  if (bench_case.kind == Kind::kCache) use_caches(bench_case, data);
   check(heed_layer_create_outputs(layers_[0].get(), inputs_.data(), HEED_WANT_OUTPUT, &outputs_));
   output_.reset(outputs_.output);
   std::memset(heed_tensor_data(output_.get()), 0, heed_tensor_num_bytes(output_.get()));
@@ -105,12 +108,33 @@ void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
   switch (bench_case.kind) {
     case Kind::kAttention:
     case Kind::kIdle: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
+    case Kind::kCache: layers_.push_back(cache_layer(context_.get(), bench_case, data.weights)); break;
     case Kind::kLayer: layers_.push_back(multi_head_layer(context_.get(), bench_case, data)); break;
     case Kind::kLinear:
       for (const Tensor& weight : data.weights) {
         layers_.push_back(linear_layer(context_.get(), bench_case, weight.get()));
       }
       break;
+  }
+}
+
+void HeedSubject::use_caches(const BenchCase& bench_case, const Data& data) {
+  for (int64_t b = 0; b < bench_case.batch; ++b) rows_before_.push_back(heed_cache_length(data.caches[0].get(), b));
+  for (const Cache& cache : data.caches) {
+    heed_cache_inputs inputs = HEED_CACHE_INPUTS_INIT;
+    inputs.cache = cache.get();
+    inputs.use = appends_ ? HEED_CACHE_APPEND : HEED_CACHE_READ;
+    caches_.push_back(inputs);
+  }
+  inputs_.resize(caches_.size(), inputs_[0]);
+  for (size_t copy = 0; copy < caches_.size(); ++copy) inputs_[copy].cache = &caches_[copy];
+}
+
+void HeedSubject::restore() {
+  if (!appends_ || next_ == 0) return;
+  heed_cache* last = caches_[(next_ - 1) % caches_.size()].cache;
+  for (size_t b = 0; b < rows_before_.size(); ++b) {
+    check(heed_cache_rewind(last, static_cast<int64_t>(b), rows_before_[b]));
   }
 }
 

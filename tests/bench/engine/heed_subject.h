@@ -21,6 +21,8 @@ class HeedSubject : public Subject {
   [[nodiscard]] std::string library() const override { return "heed"; }
   [[nodiscard]] std::string name() const override { return library(); }
   void call() override;
+  [[nodiscard]] bool must_restore() const override { return appends_; }
+  void restore() override;
   [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
 
   [[nodiscard]] size_t workspace_bytes() const { return heed_workspace_num_bytes(workspace_.get()); }
@@ -29,12 +31,16 @@ class HeedSubject : public Subject {
 
  private:
   void make_layers(const BenchCase& bench_case, const Data& data);
+  void use_caches(const BenchCase& bench_case, const Data& data);
 
   Context context_;
   // One for all calls; for cold weights, one for each copy of them.
   std::vector<Layer> layers_;
   heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
   std::vector<heed_layer_inputs> inputs_;
+  std::vector<heed_cache_inputs> caches_;  // one for each of inputs_
+  std::vector<int64_t> rows_before_;       // of each sequence
+  bool appends_;
   Tensor output_;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
   Workspace workspace_;

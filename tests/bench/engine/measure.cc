@@ -24,7 +24,7 @@ constexpr double kLongestWithPeers = 3e-3;
 // About how many operations per second heed computes in such a case, estimated from a small one. So cases that take too
 // long can be left out without running them.
 double rough_rate(const BenchCase& bench_case) {
-  BenchCase small = bench_case.without_positions();
+  BenchCase small = bench_case.kind == Kind::kCache ? bench_case.without_cache() : bench_case.without_positions();
   small.lengths.clear();
   small.cold = false;
   if (bench_case.kind == Kind::kLinear) {
@@ -78,10 +78,12 @@ void add_peers(const BenchCase& bench_case, const Data& data, int threads, Subje
   if (peers.empty()) return;
   subjects->front()->call();
   const std::vector<float> ours = subjects->front()->output();
+  subjects->front()->restore();
   for (auto& peer : peers) {
     std::string difference;
     wait_for_quiet();
     peer->call();
+    peer->restore();
     if (!peer->computes_the_same() || agree(ours, peer->output(), bench_case.dtype, &difference)) {
       subjects->push_back(std::move(peer));
     } else {

@@ -28,6 +28,10 @@ int64_t status_bytes(const std::string& key) {
 // A small call of the same kind, which loads the library's code into memory.
 void call_small(BenchCase small) {
   small.lengths.clear();
+  if (small.kind == Kind::kCache) {
+    small.rows_of_call.clear();
+    small.packed = false;
+  }
   small.cold = false;
   small.batch = small.heads = small.kv_heads = small.rows = 1;
   small.queries = small.keys = small.head_size = small.value_size = small.embedding = small.inputs = small.outputs = 8;
@@ -53,6 +57,7 @@ int64_t extra_memory(const BenchCase& bench_case, int threads) {
   const int64_t before = status_bytes("VmRSS");
   heed.prepare();
   heed.call();
+  heed.restore();
   heed.call();
   return status_bytes("VmHWM") - before;
 }

@@ -12,6 +12,7 @@
 #if defined(HEED_BENCH_HAS_GGML)
 #include "ggml_subjects.h"
 #endif
+#include "cache_subjects.h"
 #include "eigen_subject.h"
 #include "layout_subjects.h"
 #include "ort_model.h"
@@ -22,6 +23,11 @@
 namespace bench {
 
 Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, std::vector<std::string>* refusals) {
+  if (bench_case.kind == Kind::kCache) {
+    if (!is_plain_cache(bench_case)) return make_cache_subjects(bench_case, threads);
+    const std::shared_ptr<const Data> attention = attention_over_cache(bench_case, data);
+    return with_data(make_peers(bench_case.without_cache(), *attention, threads, refusals), attention);
+  }
   if (bench_case.key_layout != KeyLayout::kHeads) return make_layout_subjects(bench_case, data, threads);
   if (bench_case.has_positions()) return make_position_subjects(bench_case, threads);
   Subjects peers;

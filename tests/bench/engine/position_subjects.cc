@@ -3,39 +3,12 @@
 
 #include <map>
 #include <memory>
-#include <utility>
 
-#include "data.h"
-#include "heed_subject.h"
+#include "other_cases.h"
 #include "rounds.h"
 
 namespace bench {
 namespace {
-
-// One or more calls without positions.
-class PlainSubject : public Subject {
- public:
-  PlainSubject(std::string name, const std::vector<BenchCase>& cases, int threads) : name_(std::move(name)) {
-    for (const BenchCase& one : cases) {
-      data_.push_back(std::make_unique<Data>(one));
-      calls_.push_back(std::make_unique<HeedSubject>(one, *data_.back(), threads));
-      calls_.back()->prepare();
-    }
-  }
-
-  [[nodiscard]] std::string library() const override { return "heed"; }
-  [[nodiscard]] std::string name() const override { return name_; }
-  void call() override {
-    for (const auto& one : calls_) one->call();
-  }
-  [[nodiscard]] std::vector<float> output() const override { return calls_.front()->output(); }
-  [[nodiscard]] bool computes_the_same() const override { return false; }
-
- private:
-  std::string name_;
-  std::vector<std::unique_ptr<Data>> data_;
-  std::vector<std::unique_ptr<HeedSubject>> calls_;
-};
 
 // A case for the batch elements of each length.
 std::vector<BenchCase> cases_by_length(const BenchCase& bench_case) {
@@ -57,7 +30,7 @@ std::vector<BenchCase> cases_by_length(const BenchCase& bench_case) {
 Subjects make_position_subjects(const BenchCase& bench_case, int threads) {
   Subjects subjects;
   const auto add = [&](const char* name, const std::vector<BenchCase>& cases) {
-    subjects.push_back(std::make_unique<PlainSubject>(name, cases, threads));
+    subjects.push_back(std::make_unique<OtherCases>(name, cases, threads, false));
   };
   BenchCase plain = bench_case.without_positions();
   if (!bench_case.packed) {

@@ -20,6 +20,16 @@ constexpr double kClockedAlone = 20e-6;
 constexpr double kWarmUpBelow = 50e-3;
 
 double time_calls(Subject& subject, int64_t calls) {
+  if (subject.must_restore()) {
+    double seconds = 0;
+    for (int64_t i = 0; i < calls; ++i) {
+      const double start = now();
+      subject.call();
+      seconds += now() - start;
+      subject.restore();
+    }
+    return seconds / static_cast<double>(calls);
+  }
   const double start = now();
   for (int64_t i = 0; i < calls; ++i) subject.call();
   return (now() - start) / static_cast<double>(calls);

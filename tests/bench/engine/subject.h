@@ -20,8 +20,12 @@ class Subject {
   [[nodiscard]] virtual std::string library() const = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   virtual void call() = 0;
+  // Undoes what the last call changed, so that the next one computes the same; this must follow each call if must_restore.
+  // It is not part of the time.
+  [[nodiscard]] virtual bool must_restore() const { return false; }
+  virtual void restore() {}
   // The result of the last call as numbers, in the order (B, H, Q, Dv) for attention, (B, Q, E) for a layer, (M, N) for
-  // a projection, whatever the subject's own layout is.
+  // a projection, (B, Q, H * Dv) for a cache, whatever the subject's own layout is.
   [[nodiscard]] virtual std::vector<float> output() const = 0;
   // False for a subject that leaves something out, to show what that takes: its output is not compared.
   [[nodiscard]] virtual bool computes_the_same() const { return true; }

@@ -18,6 +18,17 @@ using capi_test::Tensor;
 std::string folder_of(const std::string& family) { return HEED_SOURCE_DIR "/tests/golden/data/models/" + family; }
 std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
 
+heed_status load_accepting(heed_layer* layer, const std::string& family, const char* prefix, const char* accept) {
+  const Context context = capi_test::make_context();
+  heed_weights* weights = nullptr;
+  property::check(heed_weights_open(context.get(), path_of(family).c_str(), &weights));
+  heed_load_options options = HEED_LOAD_OPTIONS_INIT;
+  options.accept = accept;
+  const heed_status status = heed_layer_load_weights(layer, weights, prefix, &options);
+  heed_weights_destroy(weights);
+  return status;
+}
+
 Tensor load_case(const Context& context, const std::string& family, const std::string& name) {
   heed_tensor* tensor = nullptr;
   const std::string path = folder_of(family) + "/cases.safetensors";

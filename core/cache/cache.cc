@@ -371,8 +371,7 @@ void Cache::check_cut(int64_t sequence, int64_t length) const {
   fail(Status::InvalidArgument,
        "length is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
        ": expected at most %" PRId64 ", or at least %" PRId64,
-       length, sequence, oldest, rows(0, sequence).num_sinks,
-       geometry_.ring_rows > 0 ? oldest + options_.capacity - 1 : oldest);
+       length, sequence, oldest, rows(0, sequence).num_sinks, oldest + length - seen);
 }
 
 void Cache::rewind(int64_t sequence, int64_t length) {

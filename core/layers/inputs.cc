@@ -18,48 +18,45 @@ void check_dtype(const Tensor& tensor, const char* name) {
     fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
 }
 
-void check_queries(const LayerInputs& inputs) {
+const Tensor& checked_queries(const LayerInputs& inputs) {
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
   check_dtype(*inputs.queries, "inputs->queries");
+  return *inputs.queries;
 }
 
-// The defaults of a call with a cache: keys that the cache has are not given, and where it is filled there are no queries.
-void complete_with_cache(LayerInputs& inputs) {
-  const CacheInputs& cache = *inputs.cache;
-  if (cache.fills) {
-    if (inputs.keys == nullptr) inputs.keys = inputs.queries;
-    if (inputs.keys == nullptr)
-      fail(Status::InvalidArgument, "inputs->keys is NULL and so is inputs->queries, expected a tensor");
-    check_dtype(*inputs.keys, "inputs->keys");
-    inputs.queries = nullptr;
-  } else {
-    check_queries(inputs);
-  }
-  if (cache.appends()) {
+// The keys of a call that fills a cache, which has no queries.
+const Tensor& checked_keys(LayerInputs& inputs) {
+  if (inputs.keys == nullptr) inputs.keys = inputs.queries;
+  if (inputs.keys == nullptr)
+    fail(Status::InvalidArgument, "inputs->keys is NULL and so is inputs->queries, expected a tensor");
+  check_dtype(*inputs.keys, "inputs->keys");
+  inputs.queries = nullptr;
+  return *inputs.keys;
+}
+
+// Sets keys and values that are not given, and returns the tensor whose dtype all have: queries, or keys without them.
+const Tensor& complete_rows(LayerInputs& inputs) {
+  const CacheInputs* cache = inputs.cache;
+  const Tensor& rows = cache != nullptr && cache->fills ? checked_keys(inputs) : checked_queries(inputs);
+  if (cache == nullptr || cache->appends()) {
     if (inputs.keys == nullptr) inputs.keys = inputs.queries;
     if (inputs.values == nullptr) inputs.values = inputs.keys;
-    return;
+    return rows;
   }
   for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys}, {"inputs->values", inputs.values}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument,
          "%s is set, but inputs->cache->use is HEED_CACHE_READ: expected NULL, since the cache has them", name);
   }
+  return rows;
 }
 
 }  // namespace
 
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
   LayerInputs complete = inputs;
-  if (inputs.cache != nullptr) {
-    complete_with_cache(complete);
-  } else {
-    check_queries(inputs);
-    if (complete.keys == nullptr) complete.keys = complete.queries;
-    if (complete.values == nullptr) complete.values = complete.keys;
-  }
+  const DType dtype = complete_rows(complete).dtype();
   const bool has_queries = complete.queries != nullptr;
-  const DType dtype = (has_queries ? complete.queries : complete.keys)->dtype();
   for (const auto& [name, tensor] : {std::pair{"inputs->keys", complete.keys}, {"inputs->values", complete.values}}) {
     if (tensor != nullptr && tensor->dtype() != dtype) {
       fail(Status::InvalidArgument, "%s is %s, but %s is %s: expected the same dtype", name, name_of(tensor->dtype()),
@@ -74,7 +71,7 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
 }
 
 void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
-  check_queries(inputs);
+  checked_queries(inputs);
   if (inputs.cache != nullptr)
     fail(Status::InvalidArgument, "inputs->cache is set, but a %s layer reads %s alone, expected NULL", kind, reads);
   for (const auto& [name, member] : kLayerInputs) {

@@ -81,7 +81,7 @@ heed_cache* create_shard(const Attention* attention, int64_t capacity) {
   heed_cache* shard = NULL;
   options.num_kv_heads = kNumKvHeads;
   options.head_size = kHeadSize;
-  options.capacity = capacity;
+  options.capacity = capacity > 0 ? capacity : 1; /* with more ranks than rows a shard may be empty */
   CHECK(heed_cache_create(attention->context, &options, &shard));
   return shard;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The promises about bits, one by one: what a row's results do not depend on. Lengths are around the ends of tiles (16
-// rows), pages, key blocks (256) and chunks (1024).
+// rows), pages, key blocks (256) and chunks (512).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "cache/support/rows.h"
 #include "cache/support/sample_layers.h"
 #include "cache/support/step.h"
+#include "capi/support/objects.h"
 #include "property/support/random.h"
 
 namespace heed::cache_test {
@@ -299,6 +300,40 @@ TEST(Cache, WorkspacesAndRequestsChangeNothing) {
         EXPECT_TRUE(property::same_bits(results.log_sum_exp, expected->log_sum_exp)) << wanted;
       }
     }
+  });
+}
+
+// The cache's rows and a fill need no more memory than heed_layer_workspace_size says, also where it only knows shapes.
+TEST(Cache, WorkspaceSizesSufficeForFillsAndForUnknownSequences) {
+  for_each_cache(100, [](const CachedLayer& layer, const heed_cache_options& contiguous) {
+    const heed_cache_options options = as_paged(with_sequences(contiguous, 2), 16, 14);
+    const Cache cache = make_cache(layer, options);
+    Form form;
+    form.with_workspace = true;
+    const auto with_bytes = [&](size_t num_bytes) {
+      heed_workspace* workspace = nullptr;
+      property::check(heed_workspace_create(layer.context(), num_bytes, &workspace));
+      return property::Workspace(workspace);
+    };
+    Step filling(layer, cache.get(), {{1, counting_from(0, 40)}}, form);
+    filling.inputs.keys = filling.inputs.queries;
+    filling.inputs.queries = nullptr;
+    const heed_layer_outputs none = HEED_LAYER_OUTPUTS_INIT;
+    filling.outputs = none;
+    const property::Workspace for_filling = with_bytes(filling.workspace_size());
+    property::check(heed_layer_fill_cache(layer.layer(), &filling.inputs, for_filling.get()));
+    ASSERT_EQ(heed_cache_length(cache.get(), 1), 40);
+
+    Step appending(layer, cache.get(), {{1, counting_from(40, 3)}}, form);
+    const size_t known = appending.workspace_size();
+    const heed_tensor* const sequences = appending.cache.sequences;
+    const capi_test::Tensor unknown = capi_test::make_shape_only(layer.context(), {1}, HEED_I64);
+    appending.cache.sequences = unknown.get();
+    const size_t of_any = appending.workspace_size();
+    EXPECT_GE(of_any, known);
+    appending.cache.sequences = sequences;
+    property::check(appending.run_with(with_bytes(of_any).get()));
+    ASSERT_EQ(heed_cache_length(cache.get(), 1), 43);
   });
 }
 

@@ -219,7 +219,11 @@ TEST(CacheErrors, GettersOfABadHandleOrSequence) {
   for (const int64_t sequence : {int64_t{-1}, kNumSequences, INT64_MAX, INT64_MIN}) {
     EXPECT_EQ(heed_cache_length(scene.cache(), sequence), -1) << sequence;
     EXPECT_EQ(heed_cache_first(scene.cache(), sequence), -1) << sequence;
+    EXPECT_EQ(heed_cache_num_rows(scene.cache(), 0, sequence), -1) << sequence;
   }
+  EXPECT_EQ(heed_cache_num_rows(nullptr, 0, 0), -1);
+  EXPECT_EQ(heed_cache_num_rows(scene.cache(), -1, 0), -1);
+  EXPECT_EQ(heed_cache_num_rows(scene.cache(), 0, 0), 20);
   EXPECT_EQ(heed_cache_length(scene.cache(), 0), 20);
   EXPECT_EQ(heed_cache_first(scene.cache(), 0), 0);
   EXPECT_EQ(heed_cache_free_pages(scene.cache()), 1);
@@ -236,6 +240,13 @@ TEST(CacheErrors, MemoryThatNoMachineHas) {
   heed_cache* cache = nullptr;
   EXPECT_TRUE(is_refused(heed_cache_create(context.get(), &options, &cache), {HEED_ERROR_OUT_OF_MEMORY, {}}));
   EXPECT_EQ(cache, nullptr);
+}
+
+TEST(CacheErrors, MoreSequencesOfLayersThanBytesCount) {
+  heed_cache_options options = as_paged(one_head(16), 16, 1);
+  options.num_layers = options.max_sequences = 2147483647;
+  size_t num_bytes = 0;
+  EXPECT_TRUE(is_refused(heed_cache_size(&options, &num_bytes), invalid({"options", "overflows"})));
 }
 
 // ---- operations on sequences ----------------------------------------------------------------------------------------

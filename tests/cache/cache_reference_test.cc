@@ -413,7 +413,10 @@ TEST(CacheReference, EachQueryHeadReadsTheKeysOfItsGroup) {
     };
     set("W_v.weight", property::filled({kNumKvHeads * 4, spec.input_size}, 0.0));
     Array bias = property::filled({kNumKvHeads * 4}, 0.0);
-    for (size_t i = 0; i < bias.values.size(); ++i) bias.values[i] = static_cast<double>(i / 4 + 1);
+    for (size_t i = 0; i < bias.values.size(); ++i) {
+      const size_t head = i / 4;
+      bias.values[i] = static_cast<double>(head + 1);
+    }
     set("W_v.bias", bias);
     for (const heed_dtype dtype : kCacheDTypes) {
       for (const heed_cache_options& options : each_layout(layer.contiguous(90, dtype), 1)) {
@@ -421,7 +424,8 @@ TEST(CacheReference, EachQueryHeadReadsTheKeysOfItsGroup) {
         for (const int64_t count : {70, 1, 3}) {
           const property::Results results = forward_one(layer, cache.get(), {0, counting_from(0, count)});
           property::for_each_index(results.output->contents.dims, [&](const Dims& index, size_t place) {
-            const auto expected = static_cast<double>(index[1] / 4 / group + 1);
+            const int64_t kv_head = index[1] / 4 / group;
+            const auto expected = static_cast<double>(kv_head + 1);
             EXPECT_NEAR(results.output->contents.values[place], expected, property::a_few_roundings(expected))
                 << "group of " << group << ", element " << index[1];
           });
@@ -473,8 +477,8 @@ TEST(CacheReference, TreesOfDrafts) {
       for (const heed_dtype dtype : kCacheDTypes) {
         for (const int64_t length : {0, 9, 61}) {
           std::vector<int64_t> positions = counting_from(0, length);
-          for (size_t i = 0; i < parents.size(); ++i)
-            positions.push_back(parents[i] < 0 ? length : positions[static_cast<size_t>(length + parents[i])] + 1);
+          for (const int64_t parent : parents)
+            positions.push_back(parent < 0 ? length : positions[static_cast<size_t>(length + parent)] + 1);
           const int64_t columns = covers_all_keys ? length + count : count;
           Array mask = property::filled({count, columns}, 1.0);
           property::for_each_index(mask.dims, [&](const Dims& index, size_t place) {

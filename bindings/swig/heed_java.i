@@ -152,8 +152,8 @@ static struct_bytes bytes_of_struct(int64_t address) { return (void*)address; }
 %typemap(out) struct_bytes "$result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)*(size_t*)$1);"
 struct_bytes bytes_of_struct(int64_t address);
 
-/* A member that is a tensor or a cache takes the pointer of one that the caller has entered (TensorMembers); 0 is
- * NULL. */
+/* A member that is a tensor or a cache is set to the address of its handle, a long; 0 is NULL. The caller keeps the object
+ * from being freed until the call ends (TensorMembers, CacheMembers). */
 %typemap(jni) heed_tensor*, heed_cache* "jlong"
 %typemap(jtype) heed_tensor*, heed_cache* "long"
 %typemap(jstype) heed_tensor*, heed_cache* "long"

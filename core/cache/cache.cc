@@ -13,8 +13,6 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kNoRotary = "none";
-
 size_t count_of(int64_t a, int64_t b = 1) { return static_cast<size_t>(a) * static_cast<size_t>(b); }
 
 }  // namespace
@@ -40,18 +38,13 @@ Cache::Cache(std::shared_ptr<Context> context, const CacheOptions& options)
     free_[static_cast<size_t>(i)] = static_cast<int32_t>(geometry_.num_pages - 1 - i);
 }
 
-int64_t Cache::table_bytes(const CacheOptions& options, const CacheGeometry& geometry) {
-  // In double, since the numbers of pages and sequences may be as large as options allow.
+double Cache::table_bytes(const CacheOptions& options, const CacheGeometry& geometry) {
   const double sequences = static_cast<double>(options.max_sequences);
   const double layers = static_cast<double>(options.num_layers);
   const double pages = static_cast<double>(geometry.num_pages);
-  const double bytes = 2 * layers * sequences * sizeof(LayerRows) +
-                       2 * sequences * (static_cast<double>(geometry.sequence_pages) + 1) * sizeof(int32_t) +
-                       2 * pages * sizeof(int32_t) +
-                       layers * pages * static_cast<double>(geometry.page_rows) * sizeof(int32_t);
-  if (bytes > 0x1p61)
-    fail(Status::InvalidArgument, "options is of a cache whose size in bytes overflows, expected at most 2^61");
-  return static_cast<int64_t>(bytes);
+  return 2 * layers * sequences * sizeof(LayerRows) +
+         2 * sequences * (static_cast<double>(geometry.sequence_pages) + 1) * sizeof(int32_t) +
+         2 * pages * sizeof(int32_t) + layers * pages * static_cast<double>(geometry.page_rows) * sizeof(int32_t);
 }
 
 size_t Cache::num_bytes(const CacheOptions& options) {
@@ -122,12 +115,26 @@ bool Cache::is_empty() const {
   return std::all_of(rows_.begin(), rows_.end(), [](const LayerRows& rows) { return rows.length == 0; });
 }
 
+void Cache::check_row(const char* name, int64_t row, int64_t most, int64_t sequence) {
+  if (row >= 0 && row <= most) return;
+  fail(Status::InvalidArgument, "%s is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64, name,
+       row, most, sequence);
+}
+
+void Cache::check_kept(const char* name, int64_t row, int64_t sequence) const {
+  const int64_t oldest = first(sequence);
+  if (row >= oldest) return;
+  fail(Status::InvalidArgument,
+       "%s is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
+       ": expected at least that",
+       name, row, sequence, oldest);
+}
+
 void Cache::require_equal_layers(const char* function, int64_t sequence) const {
   if (longest(sequence) == shortest(sequence)) return;
   fail(Status::InvalidArgument,
        "sequence %" PRId64 " has %" PRId64 " rows in one layer and %" PRId64
-       " in another, but %s moves rows of all "
-       "layers: expected the same number",
+       " in another, but %s moves rows of all layers: expected the same number",
        sequence, longest(sequence), shortest(sequence), function);
 }
 
@@ -137,11 +144,15 @@ int64_t Cache::position_of(int64_t layer, int64_t sequence, int64_t row) const {
   return const_cast<Cache*>(this)->position_at(layer, sequence, row);
 }
 
+int64_t Cache::next_position(int64_t layer, int64_t sequence) const {
+  const int64_t length = rows(layer, sequence).length;
+  return length == 0 ? 0 : position_of(layer, sequence, length - 1) + 1;
+}
+
 int32_t& Cache::position_at(int64_t layer, int64_t sequence, int64_t row) {
   const int64_t stored = stored_row(row);
   const int64_t page = pages_of(sequence)[stored / geometry_.page_rows];
-  return positions_[static_cast<size_t>((layer * geometry_.num_pages + page) * geometry_.page_rows +
-                                        stored % geometry_.page_rows)];
+  return positions_of_page(layer, page)[stored % geometry_.page_rows];
 }
 
 void Cache::set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept {
@@ -193,6 +204,11 @@ int32_t Cache::take_page() noexcept {
   return page;
 }
 
+void Cache::take_pages(int64_t sequence, int64_t count) noexcept {
+  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
+  while (held < count) page_table(sequence)[held++] = take_page();
+}
+
 void Cache::give_back_page(int32_t page) noexcept {
   if (--references_[static_cast<size_t>(page)] > 0) return;
   free_[static_cast<size_t>(num_free_)] = page;
@@ -223,10 +239,8 @@ void Cache::copy_page(int64_t sequence, int64_t page) noexcept {
   int32_t& entry = page_table(sequence)[page];
   const int32_t from = entry;
   const int32_t to = take_page();
-  // Of contiguous caches and rings only the tiles that the sequence has.
-  const int64_t used = geometry_.ring_rows > 0
-                           ? std::min(longest(sequence), geometry_.page_rows)
-                           : std::min(longest(sequence) - page * geometry_.page_rows, geometry_.page_rows);
+  // Only the tiles that the sequence has. A ring has one page, page 0.
+  const int64_t used = longest(sequence) - page * geometry_.page_rows;
   const int64_t num_rows = std::clamp<int64_t>(round_up(used, kCacheTileRows), 0, geometry_.page_rows);
   const auto element = static_cast<int64_t>(size_of(options_.dtype));
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
@@ -243,8 +257,7 @@ void Cache::copy_page(int64_t sequence, int64_t page) noexcept {
       copy(offset + geometry_.key_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
       copy(offset + geometry_.value_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
     }
-    const int32_t* positions = positions_.data() + (layer * geometry_.num_pages + from) * geometry_.page_rows;
-    std::copy_n(positions, num_rows, positions_.data() + (layer * geometry_.num_pages + to) * geometry_.page_rows);
+    std::copy_n(positions_of_page(layer, from), num_rows, positions_of_page(layer, to));
   }
   entry = to;
   give_back_page(from);
@@ -317,9 +330,7 @@ void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
   });
   for (const NewRows& added : rows) {
     if (added.count == 0) continue;
-    const int64_t count = pages_for(this->rows(layer, added.sequence).length + added.count);
-    int32_t& held = num_pages_[static_cast<size_t>(added.sequence)];
-    while (held < count) page_table(added.sequence)[held++] = take_page();
+    take_pages(added.sequence, pages_for(this->rows(layer, added.sequence).length + added.count));
   }
 }
 
@@ -330,7 +341,7 @@ void Cache::commit(int64_t layer, std::span<const NewRows> rows,
   for (const NewRows& added : rows) {
     LayerRows& held = rows_at(layer, added.sequence);
     const int64_t begin = held.length;
-    int64_t next = begin == 0 ? 0 : position_of(layer, added.sequence, begin - 1) + 1;
+    int64_t next = next_position(layer, added.sequence);
     for (int64_t i = 0; i < added.count; ++i) {
       if (added.positions != nullptr) next = added.positions[i];
       held.length = begin + i + 1;
@@ -338,10 +349,14 @@ void Cache::commit(int64_t layer, std::span<const NewRows> rows,
     }
     if (geometry_.ring_rows > 0) {
       held.num_sinks = options_.num_sinks;
-      const int64_t oldest = held.length - geometry_.ring_rows;
-      if (oldest > geometry_.sink_rows) held.first = std::max<int64_t>(held.first, oldest);
+      drop_rows(held);
     }
   }
+}
+
+void Cache::drop_rows(LayerRows& rows) const noexcept {
+  const int64_t oldest = rows.length - geometry_.ring_rows;
+  if (oldest > geometry_.sink_rows) rows.first = std::max<int64_t>(rows.first, oldest);
 }
 
 // ---- changes --------------------------------------------------------------------------------------------------------
@@ -351,18 +366,14 @@ void Cache::reserve(int64_t sequence, int64_t length) {
   check_sequence("sequence", sequence);
   if (length < 0) fail(Status::InvalidArgument, "length is %" PRId64 ", expected at least 0", length);
   check_capacity(sequence, length);
-  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
-  const int64_t needed = pages_for(length) - held;
+  const int64_t needed = pages_for(length) - num_pages_[static_cast<size_t>(sequence)];
   if (needed > free_pages()) fail_full(needed);
-  while (held < pages_for(length)) page_table(sequence)[held++] = take_page();
+  take_pages(sequence, pages_for(length));
 }
 
 void Cache::check_cut(int64_t sequence, int64_t length) const {
   const int64_t most = longest(sequence);
-  if (length < 0 || length > most) {
-    fail(Status::InvalidArgument, "length is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64,
-         length, most, sequence);
-  }
+  check_row("length", length, most, sequence);
   const int64_t oldest = first(sequence);
   if (length == most || oldest == 0 || length <= rows(0, sequence).num_sinks) return;
   // The next row sees the capacity - 1 rows before it.
@@ -436,17 +447,8 @@ void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept
   check_sequence("sequence", sequence);
   require_equal_layers("heed_cache_accept", sequence);
   const int64_t length = longest(sequence);
-  if (from < 0 || from > length) {
-    fail(Status::InvalidArgument, "from is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64, from,
-         length, sequence);
-  }
-  const int64_t oldest = first(sequence);
-  if (from < oldest) {
-    fail(Status::InvalidArgument,
-         "from is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
-         ": expected at least that",
-         from, sequence, oldest);
-  }
+  check_row("from", from, length, sequence);
+  check_kept("from", from, sequence);
   int64_t before = -1;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (kept[i] <= before || kept[i] >= length - from) {
@@ -480,35 +482,24 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
   check_sequence("sequence", sequence);
   require_equal_layers("heed_cache_discard", sequence);
   const int64_t length = longest(sequence);
-  if (first_row < 0 || first_row > length) {
-    fail(Status::InvalidArgument, "first is %" PRId64 ", expected 0 to %" PRId64 ", the rows of sequence %" PRId64,
-         first_row, length, sequence);
-  }
+  check_row("first", first_row, length, sequence);
   if (num_rows < 0 || num_rows > length - first_row) {
     fail(Status::InvalidArgument,
          "num_rows is %" PRId64 ", expected 0 to %" PRId64 ", since sequence %" PRId64 " has %" PRId64 " rows",
          num_rows, length - first_row, sequence, length);
   }
-  const int64_t oldest = first(sequence);
-  if (first_row < oldest) {
-    fail(Status::InvalidArgument,
-         "first is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
-         ": expected at least that",
-         first_row, sequence, oldest);
-  }
+  check_kept("first", first_row, sequence);
   if (num_rows == 0) return;
   const bool rotates = renumber && !options_.unrotated_keys && rotary_ != Rotary::None && first_row + num_rows < length;
   if (rotates && options_.dtype == DType::I8) {
     fail(Status::Unsupported,
          "renumber is 1, but the cache keeps rotated keys in I8, which another rotation would round too much: expected "
-         "0, "
-         "or a cache with options->unrotated_keys 1");
+         "0, or a cache with options->unrotated_keys 1");
   }
   if (rotates && rotary_ != Rotary::Table) {
     fail(Status::Unsupported,
          "renumber is 1, but the cache was loaded and no layer has used it since, so its rotary positions are not "
-         "known: "
-         "expected 0, or a forward before");
+         "known: expected 0, or a forward before");
   }
   for (int64_t layer = 0; renumber && layer < options_.num_layers; ++layer) {
     for (int64_t row = first_row + num_rows; row < length; ++row) {

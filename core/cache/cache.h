@@ -61,8 +61,8 @@ class Cache {
 
   // The bytes of pages and of all tables.
   static size_t num_bytes(const CacheOptions& options);
-  // The bytes of what a cache keeps beside its pages.
-  static int64_t table_bytes(const CacheOptions& options, const CacheGeometry& geometry);
+  // The bytes of what a cache keeps beside its pages, in double, since they may overflow.
+  static double table_bytes(const CacheOptions& options, const CacheGeometry& geometry);
 
   const std::shared_ptr<Context>& context() const { return context_; }
   const CacheOptions& options() const { return options_; }
@@ -113,6 +113,10 @@ class Cache {
   }
   // The position of a row that is kept.
   int64_t position_of(int64_t layer, int64_t sequence, int64_t row) const;
+  // The position of a row that is appended, unless one is given.
+  int64_t next_position(int64_t layer, int64_t sequence) const;
+  // Where a row is, counted through the pages of its sequence: in a ring, rows after the sinks repeat.
+  int64_t stored_row(int64_t row) const;
   // The pages of a sequence, which `prepare` may replace.
   const int32_t* pages_of(int64_t sequence) const { return table_.data() + sequence * geometry_.sequence_pages; }
   std::byte* layer_memory(int64_t layer) const { return memory_.data() + layer * geometry_.layer_bytes; }
@@ -137,6 +141,7 @@ class Cache {
   // Where the rotary positions of the keys that the cache holds are described: in rotary_table_, or in rotary_text_ if they
   // came from a file.
   enum class Rotary : int32_t { None, Table, Text };
+  static constexpr std::string_view kNoRotary = "none";  // the text of None
 
   LayerRows& rows_at(int64_t layer, int64_t sequence) {
     return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
@@ -148,19 +153,26 @@ class Cache {
   int64_t longest(int64_t sequence) const;
   int64_t shortest(int64_t sequence) const;
   bool is_empty() const;
+  // Throws unless `row` is 0 to most, the rows of the sequence.
+  static void check_row(const char* name, int64_t row, int64_t most, int64_t sequence);
+  // Throws if `row` is before the oldest one that is kept after the sinks.
+  void check_kept(const char* name, int64_t row, int64_t sequence) const;
   // Throws unless all layers have the same rows of the sequence.
   void require_equal_layers(const char* function, int64_t sequence) const;
   // Throws unless a sequence can be cut to that length.
   void check_cut(int64_t sequence, int64_t length) const;
-  // Where a row is, as a row of its page, and the number of the page in the sequence.
-  int64_t stored_row(int64_t row) const;
   // The pages that a sequence of that length needs.
   int64_t pages_for(int64_t length) const;
   // Throws CacheFull.
   [[noreturn]] void fail_full(int64_t needed) const;
   void check_capacity(int64_t sequence, int64_t length) const;
 
+  // Counts as dropped the rows that a ring has no room for.
+  void drop_rows(LayerRows& rows) const noexcept;
+
   int32_t take_page() noexcept;
+  // Takes pages until the sequence has `count`; as many are free.
+  void take_pages(int64_t sequence, int64_t count) noexcept;
   void give_back_page(int32_t page) noexcept;
   // Gives back the pages of a sequence beyond the first `count`.
   void cut_pages(int64_t sequence, int64_t count) noexcept;
@@ -169,6 +181,10 @@ class Cache {
   // Whether a page of a sequence is shared with another one.
   bool is_shared(int64_t sequence, int64_t page) const {
     return references_[static_cast<size_t>(pages_of(sequence)[page])] > 1;
+  }
+  // The positions of the rows of a page in one layer.
+  int32_t* positions_of_page(int64_t layer, int64_t page) {
+    return positions_.data() + (layer * geometry_.num_pages + page) * geometry_.page_rows;
   }
   // Replaces a shared page of a sequence by a copy.
   void copy_page(int64_t sequence, int64_t page) noexcept;

@@ -202,7 +202,6 @@ class CacheFile {
 
   // Replaces the rows of a sequence. Throws CacheFull or InvalidArgument without any change.
   void store(Cache& cache, int64_t sequence) const {
-    const CacheGeometry& geometry = cache.geometry();
     const int64_t length = rows_[kLength];
     cache.check_capacity(sequence, length);
     check_rotary(cache, sequence);
@@ -214,17 +213,15 @@ class CacheFile {
     // Nothing fails from here on.
     HostString text(rope_, cache.context()->host_allocator());
     cache.cut(sequence, 0);
-    int32_t& held = cache.num_pages_[static_cast<size_t>(sequence)];
-    while (held < needed) cache.page_table(sequence)[held++] = cache.take_page();
+    cache.take_pages(sequence, needed);
     LayerRows rows;
     rows.length = length;
     rows.num_sinks = rows_[kNumSinks];
     rows.first = rows_[kFirst];
-    if (geometry.ring_rows > 0) {
-      const int64_t oldest = length - geometry.ring_rows;
+    if (cache.geometry().ring_rows > 0) {
       rows.num_sinks =
           rows_[kFirst] == 0 ? cache.options().num_sinks : std::min(rows_[kNumSinks], cache.options().num_sinks);
-      if (oldest > geometry.sink_rows) rows.first = std::max<int64_t>(rows.first, oldest);
+      cache.drop_rows(rows);
     }
     const auto kept = [&](int64_t i) { return rows.keeps(row(i)) ? row(i) : int64_t{-1}; };
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
@@ -238,7 +235,7 @@ class CacheFile {
       store_positions(cache, sequence, layer);
     }
     if (cache.rotary_text() == std::string_view(text)) return;
-    cache.rotary_ = text == "none" ? Cache::Rotary::None : Cache::Rotary::Text;
+    cache.rotary_ = std::string_view(text) == Cache::kNoRotary ? Cache::Rotary::None : Cache::Rotary::Text;
     cache.rotary_table_.reset();
     cache.rotary_text_.swap(text);
   }

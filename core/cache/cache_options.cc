@@ -40,10 +40,15 @@ const char* c_name_of(CacheLayout layout) {
   __builtin_unreachable();  // there is no other layout
 }
 
+// Throws unless a size in bytes is at most 2^61.
+void check_size(bool fits) {
+  if (!fits)
+    fail(Status::InvalidArgument, "options is of a cache whose size in bytes overflows, expected at most 2^61");
+}
+
 int64_t product(int64_t a, int64_t b) {
   int64_t result = 0;
-  if (!checked_multiply(a, b, result) || result > INT64_MAX / 4)
-    fail(Status::InvalidArgument, "options is of a cache whose size in bytes overflows, expected at most 2^61");
+  check_size(checked_multiply(a, b, result) && result <= INT64_MAX / 4);
   return result;
 }
 
@@ -120,7 +125,9 @@ CacheGeometry geometry_of(const CacheOptions& options) {
   geometry.layer_bytes = product(geometry.num_pages, geometry.page_bytes);
   // Kernels read whole vectors.
   geometry.num_bytes = product(options.num_layers, geometry.layer_bytes) + static_cast<int64_t>(kMemoryAlignment);
-  geometry.table_bytes = Cache::table_bytes(options, geometry);
+  const double table_bytes = Cache::table_bytes(options, geometry);
+  check_size(table_bytes <= 0x1p61);
+  geometry.table_bytes = static_cast<int64_t>(table_bytes);
   return geometry;
 }
 

@@ -27,9 +27,7 @@ float load_element(const std::byte* from, DType dtype) {
 StoredRow stored_row_of(const Cache& cache, int64_t layer, int64_t sequence, int64_t head, int64_t row) {
   const CacheOptions& options = cache.options();
   const CacheGeometry& geometry = cache.geometry();
-  int64_t stored = row;
-  if (geometry.ring_rows > 0 && row >= geometry.sink_rows)
-    stored = geometry.sink_rows + (row - geometry.sink_rows) % geometry.ring_rows;
+  const int64_t stored = cache.stored_row(row);
   const int64_t page = cache.pages_of(sequence)[stored / geometry.page_rows];
   const int64_t in_page = stored % geometry.page_rows;
   const auto element = static_cast<int64_t>(size_of(options.dtype));

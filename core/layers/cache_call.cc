@@ -90,18 +90,69 @@ void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t 
 }
 
 // Positions of the rows of a sequence, for attention whose scores depend on distances.
-const int32_t* gather_positions(Schedule& schedule, const Cache& cache, int64_t layer, const Cache::NewRows& added,
-                                int64_t num_new) {
+const int32_t* gather_positions(Schedule& schedule, const Cache& cache, int64_t layer, const Cache::NewRows& added) {
   const LayerRows& rows = cache.rows(layer, added.sequence);
-  auto* positions = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(rows.length + num_new));
+  auto* positions = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(rows.length + added.count));
   for (int64_t row = 0; row < rows.length; ++row)
     positions[row] = rows.keeps(row) ? static_cast<int32_t>(cache.position_of(layer, added.sequence, row)) : int32_t{0};
-  int64_t next = rows.length == 0 ? 0 : cache.position_of(layer, added.sequence, rows.length - 1) + 1;
-  for (int64_t i = 0; i < num_new; ++i, ++next) {
+  int64_t next = cache.next_position(layer, added.sequence);
+  for (int64_t i = 0; i < added.count; ++i, ++next) {
     if (added.positions != nullptr) next = added.positions[i];
     positions[rows.length + i] = static_cast<int32_t>(next);
   }
   return positions;
+}
+
+// The positions of the queries of an element, and whether each is one more than that before it.
+struct GivenPositions {
+  const int32_t* numbers;
+  bool are_consecutive;
+};
+
+GivenPositions read_positions(Schedule& schedule, const Operand& positions, int64_t b, const Sequence& sequence) {
+  auto* numbers = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(sequence.query_count));
+  bool are_consecutive = true;
+  for (int64_t q = 0; q < sequence.query_count; ++q) {
+    numbers[q] = static_cast<int32_t>(length_of(positions, b, sequence.query_begin + q));
+    are_consecutive = are_consecutive && numbers[q] == int64_t{numbers[0]} + q;
+  }
+  return {numbers, are_consecutive};
+}
+
+// Sets the keys, the pages and the positions of a batch element, and the positions of its new rows if they do not
+// continue. Returns whether the positions of its queries continue those of the rows that are held.
+bool set_element(Schedule& schedule, const CacheInputs& inputs, const Operand& positions, int64_t b, Sequence& sequence,
+                 Cache::NewRows& added, CachedElement& element) {
+  const Cache& cache = *inputs.cache;
+  const LayerRows& held = cache.rows(inputs.layer, added.sequence);
+  const int64_t count = sequence.query_count;
+  const int64_t next = cache.next_position(inputs.layer, added.sequence);
+  element.pages = cache.pages_of(added.sequence);
+  element.num_sinks = cache.geometry().ring_rows > 0 ? cache.options().num_sinks : held.num_sinks;
+  element.first = held.first;
+  sequence.key_begin = 0;
+  sequence.key_count = held.length + added.count;
+  sequence.key_position = held.num_consecutive > 0 ? held.shift : 0;
+  sequence.query_position = inputs.appends() ? next : next - count;
+  if (positions.data == nullptr) {
+    if (inputs.appends() && count > 0 && next + count - 1 > kMaxPosition) {
+      fail(Status::InvalidArgument,
+           "inputs->sequences->positions is NULL, but sequence %" PRId64 " continues at position %" PRId64
+           ": expected positions of at most 2^31 - 1",
+           added.sequence, next);
+    }
+    return true;
+  }
+  const GivenPositions given = read_positions(schedule, positions, b, sequence);
+  if (count == 0 || (given.are_consecutive && given.numbers[0] == sequence.query_position)) return true;
+  if (inputs.appends()) added.positions = given.numbers;
+  if (inputs.appends() && held.length == 0 && given.are_consecutive) {
+    // A sequence that begins at another position than 0.
+    sequence.key_position = sequence.query_position = given.numbers[0];
+    return true;
+  }
+  element.query_positions = given.numbers;
+  return false;
 }
 
 // The memory of the layer, and how a ring repeats.
@@ -199,56 +250,14 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   const bool unrotates = layer.rotary != nullptr && cache.options().unrotated_keys;
   const bool has_window = layer.options->window != Alignment::None;
   const bool needs_positions = layer.reads_distances || others.alibi_slopes != nullptr || unrotates || has_window;
-  bool any_gap = false;
+  bool compares_positions = false;
   for (int64_t b = 0; b < batch; ++b) {
-    Sequence& sequence = table[b];
-    Cache::NewRows& added = rows[b];
-    const LayerRows& held = cache.rows(inputs.layer, added.sequence);
-    const int64_t count = sequence.query_count;
-    const int64_t num_new = inputs.appends() ? count : 0;
-    const int64_t next = held.length == 0 ? 0 : cache.position_of(inputs.layer, added.sequence, held.length - 1) + 1;
-    added.count = num_new;
-    elements[b].pages = cache.pages_of(added.sequence);
-    elements[b].num_sinks = cache.geometry().ring_rows > 0 ? cache.options().num_sinks : held.num_sinks;
-    elements[b].first = held.first;
-    sequence.key_begin = 0;
-    sequence.key_count = held.length + num_new;
-    sequence.key_position = held.num_consecutive > 0 ? held.shift : 0;
-    sequence.query_position = inputs.appends() ? next : next - count;
-    bool continues = true;
-    if (positions.data != nullptr) {
-      auto* given = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(count));
-      for (int64_t q = 0; q < count; ++q) {
-        given[q] = static_cast<int32_t>(length_of(positions, b, sequence.query_begin + q));
-        continues = continues && given[q] == sequence.query_position + q;
-      }
-      if (continues) {
-        // As without positions.
-      } else if (inputs.appends() && held.length == 0 && count > 0 && [&] {
-                   for (int64_t q = 0; q < count; ++q) {
-                     if (given[q] != given[0] + q) return false;
-                   }
-                   return true;
-                 }()) {
-        // A sequence that begins at another position than 0.
-        sequence.key_position = sequence.query_position = given[0];
-        added.positions = given;
-        continues = true;
-      } else {
-        elements[b].query_positions = given;
-        if (inputs.appends()) added.positions = given;
-      }
-    } else if (inputs.appends() && count > 0 && next + count - 1 > kMaxPosition) {
-      fail(Status::InvalidArgument,
-           "inputs->sequences->positions is NULL, but sequence %" PRId64 " continues at position %" PRId64
-           ": expected positions of at most 2^31 - 1",
-           added.sequence, next);
-    }
+    rows[b].count = inputs.appends() ? table[b].query_count : 0;
+    const bool continues = set_element(schedule, inputs, positions, b, table[b], rows[b], elements[b]);
+    const LayerRows& held = cache.rows(inputs.layer, rows[b].sequence);
     const bool has_gap = held.num_consecutive < held.length || (inputs.appends() && !continues);
-    any_gap = any_gap || has_gap || (has_window && elements[b].query_positions != nullptr);
-    if (has_gap && needs_positions) {
-      elements[b].positions = gather_positions(schedule, cache, inputs.layer, added, num_new);
-    }
+    compares_positions = compares_positions || has_gap || elements[b].query_positions != nullptr;
+    if (has_gap && needs_positions) elements[b].positions = gather_positions(schedule, cache, inputs.layer, rows[b]);
   }
   AttentionOptions options = *layer.options;
   if (inputs.appends()) {
@@ -256,7 +265,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     if (options.causal != Alignment::None) options.causal = Alignment::BottomRight;
     if (options.window != Alignment::None) options.window = Alignment::BottomRight;
   }
-  if (has_window && any_gap) {
+  if (has_window && compares_positions) {
     options.window = Alignment::None;
     cached.keys.has_window = 1;
     cached.keys.window_left = layer.options->window_left < 0 ? kUnlimited : layer.options->window_left;

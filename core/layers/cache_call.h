@@ -29,6 +29,13 @@ struct CacheInputs {
   bool appends() const { return use == CacheUse::Append; }
 };
 
+// What heed_layer_fill_cache asks of a cache that was given to it.
+inline CacheInputs to_fill(const CacheInputs& given) {
+  CacheInputs inputs = given;
+  inputs.fills = true;
+  return inputs;
+}
+
 // Locks the cache of a call, if there is one: for writing if the call appends rows.
 class CacheLock {
  public:

@@ -165,8 +165,7 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
   LayerInputs inputs = given_inputs;
   CacheInputs filled;
   if (inputs.cache != nullptr && inputs.queries == nullptr) {
-    filled = *inputs.cache;
-    filled.fills = true;
+    filled = to_fill(*inputs.cache);
     inputs.cache = &filled;
   }
   const CacheLock lock(inputs.cache, Purpose::Shapes);
@@ -215,8 +214,7 @@ void Layer::fill_cache(const LayerInputs& given_inputs, Workspace* workspace) co
          "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: the rows are appended");
   }
   LayerInputs inputs = given_inputs;
-  CacheInputs filled = *inputs.cache;
-  filled.fills = true;
+  const CacheInputs filled = to_fill(*inputs.cache);
   inputs.cache = &filled;
   forward(inputs, workspace, {});
 }

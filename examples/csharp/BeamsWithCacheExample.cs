@@ -160,7 +160,7 @@ internal static class BeamsWithCacheExample
         /// <summary>The next row of each sequence.</summary>
         public float[] Rows { get; }
 
-        /// <summary>Appends the rows, makes the next ones of the outputs, and returns the outputs.</summary>
+        /// <summary>Appends the rows, sets those of the next step to the outputs, and returns the outputs.</summary>
         public float[] Step()
         {
             attention.Forward(inputs, outputs);

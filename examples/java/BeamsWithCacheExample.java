@@ -196,7 +196,7 @@ public class BeamsWithCacheExample {
             rows.put(row);
         }
 
-        /** Appends the rows, makes the next ones of the outputs, and returns the outputs until the next step. */
+        /** Appends the rows, sets those of the next step to the outputs, and returns the outputs, valid until then. */
         float[] step() {
             attention.forward(inputs, outputs, null);
             outputs.getOutput().toFloatBuffer().get(results);

@@ -95,7 +95,7 @@ public sealed unsafe class KvCache : IDisposable
     /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
     /// <param name="length">The number of rows that stay; 0 empties the sequence.</param>
     /// <exception cref="ArgumentException">There is no such sequence, it has fewer rows, or a ring has dropped rows
-    /// that the last query would attend to; the sentence names the oldest row.</exception>
+    /// that the next query would attend to; the message names the oldest row that is kept.</exception>
     /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
     public void Rewind(long sequence, long length) => Native.Rewind(sequence, length);
 

@@ -195,6 +195,23 @@ class CachedCall {
     return row;
   }
 
+  // From the first key that a query of an element sees to the last one.
+  KeyRange keys_of_element(int64_t b) const {
+    // The distance of positions decides which keys a query sees, so that any of them may.
+    if (problem_.cached.has_window != 0) return {0, sequence_of(problem_.limits, b).key_count};
+    // Later queries see no earlier keys, and earlier ones no later keys: only the first and the last query count.
+    const Element& element = elements_[b];
+    const auto range_at = [&](int64_t query) {
+      return range_of_query(problem_, b, query, position_of(problem_, b, query));
+    };
+    const CachedRange oldest = range_at(element.first_query);
+    const CachedRange newest = range_at(element.first_query + element.num_queries - 1);
+    KeyRange keys = {std::min(oldest.rows.first, newest.rows.first), std::max(oldest.rows.end, newest.rows.end)};
+    if (oldest.sinks.size() > 0) keys.first = std::min(keys.first, oldest.sinks.first);
+    if (newest.sinks.size() > 0) keys.first = std::min(keys.first, newest.sinks.first);
+    return keys;
+  }
+
   void find_elements(int64_t first, int64_t end) {
     for (int64_t b = 0; b < problem_.batch; ++b) {
       Element& element = elements_[b] = Element();
@@ -203,23 +220,11 @@ class CachedCall {
       element.num_queries = std::min(end, sequence.query_count) - element.first_query;
       element.num_rows = element.num_queries * group_size(problem_);
       if (element.num_queries == 0) continue;
-      // The first and the last query see the first and the last key, since a band advances with the queries; where
-      // positions decide, it is all keys up to the last one.
-      const auto range_at = [&](int64_t query) {
-        return range_of_query(problem_, b, query, position_of(problem_, b, query));
-      };
-      const CachedRange oldest = range_at(element.first_query);
-      const CachedRange newest = range_at(element.first_query + element.num_queries - 1);
-      int64_t first_key = std::min(oldest.rows.first, newest.rows.first);
-      if (oldest.sinks.size() > 0) first_key = std::min(first_key, oldest.sinks.first);
-      if (newest.sinks.size() > 0) first_key = std::min(first_key, newest.sinks.first);
-      if (problem_.cached.has_window != 0) first_key = 0;
-      int64_t end_key = std::max(oldest.rows.end, newest.rows.end);
-      if (problem_.cached.has_window != 0) end_key = sequence.key_count;
-      element.first_chunk = chunk_of(first_key);
-      element.end_chunk = std::max(element.first_chunk, chunk_of(end_key + kernels_.cached_chunk_keys - 1));
-      const auto keys = static_cast<double>(std::max<int64_t>(1, end_key - first_key));
-      element.cost = keys * static_cast<double>(std::min(element.num_rows, choice_.task_rows));
+      const KeyRange keys = keys_of_element(b);
+      element.first_chunk = chunk_of(keys.first);
+      element.end_chunk = std::max(element.first_chunk, chunk_of(keys.end + kernels_.cached_chunk_keys - 1));
+      const double num_keys = to_double(std::max<int64_t>(1, keys.end - keys.first));
+      element.cost = num_keys * static_cast<double>(std::min(element.num_rows, choice_.task_rows));
     }
   }
 
@@ -233,16 +238,20 @@ class CachedCall {
     return chunk_of(page * page_rows);
   }
 
+  // Whether an element has few rows, which see keys of the first chunk.
+  static bool may_share_chunks(const Element& element) {
+    return element.num_rows > 0 && element.num_rows <= kFewRows && element.first_chunk == 0;
+  }
+
   void find_leaders() const {
     const bool is_possible = problem_.batch > 1 && problem_.cached.ring_tiles == 0 &&
                              problem_.cached.rotations.given == 0 && choice_.num_results > 0;
     for (int64_t b = 1; is_possible && b < problem_.batch; ++b) {
       Element& element = elements_[b];
-      if (element.num_rows == 0 || element.num_rows > kFewRows || element.first_chunk > 0) continue;
+      if (!may_share_chunks(element)) continue;
       for (int64_t other = 0; other < b; ++other) {
         const Element& earlier = elements_[other];
-        if (earlier.num_rows == 0 || earlier.num_rows > kFewRows || earlier.first_chunk > 0) continue;
-        if (problem_.cached.elements[b].pages[0] != problem_.cached.elements[other].pages[0]) continue;
+        if (!may_share_chunks(earlier)) continue;
         const int64_t chunks = std::min({common_chunks(b, other), element.end_chunk, earlier.end_chunk});
         if (chunks <= element.shared_chunks) continue;
         element.leader = other;

@@ -27,17 +27,6 @@ constexpr double kRoundingsOfI8 = 8.0;
 
 int64_t default_if_zero(int64_t value, int64_t fallback) { return value != 0 ? value : fallback; }
 
-reference::Projection projection_named(const property::Call& call, const std::string& name) {
-  const property::Input& weight = call.parameters.at(name + ".weight");
-  reference::Projection projection;
-  projection.output_size = weight.contents.dims[0];
-  projection.input_size = weight.contents.dims[1];
-  projection.weight = weight.contents.values;
-  const auto bias = call.parameters.find(name + ".bias");
-  if (bias != call.parameters.end()) projection.bias = bias->second.contents.values;
-  return projection;
-}
-
 // (rows, heads, size) to (heads, rows, size).
 Bounded by_heads(const Bounded& rows, int64_t num_rows, int64_t num_heads, int64_t size) {
   Bounded result(rows.values.size());
@@ -136,7 +125,8 @@ class CacheSolver {
     exact.values = property::make_input(std::move(input), spec.dtype).contents.values;
     exact.errors.assign(exact.values.size(), 0.0);
     const auto num_rows = static_cast<int64_t>(rows.size());
-    return by_heads(reference::project(projection_named(call_, name), exact, num_rows), num_rows, num_heads, size);
+    return by_heads(reference::project(property::projection_of(call_, name), exact, num_rows), num_rows, num_heads,
+                    size);
   }
 
   void normalize(const char* name, int64_t num_heads, int64_t num_rows, Bounded& heads) const {
@@ -343,7 +333,7 @@ class CacheSolver {
     }
     result.output = options_.no_output_projection != 0
                         ? std::move(joined)
-                        : reference::project(projection_named(call_, "W_o"), joined, num_queries_);
+                        : reference::project(property::projection_of(call_, "W_o"), joined, num_queries_);
     return result;
   }
 

@@ -347,29 +347,10 @@ public sealed class AscendTests : IDisposable
             var attention = new MultiHeadAttention(Size, Heads);
             NDArray x = manager.RandomNormal(shape);
             attention.Initialize(manager, DataType.Float32, shape, shape, shape);
-            using var running = new ManualResetEventSlim();
-            Exception? end = null;
-            var thread = new Thread(() =>
-            {
-                try
-                {
-                    while (true)
-                    {
-                        attention.Forward(store, new NDList(x, x, x)).Dispose();
-                        running.Set();
-                    }
-                }
-                catch (Exception error)
-                {
-                    end = error;
-                    running.Set();
-                }
-            });
-            thread.Start();
-            running.Wait();
+            var calls = new RepeatedCalls(() => attention.Forward(store, new NDList(x, x, x)).Dispose());
             Thread.Sleep(round % 3);
             new IDisposable[] { x, attention, manager }[round % 3].Dispose();
-            thread.Join();
+            Exception end = calls.End();
             Assert.IsType<ObjectDisposedException>(end);
             manager.Dispose();
             attention.Dispose();

@@ -103,37 +103,21 @@ public sealed class KvCacheLifetimeTests : IDisposable
             using AttentionOutputs ofPrompt = scene.Attention.CreateOutputs(inputs);
             inputs.Queries = step;
             using AttentionOutputs ofStep = scene.Attention.CreateOutputs(inputs);
-            using var running = new ManualResetEventSlim();
-            Exception? end = null;
-            var thread = new Thread(() =>
+            var calls = new RepeatedCalls(() =>
             {
-                try
-                {
-                    while (true)
-                    {
-                        inputs.Queries = prompt;
-                        scene.Attention.Forward(inputs, ofPrompt);
-                        inputs.Queries = step;
-                        scene.Attention.Forward(inputs, ofStep);
-                        cache.Fork(1, 40, 0);
-                        cache.Load(0, cache.ToBytes(1));
-                        cache.Reorder(1, 0);
-                        cache.Rewind(0, 0);
-                        cache.Rewind(1, 0);
-                        running.Set();
-                    }
-                }
-                catch (Exception error)
-                {
-                    end = error;
-                    running.Set();
-                }
+                inputs.Queries = prompt;
+                scene.Attention.Forward(inputs, ofPrompt);
+                inputs.Queries = step;
+                scene.Attention.Forward(inputs, ofStep);
+                cache.Fork(1, 40, 0);
+                cache.Load(0, cache.ToBytes(1));
+                cache.Reorder(1, 0);
+                cache.Rewind(0, 0);
+                cache.Rewind(1, 0);
             });
-            thread.Start();
-            running.Wait();
             Thread.Sleep(TimeSpan.FromMilliseconds(0.1 * (round % 10)));
             (round % 2 == 0 ? (IDisposable)cache : sub).Dispose();
-            thread.Join();
+            Exception end = calls.End();
             Assert.Contains("is closed", Assert.IsType<ObjectDisposedException>(end).Message);
             sub.Dispose();
         }
@@ -204,23 +188,11 @@ public sealed class KvCacheLifetimeTests : IDisposable
     [Fact]
     public void NothingIsFreedDuringACall()
     {
-        using var stop = new CancellationTokenSource();
-        var collector = new Thread(() =>
-        {
-            while (!stop.IsCancellationRequested)
-            {
-                GC.Collect();
-                // A collection stops all other threads, so the calls need pauses to run in.
-                Thread.Sleep(1);
-            }
-        });
-        collector.Start();
+        using var collector = new RunningCollector();
         for (int i = 0; i < 300; i++)
         {
             Assert.Equal(8, ReadForgotten(TestDevice.NewManager()).Shape[1]);
         }
-        stop.Cancel();
-        collector.Join();
     }
 
     /// <summary>Nothing at all, in 10,000 steps of two layers, each appended to the sequence that the step

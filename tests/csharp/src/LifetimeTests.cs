@@ -69,32 +69,16 @@ public class LifetimeTests
             using var attention = new MultiHeadAttention(32, 4, 0.1f, true);
             attention.Initialize(results, DataType.Float32, inputs.GetShapes());
 
-            using var running = new ManualResetEventSlim();
-            Exception? end = null;
-            var thread = new Thread(() =>
+            var calls = new RepeatedCalls(() =>
             {
-                try
-                {
-                    while (true)
-                    {
-                        using NDList result = attention.Forward(new ParameterStore(), inputs, training: true);
-                        result.Head.ToFloatArray();
-                        attention.Attention.AttentionWeights!.Dispose();
-                        running.Set();
-                    }
-                }
-                catch (Exception error)
-                {
-                    end = error;
-                    running.Set();
-                }
+                using NDList result = attention.Forward(new ParameterStore(), inputs, training: true);
+                result.Head.ToFloatArray();
+                attention.Attention.AttentionWeights!.Dispose();
             });
-            thread.Start();
-            running.Wait();
             Thread.Sleep(TimeSpan.FromMilliseconds(0.1 * (round % 10)));
             IDisposable[] disposed = { attention, keys, inputs[3], manager, results };
             disposed[round % disposed.Length].Dispose();
-            thread.Join();
+            Exception end = calls.End();
             Assert.Contains("is closed", Assert.IsType<ObjectDisposedException>(end).Message);
         }
     }
@@ -122,29 +106,10 @@ public class LifetimeTests
                 QueryOffsets = disposed[0], KeyOffsets = disposed[1], Positions = disposed[2], Sinks = disposed[3],
             };
             using AttentionOutputs outputs = attention.CreateOutputs(inputs);
-            using var running = new ManualResetEventSlim();
-            Exception? end = null;
-            var thread = new Thread(() =>
-            {
-                try
-                {
-                    while (true)
-                    {
-                        attention.Forward(inputs, outputs);
-                        running.Set();
-                    }
-                }
-                catch (Exception error)
-                {
-                    end = error;
-                    running.Set();
-                }
-            });
-            thread.Start();
-            running.Wait();
+            var calls = new RepeatedCalls(() => attention.Forward(inputs, outputs));
             Thread.Sleep(TimeSpan.FromMilliseconds(0.1 * (round % 10)));
             disposed[round % disposed.Length].Dispose();
-            thread.Join();
+            Exception end = calls.End();
             Assert.Contains("is closed", Assert.IsType<ObjectDisposedException>(end).Message);
         }
     }
@@ -242,23 +207,11 @@ public class LifetimeTests
     [Fact]
     public void NothingIsFreedDuringACall()
     {
-        using var stop = new CancellationTokenSource();
-        var collector = new Thread(() =>
-        {
-            while (!stop.IsCancellationRequested)
-            {
-                GC.Collect();
-                // A collection stops all other threads, so the calls need pauses to run in.
-                Thread.Sleep(1);
-            }
-        });
-        collector.Start();
+        using var collector = new RunningCollector();
         for (int i = 0; i < 300; i++)
         {
             Assert.Equal(2 * 8 * 16, AttendToOnes(TestDevice.NewManager()).SingletonOrThrow().ToFloatArray().Length);
         }
-        stop.Cancel();
-        collector.Join();
     }
 
     private static NDList AttendToOnes(NDManager manager)

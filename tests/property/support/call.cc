@@ -242,17 +242,6 @@ reference::AttentionLimits reference_limits(const Call& given, const Call& call)
   return limits;
 }
 
-reference::Projection projection_of(const Call& call, const std::string& name) {
-  const Input& weight = call.parameters.at(name + ".weight");
-  reference::Projection projection;
-  projection.output_size = weight.contents.dims[0];
-  projection.input_size = weight.contents.dims[1];
-  projection.weight = weight.contents.values;
-  const auto bias = call.parameters.find(name + ".bias");
-  if (bias != call.parameters.end()) projection.bias = bias->second.contents.values;
-  return projection;
-}
-
 testing::AssertionResult agree_one(const char* name, const std::optional<Result>& result,
                                    const reference::Bounded& expected, AccuracyStatistics* statistics) {
   if (!result) return testing::AssertionSuccess();
@@ -289,6 +278,17 @@ testing::AssertionResult agree_one(const char* name, const std::optional<Result>
 }
 
 }  // namespace
+
+reference::Projection projection_of(const Call& call, const std::string& name) {
+  const Input& weight = call.parameters.at(name + ".weight");
+  reference::Projection projection;
+  projection.output_size = weight.contents.dims[0];
+  projection.input_size = weight.contents.dims[1];
+  projection.weight = weight.contents.values;
+  const auto bias = call.parameters.find(name + ".bias");
+  if (bias != call.parameters.end()) projection.bias = bias->second.contents.values;
+  return projection;
+}
 
 reference::AttentionSizes sizes_of(const Call& call) {
   const Dims& queries = call.queries.contents.dims;

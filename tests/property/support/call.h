@@ -11,6 +11,7 @@
 
 #include "property/support/device.h"
 #include "reference/attention.h"
+#include "reference/multi_head_attention.h"
 #include "support/host_tensor.h"
 
 namespace heed::property {
@@ -86,6 +87,8 @@ struct Results {
 
 // The sizes B, H, Hkv, Q, K, D, Dv of a call; in a packed batch the largest Q and K of its elements.
 reference::AttentionSizes sizes_of(const Call& call);
+// The parameters name.weight and name.bias.
+reference::Projection projection_of(const Call& call, const std::string& name);
 
 // How many keys of a call's layer every row sees.
 int64_t num_constant_keys(const Call& call);

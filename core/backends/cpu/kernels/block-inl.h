@@ -345,6 +345,20 @@ HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[ve
     exp2_of_nonpositive(scores);
 }
 
+// Exponentiates `count` vectors of a row's scores, and adds them to the total.
+template <int count>
+HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec& total) {
+  Vec probabilities[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
+  find_probabilities<true>(probabilities, pivots);
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) {
+    total += probabilities[i];
+    store(scores + i * kLanes, probabilities[i]);
+  }
+}
+
 template <int keys, int vectors>
 HEED_INLINE void exponentiate_keys(float* scores, const Vec (&pivots)[vectors], Vec (&total)[vectors]) {
   Vec probabilities[keys * vectors];

@@ -512,7 +512,7 @@ static void cached_finish(const AttentionArguments* arguments, const CachedTask*
 // ---- storing rows ---------------------------------------------------------------------------------------------------
 
 // Rounds a row to whole numbers from -127 to 127 times the scale that is returned, its largest magnitude / 127. A row that
-// is not finite gets a scale of NaN, so that whatever sees it is NaN.
+// is not finite gets a scale of NaN, so that the outputs of all queries that see it are NaN.
 static float quantize_row(const float* row, int64_t count, int8_t* to, int64_t stride) {
   Vec largest{};
   Vec zeros{};

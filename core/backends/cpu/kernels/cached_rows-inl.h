@@ -248,20 +248,6 @@ static bool finish_row(const RowTerms& terms, const CachedBlock& block, RowPart 
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Exponentiates `count` vectors of scores.
-template <int count>
-HEED_INLINE void exponentiate_part(float* scores, const Vec (&pivots)[1], Vec& total) {
-  Vec probabilities[count];
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
-  find_probabilities<true>(probabilities, pivots);
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
-    total += probabilities[i];
-    store(scores + i * kLanes, probabilities[i]);
-  }
-}
-
 // Turns the scores of a part into probabilities relative to their maximum, for I8 times the scales of the values. Sets the
 // numbers of the result.
 static void exponentiate_row(const CachedBlock& block, bool is_scaled, RowPart part, float* scores, float* numbers) {
@@ -283,8 +269,8 @@ static void exponentiate_row(const CachedBlock& block, bool is_scaled, RowPart p
   // By the number of the vector in its block, so that the order of the sum does not depend on where the part begins.
   Vec total{};
   i = first;
-  for (; i + 4 * kLanes <= end; i += 4 * kLanes) exponentiate_part<4>(scores + i, pivots, total);
-  for (; i < end; i += kLanes) exponentiate_part<1>(scores + i, pivots, total);
+  for (; i + 4 * kLanes <= end; i += 4 * kLanes) exponentiate_vectors<4>(scores + i, pivots, total);
+  for (; i < end; i += kLanes) exponentiate_vectors<1>(scores + i, pivots, total);
   numbers[kMaximum] = maximum[0];
   numbers[kTotal] = sum_of_lanes(total);
   if (!is_scaled) return;

@@ -61,20 +61,6 @@ HEED_INLINE Partial partial_at(const AttentionProblem& problem, int64_t num_rows
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Exponentiates `count` vectors of a row's scores.
-template <int count>
-HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec (&total)[1]) {
-  Vec probabilities[count];
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
-  find_probabilities<true>(probabilities, pivots);
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
-    total[0] += probabilities[i];
-    store(scores + i * kLanes, probabilities[i]);
-  }
-}
-
 // Turns the scores at k0 .. k1 - 1 of each row into probabilities relative to the row's running maximum, and rescales
 // total and sums to it. Other scores in the first and the last vector become 0.
 static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) {
@@ -104,8 +90,8 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
       for (int64_t i = first; i < end; i += kLanes) store(scores + i, load(scores + i) - shift_of(maximum));
     }
     int64_t k = first;
-    for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total);
-    for (; k < end; k += kLanes) exponentiate_vectors<1>(scores + k, pivots, total);
+    for (; k + 4 * kLanes <= end; k += 4 * kLanes) exponentiate_vectors<4>(scores + k, pivots, total[0]);
+    for (; k < end; k += kLanes) exponentiate_vectors<1>(scores + k, pivots, total[0]);
     store(decode.totals + r * kLanes, total[0]);
   }
 }

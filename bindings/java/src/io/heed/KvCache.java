@@ -122,7 +122,7 @@ public final class KvCache implements AutoCloseable {
      * @param sequence the sequence, 0 to maxSequences - 1
      * @param length the number of rows that stay; 0 empties the sequence
      * @throws IllegalArgumentException if there is no such sequence, it has fewer rows, or a ring has dropped rows that
-     *     the last query would attend to; the message names the oldest row
+     *     the next query would attend to; the message names the oldest row that is kept
      * @throws IllegalStateException if another call uses the cache
      */
     public void rewind(long sequence, long length) {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
 import org.junit.jupiter.api.AfterEach;
@@ -35,26 +34,12 @@ class AscendLifetimeTest {
             MultiHeadAttention attention = new MultiHeadAttention(32, 4, 0, false);
             NDArray x = manager.randomNormal(SHAPE);
             attention.initialize(manager, DataType.FLOAT32, SHAPE, SHAPE, SHAPE);
-            CountDownLatch running = new CountDownLatch(1);
-            AtomicReference<Throwable> end = new AtomicReference<>();
-            Thread thread = new Thread(() -> {
-                try {
-                    for (;;) {
-                        attention.forward(store, new NDList(x, x, x), false).close();
-                        running.countDown();
-                    }
-                } catch (Throwable error) {
-                    end.set(error);
-                    running.countDown();
-                }
-            });
-            thread.start();
-            running.await();
+            RepeatedCalls calls = new RepeatedCalls(() -> attention.forward(store, new NDList(x, x, x), false).close());
             Thread.sleep(0, 100_000 * (round % 10));
             AutoCloseable[] closed = {x, attention, manager};
             closed[round % closed.length].close();
-            thread.join();
-            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
+            Throwable end = calls.end();
+            assertEquals(IllegalStateException.class, end.getClass(), () -> String.valueOf(end));
             manager.close();
             attention.close();
         }

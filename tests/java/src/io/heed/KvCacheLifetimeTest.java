@@ -11,9 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 
 import com.sun.management.ThreadMXBean;
 import org.junit.jupiter.api.AfterEach;
@@ -130,36 +128,24 @@ class KvCacheLifetimeTest {
                     new AttentionInputs().setQueries(prompt).setCache(cache).setSequences(1);
             AttentionOutputs ofPrompt = scene.attention.createOutputs(inputs);
             AttentionOutputs ofStep = scene.attention.createOutputs(inputs.setQueries(step));
-            CountDownLatch running = new CountDownLatch(1);
-            AtomicReference<Throwable> end = new AtomicReference<>();
-            Thread thread = new Thread(() -> {
-                try {
-                    for (;;) {
-                        scene.attention.forward(inputs.setQueries(prompt), ofPrompt, null);
-                        scene.attention.forward(inputs.setQueries(step), ofStep, null);
-                        cache.fork(1, 40, 0);
-                        cache.load(0, cache.toBytes(1));
-                        cache.reorder(1, 0);
-                        cache.rewind(0, 0);
-                        cache.rewind(1, 0);
-                        running.countDown();
-                    }
-                } catch (Throwable error) {
-                    end.set(error);
-                    running.countDown();
-                }
+            RepeatedCalls calls = new RepeatedCalls(() -> {
+                scene.attention.forward(inputs.setQueries(prompt), ofPrompt, null);
+                scene.attention.forward(inputs.setQueries(step), ofStep, null);
+                cache.fork(1, 40, 0);
+                cache.load(0, cache.toBytes(1));
+                cache.reorder(1, 0);
+                cache.rewind(0, 0);
+                cache.rewind(1, 0);
             });
-            thread.start();
-            running.await();
             Thread.sleep(0, 100_000 * (round % 10));
             if (round % 2 == 0) {
                 cache.close();
             } else {
                 sub.close();
             }
-            thread.join();
-            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
-            assertTrue(end.get().getMessage().endsWith("is closed"), end.get().getMessage());
+            Throwable end = calls.end();
+            assertEquals(IllegalStateException.class, end.getClass(), () -> String.valueOf(end));
+            assertTrue(end.getMessage().endsWith("is closed"), end.getMessage());
             ofPrompt.close();
             ofStep.close();
             sub.close();
@@ -234,22 +220,11 @@ class KvCacheLifetimeTest {
      */
     @Test
     void nothingIsFreedDuringACall() throws Exception {
-        Thread collector = new Thread(() -> {
-            while (!Thread.currentThread().isInterrupted()) {
-                System.gc();
-                // A collection stops all other threads, so the calls need pauses to run in. An interrupt ends the pause.
-                LockSupport.parkNanos(1_000_000);
-            }
-        });
-        collector.start();
-        try {
+        RunningCollector.during(() -> {
             for (int i = 0; i < 200; i++) {
                 assertEquals(8, keysOfForgotten(TestDevice.newManager()).size(1));
             }
-        } finally {
-            collector.interrupt();
-            collector.join();
-        }
+        });
     }
 
     /** The keys of a cache to which nothing refers any more. */

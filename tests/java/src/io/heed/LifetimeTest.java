@@ -13,9 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -83,29 +81,18 @@ class LifetimeTest {
             MultiHeadAttention attention = new MultiHeadAttention(32, 4, 0.1f, true);
             attention.initialize(results, DataType.FLOAT32, inputs.getShapes());
 
-            CountDownLatch running = new CountDownLatch(1);
-            AtomicReference<Throwable> end = new AtomicReference<>();
-            Thread thread = new Thread(() -> {
-                try {
-                    for (;;) {
-                        try (NDList result = attention.forward(new ParameterStore(), inputs, true)) {
-                            result.head().toFloatArray();
-                        }
-                        attention.attention.attentionWeights.close();
-                        running.countDown();
-                    }
-                } catch (Throwable error) {
-                    end.set(error);
+            RepeatedCalls calls = new RepeatedCalls(() -> {
+                try (NDList result = attention.forward(new ParameterStore(), inputs, true)) {
+                    result.head().toFloatArray();
                 }
+                attention.attention.attentionWeights.close();
             });
-            thread.start();
-            running.await();
             Thread.sleep(0, 100_000 * (round % 10));
             AutoCloseable[] closed = {attention, keys, inputs.get(3), manager, results};
             closed[round % closed.length].close();
-            thread.join();
-            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
-            assertTrue(end.get().getMessage().contains("is closed"), end.get().getMessage());
+            Throwable end = calls.end();
+            assertEquals(IllegalStateException.class, end.getClass(), () -> String.valueOf(end));
+            assertTrue(end.getMessage().contains("is closed"), end.getMessage());
             manager.close();
             results.close();
             attention.close();
@@ -139,26 +126,12 @@ class LifetimeTest {
                         .setPositions(closed[2])
                         .setSinks(closed[3]);
                 AttentionOutputs outputs = attention.createOutputs(inputs);
-                CountDownLatch running = new CountDownLatch(1);
-                AtomicReference<Throwable> end = new AtomicReference<>();
-                Thread thread = new Thread(() -> {
-                    try {
-                        for (;;) {
-                            attention.forward(inputs, outputs, null);
-                            running.countDown();
-                        }
-                    } catch (Throwable error) {
-                        end.set(error);
-                        running.countDown();
-                    }
-                });
-                thread.start();
-                running.await();
+                RepeatedCalls calls = new RepeatedCalls(() -> attention.forward(inputs, outputs, null));
                 Thread.sleep(0, 100_000 * (round % 10));
                 closed[round % closed.length].close();
-                thread.join();
-                assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
-                assertTrue(end.get().getMessage().contains("is closed"), end.get().getMessage());
+                Throwable end = calls.end();
+                assertEquals(IllegalStateException.class, end.getClass(), () -> String.valueOf(end));
+                assertTrue(end.getMessage().contains("is closed"), end.getMessage());
             }
         }
     }
@@ -176,33 +149,22 @@ class LifetimeTest {
             NDArray wrapped = TestDevice.DEVICE.isCpu()
                     ? manager.wrap(manager.allocateDirect(4 << 10).asFloatBuffer(), new Shape(32, 32))
                     : manager.zeros(new Shape(32, 32));
-            CountDownLatch running = new CountDownLatch(1);
-            AtomicReference<Throwable> end = new AtomicReference<>();
-            Thread thread = new Thread(() -> {
-                try {
-                    for (;;) {
-                        try (NDManager scope = manager.newSubManager()) {
-                            NDArray product = a.matMul(b).softmax(-1).transpose(0, 2, 1).reshape(4, -1);
-                            product.attach(scope);
-                            FloatBuffer view = TestDevice.floats(product.duplicate());
-                            wrapped.copyTo(a.get(0));
-                            assertEquals(4 * 32 * 32, view.capacity());
-                            view.put(0, view.get(view.capacity() - 1));
-                        }
-                        running.countDown();
-                    }
-                } catch (Throwable error) {
-                    end.set(error);
+            RepeatedCalls calls = new RepeatedCalls(() -> {
+                try (NDManager scope = manager.newSubManager()) {
+                    NDArray product = a.matMul(b).softmax(-1).transpose(0, 2, 1).reshape(4, -1);
+                    product.attach(scope);
+                    FloatBuffer view = TestDevice.floats(product.duplicate());
+                    wrapped.copyTo(a.get(0));
+                    assertEquals(4 * 32 * 32, view.capacity());
+                    view.put(0, view.get(view.capacity() - 1));
                 }
             });
-            thread.start();
-            running.await();
             Thread.sleep(0, 100_000 * (round % 10));
             AutoCloseable[] closed = {a, b, wrapped, child, manager};
             closed[round % closed.length].close();
-            thread.join();
-            assertEquals(IllegalStateException.class, end.get().getClass(), () -> String.valueOf(end.get()));
-            assertTrue(end.get().getMessage().endsWith("is closed"), end.get().getMessage());
+            Throwable end = calls.end();
+            assertEquals(IllegalStateException.class, end.getClass(), () -> String.valueOf(end));
+            assertTrue(end.getMessage().endsWith("is closed"), end.getMessage());
             manager.close();
         }
     }
@@ -328,23 +290,12 @@ class LifetimeTest {
     /** The collector runs while calls use objects to which only the call still refers. */
     @Test
     void nothingIsFreedDuringACall() throws Exception {
-        Thread collector = new Thread(() -> {
-            while (!Thread.currentThread().isInterrupted()) {
-                System.gc();
-                // A collection stops all other threads, so the calls need pauses to run in. An interrupt ends the pause.
-                LockSupport.parkNanos(1_000_000);
-            }
-        });
-        collector.start();
-        try {
+        RunningCollector.during(() -> {
             for (int i = 0; i < 300; i++) {
                 NDManager manager = TestDevice.newManager();
                 assertEquals(2 * 8 * 16, attendToOnes(manager).singletonOrThrow().toFloatArray().length);
             }
-        } finally {
-            collector.interrupt();
-            collector.join();
-        }
+        });
     }
 
     private static NDList attendToOnes(NDManager manager) {

@@ -28,7 +28,7 @@
 namespace heed {
 
 // Incremented whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 11;
+inline constexpr int32_t kBackendVersion = 12;
 
 using Failure = Error;
 
@@ -69,6 +69,18 @@ struct WeightBlock {
   int64_t end_row = 0;
   int64_t first_input = 0;
   int64_t end_input = 0;
+};
+
+// A cache that is about to be made (ops/cached_keys.h).
+struct CacheShape {
+  DType dtype = DType::F32;  // F32, F16, BF16, I8
+  int32_t is_ring = 0;
+  int32_t unrotated_keys = 0;
+  int32_t unused = 0;
+  int64_t num_kv_heads = 0;
+  int64_t head_size = 0;
+  int64_t value_head_size = 0;
+  int64_t page_rows = 0;  // of a page; 0: the device chooses
 };
 
 // The rows of a block that is packed separately begin and end at multiples of this number, or end with the last row.
@@ -122,6 +134,10 @@ struct Backend {
                     int64_t num_columns, void* to, int64_t to_stride);
   // For a layer with inputs of that dtype.
   IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
+
+  // The rows of a page with which the device keeps such a cache in its memory, as CacheForm::Rows: shape->page_rows if that
+  // is not 0. 0: the cache is in host memory, and the CPU attends to it. Null if is_host is 1.
+  int64_t (*cache_page_rows)(const BackendDevice* device, const CacheShape* shape);
 
   // The operations that `plan` and `run` support: bit_of(kind) of each. The CPU computes all others, with copies, as if
   // `plan` had set on_host.

@@ -120,6 +120,10 @@ const HostEngine& Context::host_engine() const {
   return *host_engine_;
 }
 
+int64_t Context::cache_page_rows(const CacheShape& shape) const {
+  return is_host() ? 0 : open_.backend->cache_page_rows(open_.device, &shape);
+}
+
 Plan Context::plan(const Op& op) const {
   if (open_.knows(op)) {
     const Plan plan = open_.plan(op);

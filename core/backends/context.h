@@ -73,6 +73,9 @@ class Context final : public Memory {
   void synchronize() const;
   IntermediateForm intermediate_form(DType inputs) const;
 
+  // Backend::cache_page_rows; 0 on the CPU, whose memory is the host's.
+  int64_t cache_page_rows(const CacheShape& shape) const;
+
   // How the device, or the CPU in its place, computes a problem. `op` is the problem's first member.
   Plan plan(const Op& op) const;
   void run(const Op& op, const Plan& plan, void* scratch) const;

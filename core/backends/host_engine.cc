@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/host_cached_keys.h"
 #include "ops/registry.h"
 #include "tensor/host_image.h"
 #include "tensor/host_memory.h"
@@ -71,6 +73,13 @@ class ProblemCopy {
   alignas(std::max_align_t) std::byte bytes_[kMaxProblemBytes];
 };
 
+// The attention over a cache in the device's memory, or null.
+AttentionProblem* with_rows_of_a_cache(Op& op) {
+  if (op.kind != OpKind::Attention) return nullptr;
+  auto& problem = const_cast<AttentionProblem&>(problem_of<AttentionProblem>(op));
+  return problem.cached.given != 0 && problem.cached.form == CacheForm::Rows ? &problem : nullptr;
+}
+
 }  // namespace
 
 HostEngine::HostEngine(const BackendOptions& options) : cpu_{&cpu_backend(), nullptr} {
@@ -86,6 +95,7 @@ int32_t HostEngine::num_threads() const { return cpu_.backend->num_threads(cpu_.
 
 Plan HostEngine::plan(const Op& op, const Plan& on_device) const {
   ProblemCopy on_host(op);
+  if (AttentionProblem* attention = with_rows_of_a_cache(on_host.op())) set_tiles(*attention, attention->cached);
   visit_problem(on_host.op(), [](auto& problem) {
     visit_operands(problem, [](auto& operand, const auto& sizes, Access access) {
       if (operand.given != 0 && access != Access::ReadOnHost) make_dense(operand, own_axes(operand, sizes));
@@ -119,10 +129,13 @@ void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan) const
       make_dense(operand, shape);
     });
   });
+  std::optional<HostCachedKeys> cached_keys;
+  if (AttentionProblem* attention = with_rows_of_a_cache(on_host.op())) cached_keys.emplace(borrowed, *attention);
   const Tensor scratch =
       Tensor::zeros(host_memory_of(borrowed), DType::U8, {static_cast<int64_t>(plan.host_scratch_bytes)});
   cpu_.backend->start(cpu_.device);
   cpu_.run(on_host.op(), plan, scratch.data());
+  if (cached_keys) cached_keys->commit();
   for (const HostImage& image : written) image.commit();
 }
 

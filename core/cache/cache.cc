@@ -17,11 +17,34 @@ size_t count_of(int64_t a, int64_t b = 1) { return static_cast<size_t>(a) * stat
 
 }  // namespace
 
+Cache::Place Cache::place_of(const Context& context, const CacheOptions& options) {
+  Place place = {with_defaults(options), 0};
+  CacheShape shape;
+  shape.dtype = place.options.dtype;
+  shape.is_ring = place.options.layout == CacheLayout::Ring ? 1 : 0;
+  shape.unrotated_keys = place.options.unrotated_keys ? 1 : 0;
+  shape.num_kv_heads = place.options.num_kv_heads;
+  shape.head_size = place.options.head_size;
+  shape.value_head_size = place.options.value_head_size;
+  shape.page_rows = options.page_size;
+  const int64_t page_rows = context.cache_page_rows(shape);
+  if (page_rows == 0) return place;
+  Place on_device = {place.options, page_rows};
+  if (place.options.layout == CacheLayout::Paged) on_device.options.page_size = page_rows;
+  const CacheGeometry geometry = geometry_of(on_device.options, page_rows);
+  return geometry.num_pages <= kMaxRowsOfPages / page_rows ? on_device : place;
+}
+
 Cache::Cache(std::shared_ptr<Context> context, const CacheOptions& options)
+    : Cache(context, place_of(*context, options)) {}
+
+Cache::Cache(std::shared_ptr<Context> context, const Place& place)
     : context_(std::move(context)),
-      options_(with_defaults(options)),
-      geometry_(geometry_of(options_)),
-      memory_(Tensor::zeros(host_memory_of(context_), DType::U8, {geometry_.num_bytes})),
+      options_(place.options),
+      geometry_(geometry_of(options_, place.device_page_rows)),
+      memory_(Tensor::zeros(
+          geometry_.form == CacheForm::Rows ? std::shared_ptr<const Memory>(context_) : host_memory_of(context_),
+          DType::U8, {geometry_.num_bytes})),
       rows_(count_of(options_.num_layers, options_.max_sequences), context_->host_allocator()),
       table_(count_of(options_.max_sequences, geometry_.sequence_pages), context_->host_allocator()),
       num_pages_(count_of(options_.max_sequences), context_->host_allocator()),
@@ -48,7 +71,7 @@ double Cache::table_bytes(const CacheOptions& options, const CacheGeometry& geom
 }
 
 size_t Cache::num_bytes(const CacheOptions& options) {
-  const CacheGeometry geometry = geometry_of(with_defaults(options));
+  const CacheGeometry geometry = geometry_of(with_defaults(options), 0);
   return static_cast<size_t>(geometry.num_bytes) + static_cast<size_t>(geometry.table_bytes) + sizeof(Cache);
 }
 
@@ -235,31 +258,43 @@ void Cache::cut(int64_t sequence, int64_t length) noexcept {
   cut_pages(sequence, pages_for(length));
 }
 
-void Cache::copy_page(int64_t sequence, int64_t page) noexcept {
+void Cache::copy_page(int64_t sequence, int64_t page) {
   int32_t& entry = page_table(sequence)[page];
   const int32_t from = entry;
-  const int32_t to = take_page();
+  // The page that take_page takes, once all has been copied.
+  const int32_t to = free_[static_cast<size_t>(num_free_ - 1)];
   // Only the tiles that the sequence has. A ring has one page, page 0.
   const int64_t used = longest(sequence) - page * geometry_.page_rows;
   const int64_t num_rows = std::clamp<int64_t>(round_up(used, kCacheTileRows), 0, geometry_.page_rows);
   const auto element = static_cast<int64_t>(size_of(options_.dtype));
+  const int64_t key_bytes = num_rows * options_.head_size * element;
+  const int64_t value_bytes = num_rows * options_.value_head_size * element;
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-    std::byte* source = layer_memory(layer) + from * geometry_.page_bytes;
-    std::byte* destination = layer_memory(layer) + to * geometry_.page_bytes;
-    const auto copy = [&](int64_t offset, int64_t num_bytes) {
-      std::copy_n(source + offset, num_bytes, destination + offset);
+    std::byte* memory = layer_memory(layer);
+    // Copies bytes of a part of each page.
+    const auto copy = [&](int64_t offset, int64_t page_bytes, int64_t num_bytes) {
+      const std::byte* source = memory + offset + from * page_bytes;
+      this->memory().copy(memory + offset + to * page_bytes, source, static_cast<size_t>(num_bytes),
+                          Direction::OnDevice);
     };
+    std::copy_n(positions_of_page(layer, from), num_rows, positions_of_page(layer, to));
+    if (geometry_.form == CacheForm::Rows) {
+      const int64_t value_page_bytes = geometry_.page_bytes / options_.head_size * options_.value_head_size;
+      copy(0, geometry_.page_bytes, key_bytes * options_.num_kv_heads);
+      copy(geometry_.values_offset, value_page_bytes, value_bytes * options_.num_kv_heads);
+      continue;
+    }
     for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
       const int64_t offset = head * geometry_.head_bytes;
-      copy(offset, num_rows * options_.head_size * element);
-      copy(offset + geometry_.values_offset, num_rows * options_.value_head_size * element);
+      copy(offset, geometry_.page_bytes, key_bytes);
+      copy(offset + geometry_.values_offset, geometry_.page_bytes, value_bytes);
       if (options_.dtype != DType::I8) continue;
-      copy(offset + geometry_.key_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
-      copy(offset + geometry_.value_scales_offset, num_rows * static_cast<int64_t>(sizeof(float)));
+      const int64_t scale_bytes = num_rows * static_cast<int64_t>(sizeof(float));
+      copy(offset + geometry_.key_scales_offset, geometry_.page_bytes, scale_bytes);
+      copy(offset + geometry_.value_scales_offset, geometry_.page_bytes, scale_bytes);
     }
-    std::copy_n(positions_of_page(layer, from), num_rows, positions_of_page(layer, to));
   }
-  entry = to;
+  entry = take_page();
   give_back_page(from);
 }
 
@@ -288,6 +323,24 @@ void Cache::make_own(int64_t sequence, int64_t first, int64_t end) {
   if (needed > free_pages()) fail_full(needed);
   for (int64_t page = first_page; page < end_page; ++page) {
     if (is_shared(sequence, page)) copy_page(sequence, page);
+  }
+}
+
+HostVector<PagesImage> Cache::images_of(int64_t sequence, int64_t first, int64_t end,
+                                        PagesImage::Contents contents) const {
+  HostVector<PagesImage> images(context_->host_allocator());
+  images.reserve(count_of(options_.num_layers));
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    images.emplace_back(*this, layer, sequence, first, end, contents);
+  return images;
+}
+
+void Cache::commit(std::span<const PagesImage> images, int64_t sequence, int64_t unchanged) {
+  try {
+    for (const PagesImage& image : images) image.commit();
+  } catch (...) {
+    cut(sequence, unchanged);
+    throw;
   }
 }
 
@@ -463,6 +516,8 @@ void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept
   if (geometry_.ring_rows > 0 && end < length) check_cut(sequence, end);
   int64_t first_moved = 0;
   while (first_moved < count && kept[static_cast<size_t>(first_moved)] == first_moved) ++first_moved;
+  const bool moves = first_moved < count;
+  const HostVector<PagesImage> images = images_of(sequence, from + first_moved, moves ? from + kept.back() + 1 : 0);
   make_own(sequence, from + first_moved, end);
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
     LayerRows& rows = rows_at(layer, sequence);
@@ -470,10 +525,11 @@ void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept
     for (int64_t i = first_moved; i < count; ++i) {
       const int64_t row = from + kept[static_cast<size_t>(i)];
       const int64_t position = position_of(layer, sequence, row);
-      move_row(layer, sequence, row, from + i);
+      move_row(*this, images[static_cast<size_t>(layer)], row, from + i);
       set_position(layer, sequence, rows, from + i, position);
     }
   }
+  commit(images, sequence, from + first_moved);
   cut(sequence, end);
 }
 
@@ -524,17 +580,21 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
     problem.output.strides[3] = 1;
     write_rotations(problem, 0, 0, 1);
   }
+  const HostVector<PagesImage> images =
+      images_of(sequence, first_row, first_row + num_rows < length ? length : first_row);
   make_own(sequence, first_row, length - num_rows);
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
     LayerRows& rows = rows_at(layer, sequence);
     rows.num_consecutive = std::min(rows.num_consecutive, first_row);
     for (int64_t row = first_row + num_rows; row < length; ++row) {
       const int64_t position = position_of(layer, sequence, row) - (renumber ? num_rows : 0);
-      move_row(layer, sequence, row, row - num_rows);
-      if (rotates) rotate_row(layer, sequence, row - num_rows, rotation);
+      const PagesImage& image = images[static_cast<size_t>(layer)];
+      move_row(*this, image, row, row - num_rows);
+      if (rotates) rotate_row(*this, image, rotary_table_->options(), row - num_rows, rotation);
       set_position(layer, sequence, rows, row - num_rows, position);
     }
   }
+  commit(images, sequence, first_row);
   cut(sequence, length - num_rows);
 }
 

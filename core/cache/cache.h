@@ -15,6 +15,7 @@
 #include "base/host_allocator.h"
 #include "base/shared_process_lock.h"
 #include "cache/cache_options.h"
+#include "cache/pages_image.h"
 #include "ops/cached_keys.h"
 #include "tensor/tensor.h"
 
@@ -120,6 +121,8 @@ class Cache {
   // The pages of a sequence, which `prepare` may replace.
   const int32_t* pages_of(int64_t sequence) const { return table_.data() + sequence * geometry_.sequence_pages; }
   std::byte* layer_memory(int64_t layer) const { return memory_.data() + layer * geometry_.layer_bytes; }
+  // What layer_memory is in: the context's memory, or host memory if the device does not keep such a cache.
+  const Memory& memory() const { return *memory_.memory(); }
 
   // Throws InvalidArgument if the cache has rows whose keys were rotated in another way. `rotary`: null for none.
   void check_rotary(const RotaryTable* rotary) const;
@@ -186,9 +189,10 @@ class Cache {
   int32_t* positions_of_page(int64_t layer, int64_t page) {
     return positions_.data() + (layer * geometry_.num_pages + page) * geometry_.page_rows;
   }
-  // Replaces a shared page of a sequence by a copy.
-  void copy_page(int64_t sequence, int64_t page) noexcept;
-  // Makes the pages of rows first .. end - 1 the sequence's own. Throws CacheFull, without any change.
+  // Replaces a shared page of a sequence by a copy. Throws the failure of a device, and then the sequence has the shared
+  // page.
+  void copy_page(int64_t sequence, int64_t page);
+  // Makes the pages of rows first .. end - 1 the sequence's own. Throws CacheFull, without any change of its rows.
   void make_own(int64_t sequence, int64_t first, int64_t end);
   // Makes `to` have the same pages and rows as `from`.
   void share(int64_t from, int64_t to) noexcept;
@@ -198,10 +202,19 @@ class Cache {
   void set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept;
   // The rotary positions of the keys, as JSON; "none" if there are none.
   std::string_view rotary_text() const;
-  // Copies the key, the value and the scales of a row to another row of the sequence.
-  void move_row(int64_t layer, int64_t sequence, int64_t from, int64_t to) noexcept;
-  // Rotates the key of a row by `rotation`, cosines and then sines.
-  void rotate_row(int64_t layer, int64_t sequence, int64_t row, std::span<const float> rotation) noexcept;
+  // The pages of rows first .. end - 1 of all layers.
+  HostVector<PagesImage> images_of(int64_t sequence, int64_t first, int64_t end,
+                                   PagesImage::Contents contents = PagesImage::Contents::Copied) const;
+  // Writes them to the cache. If a device fails, cuts the sequence to `unchanged` rows.
+  void commit(std::span<const PagesImage> images, int64_t sequence, int64_t unchanged);
+
+  // The options with their defaults, and the rows of a page in the device's memory; 0: host memory.
+  struct Place {
+    CacheOptions options;
+    int64_t device_page_rows = 0;
+  };
+  static Place place_of(const Context& context, const CacheOptions& options);
+  Cache(std::shared_ptr<Context> context, const Place& place);
 
   std::shared_ptr<Context> context_;
   CacheOptions options_;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "cache/cache.h"
-#include "cache/stored_row.h"
+#include "cache/pages_image.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
@@ -64,23 +64,21 @@ int64_t row_at(int64_t num_sinks, int64_t first, int64_t i) {
   return i < sinks ? i : first + i - sinks;
 }
 
-// Calls copy(stored, file, num_bytes, steps) for each piece of one part of one layer, between a cache and the elements of
-// a file.
+// Calls copy(stored, file, num_bytes) for each piece of one part of one layer, between a cache and the elements of a file.
 template <typename Visit>
-void visit_rows(const Cache& cache, int64_t layer, int64_t sequence, size_t part, int64_t num_rows,
+void visit_rows(const CacheOptions& options, const PagesImage& image, size_t part, int64_t num_rows,
                 const auto& row_number, std::byte* file, const Visit& copy) {
-  const CacheOptions& options = cache.options();
   const size_t element = size_of(options.dtype);
   for (int64_t head = 0; head < options.num_kv_heads; ++head) {
     for (int64_t i = 0; i < num_rows; ++i) {
       const int64_t row = row_number(i);
       const auto index = static_cast<size_t>(head * num_rows + i);
       if (row < 0) continue;
-      const StoredRow stored = stored_row_of(cache, layer, sequence, head, row);
+      const StoredRow stored = image.row(head, row);
       switch (part) {
         case kKeys:
           for (size_t d = 0; d < static_cast<size_t>(options.head_size); ++d) {
-            copy(stored.key + d * element * kCacheTileRows,
+            copy(stored.key + d * stored.key_step,
                  file + (index * static_cast<size_t>(options.head_size) + d) * element, element);
           }
           break;
@@ -112,6 +110,7 @@ class CacheFile {
     rope_ = cache.rotary_text();
     reserve();
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      const PagesImage image(cache, layer, sequence, 0, rows_[kLength]);
       for (size_t part = 0; part < kNumParts; ++part) {
         if (!has_part(options_, part)) continue;
         std::byte* to = data_.data() + offset_of(layer, part);
@@ -123,7 +122,7 @@ class CacheFile {
           continue;
         }
         visit_rows(
-            cache, layer, sequence, part, num_rows(), [&](int64_t i) { return row(i); }, to,
+            options_, image, part, num_rows(), [&](int64_t i) { return row(i); }, to,
             [](const std::byte* stored, std::byte* file, size_t bytes) { std::memcpy(file, stored, bytes); });
       }
     }
@@ -200,7 +199,8 @@ class CacheFile {
     return write(tensors, texts);
   }
 
-  // Replaces the rows of a sequence. Throws CacheFull or InvalidArgument without any change.
+  // Replaces the rows of a sequence. Throws CacheFull or InvalidArgument without any change; the failure of a device, and then
+  // the sequence is empty.
   void store(Cache& cache, int64_t sequence) const {
     const int64_t length = rows_[kLength];
     cache.check_capacity(sequence, length);
@@ -210,8 +210,9 @@ class CacheFile {
       available += cache.is_shared(sequence, page) ? 0 : 1;
     const int64_t needed = cache.pages_for(length);
     if (needed > available) cache.fail_full(needed);
-    // Nothing fails from here on.
     HostString text(rope_, cache.context()->host_allocator());
+    const HostVector<PagesImage> images = cache.images_of(sequence, 0, length, PagesImage::Contents::Undefined);
+    // Nothing but a device fails from here on.
     cache.cut(sequence, 0);
     cache.take_pages(sequence, needed);
     LayerRows rows;
@@ -229,11 +230,12 @@ class CacheFile {
       for (size_t part = 0; part < kPositions; ++part) {
         if (!has_part(options_, part)) continue;
         auto* from = const_cast<std::byte*>(data_.data() + offset_of(layer, part));
-        visit_rows(cache, layer, sequence, part, num_rows(), kept, from,
+        visit_rows(options_, images[static_cast<size_t>(layer)], part, num_rows(), kept, from,
                    [](std::byte* stored, const std::byte* file, size_t bytes) { std::memcpy(stored, file, bytes); });
       }
       store_positions(cache, sequence, layer);
     }
+    cache.commit(images, sequence, 0);
     if (cache.rotary_text() == std::string_view(text)) return;
     cache.rotary_ = std::string_view(text) == Cache::kNoRotary ? Cache::Rotary::None : Cache::Rotary::Text;
     cache.rotary_table_.reset();

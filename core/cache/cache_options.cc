@@ -8,6 +8,7 @@
 #include "base/rounding.h"
 #include "cache/cache.h"
 #include "ops/cached_keys.h"
+#include "ops/tile_page.h"
 
 namespace heed {
 namespace {
@@ -94,13 +95,50 @@ CacheOptions with_defaults(const CacheOptions& given) {
   return options;
 }
 
-CacheGeometry geometry_of(const CacheOptions& options) {
+namespace {
+
+// Pages of keys and values of one layer in rows.
+void set_rows(const CacheOptions& options, CacheGeometry& geometry) {
+  const auto element = static_cast<int64_t>(size_of(options.dtype));
+  const int64_t page_elements = product(geometry.page_rows, options.num_kv_heads);
+  const auto of_pages = [&](int64_t head_size) {
+    const int64_t page_bytes = product(page_elements, head_size * element);
+    return round_up(product(geometry.num_pages, page_bytes), static_cast<int64_t>(kMemoryAlignment));
+  };
+  geometry.page_bytes = product(page_elements, options.head_size * element);
+  geometry.head_bytes = options.head_size * element;
+  geometry.values_offset = of_pages(options.head_size);
+  geometry.layer_bytes = geometry.values_offset + of_pages(options.value_head_size);
+}
+
+void set_tiles(const CacheOptions& options, CacheGeometry& geometry) {
+  const auto element = static_cast<int64_t>(size_of(options.dtype));
+  // With these the sizes of a head's parts do not overflow.
+  product(geometry.page_rows, options.head_size * element);
+  product(geometry.page_rows, options.value_head_size * element);
+  const TilePage page = tile_page(geometry.page_rows, options.head_size, options.value_head_size, options.dtype);
+  geometry.values_offset = page.values_offset;
+  geometry.key_scales_offset = page.key_scales_offset;
+  geometry.value_scales_offset = page.value_scales_offset;
+  geometry.head_bytes = page.head_bytes;
+  geometry.page_bytes = product(options.num_kv_heads, geometry.head_bytes);
+  geometry.layer_bytes = product(geometry.num_pages, geometry.page_bytes);
+}
+
+}  // namespace
+
+CacheGeometry geometry_of(const CacheOptions& options, int64_t device_page_rows) {
   CacheGeometry geometry;
+  geometry.form = device_page_rows > 0 ? CacheForm::Rows : CacheForm::Tiles;
   geometry.max_rows = options.capacity;
   geometry.num_pages = options.max_sequences;
   geometry.sequence_pages = 1;
   switch (options.layout) {
-    case CacheLayout::Contiguous: geometry.page_rows = round_up(options.capacity, kCacheTileRows); break;
+    case CacheLayout::Contiguous:
+      geometry.page_rows = device_page_rows > 0 ? device_page_rows : round_up(options.capacity, kCacheTileRows);
+      geometry.sequence_pages = divide_up(options.capacity, geometry.page_rows);
+      geometry.num_pages = product(options.max_sequences, geometry.sequence_pages);
+      break;
     case CacheLayout::Ring:
       geometry.sink_rows = round_up(options.num_sinks, kCacheTileRows);
       geometry.ring_rows = round_up(options.capacity, kCacheTileRows) + kRingSlack;
@@ -113,16 +151,10 @@ CacheGeometry geometry_of(const CacheOptions& options) {
       geometry.sequence_pages = divide_up(options.capacity, options.page_size);
       break;
   }
-  const auto element = static_cast<int64_t>(size_of(options.dtype));
-  const int64_t scale = options.dtype == DType::I8 ? static_cast<int64_t>(sizeof(float)) : 0;
-  const auto aligned = [](int64_t bytes) { return round_up(bytes, static_cast<int64_t>(kMemoryAlignment)); };
-  geometry.values_offset = aligned(product(geometry.page_rows, options.head_size * element));
-  geometry.key_scales_offset =
-      geometry.values_offset + aligned(product(geometry.page_rows, options.value_head_size * element));
-  geometry.value_scales_offset = geometry.key_scales_offset + aligned(geometry.page_rows * scale);
-  geometry.head_bytes = geometry.value_scales_offset + aligned(geometry.page_rows * scale);
-  geometry.page_bytes = product(options.num_kv_heads, geometry.head_bytes);
-  geometry.layer_bytes = product(geometry.num_pages, geometry.page_bytes);
+  if (geometry.form == CacheForm::Rows)
+    set_rows(options, geometry);
+  else
+    set_tiles(options, geometry);
   // Kernels read whole vectors.
   geometry.num_bytes = product(options.num_layers, geometry.layer_bytes) + static_cast<int64_t>(kMemoryAlignment);
   const double table_bytes = Cache::table_bytes(options, geometry);

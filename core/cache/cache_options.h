@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/cached_keys.h"
 #include "tensor/dtype.h"
 
 namespace heed {
@@ -36,10 +37,10 @@ inline constexpr int64_t kRingSlack = 64;
 // Fills in the defaults. Throws InvalidArgument that names the member of `options`.
 CacheOptions with_defaults(const CacheOptions& given);
 
-// How the memory of a cache is divided. A page holds rows of one sequence in all layers: the only page of a sequence in
-// contiguous caches and rings. Each layer has its part of each page, in it each key head, in it the keys, the values and
-// the scales (ops/cached_keys.h).
+// How the memory of a cache is divided. A page holds rows of one sequence in all layers: in host memory the only page of a
+// sequence in contiguous caches and rings. Each layer has its part of each page (ops/cached_keys.h).
 struct CacheGeometry {
+  CacheForm form = CacheForm::Tiles;
   int64_t page_rows = 0;  // a multiple of kCacheTileRows
   int64_t num_pages = 0;
   int64_t sequence_pages = 0;  // the most of a sequence
@@ -51,13 +52,17 @@ struct CacheGeometry {
   int64_t key_scales_offset = 0;
   int64_t value_scales_offset = 0;
   int64_t head_bytes = 0;
-  int64_t page_bytes = 0;   // of one layer
+  int64_t page_bytes = 0;   // of one layer; in rows: of its keys
   int64_t layer_bytes = 0;  // of all pages of one layer
   int64_t num_bytes = 0;    // of all layers
   int64_t table_bytes = 0;  // of everything else that a cache keeps
 };
 
-// `options`: from with_defaults. Throws InvalidArgument if a size overflows.
-CacheGeometry geometry_of(const CacheOptions& options);
+// The largest number of rows of all pages of a cache in rows: each is numbered in 32 bits.
+inline constexpr int64_t kMaxRowsOfPages = INT32_MAX;
+
+// `options`: from with_defaults. `device_page_rows`: 0 for a cache in host memory, otherwise the rows of a page in a
+// device's memory, of options.page_size rows if it is paged. Throws InvalidArgument if a size overflows.
+CacheGeometry geometry_of(const CacheOptions& options, int64_t device_page_rows);
 
 }  // namespace heed

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "cache/cache.h"
-#include "cache/stored_row.h"
+#include "cache/pages_image.h"
 #include "tensor/copy.h"
 #include "tensor/device.h"
 #include "tensor/host_image.h"
@@ -24,57 +24,38 @@ float load_element(const std::byte* from, DType dtype) {
 
 }  // namespace
 
-StoredRow stored_row_of(const Cache& cache, int64_t layer, int64_t sequence, int64_t head, int64_t row) {
+void move_row(const Cache& cache, const PagesImage& image, int64_t from, int64_t to) {
   const CacheOptions& options = cache.options();
-  const CacheGeometry& geometry = cache.geometry();
-  const int64_t stored = cache.stored_row(row);
-  const int64_t page = cache.pages_of(sequence)[stored / geometry.page_rows];
-  const int64_t in_page = stored % geometry.page_rows;
-  const auto element = static_cast<int64_t>(size_of(options.dtype));
-  std::byte* base = cache.layer_memory(layer) + page * geometry.page_bytes + head * geometry.head_bytes;
-  StoredRow result;
-  result.key =
-      base + (in_page / kCacheTileRows * kCacheTileRows * options.head_size + in_page % kCacheTileRows) * element;
-  result.value = base + geometry.values_offset + in_page * options.value_head_size * element;
-  if (options.dtype == DType::I8) {
-    result.key_scale = reinterpret_cast<float*>(base + geometry.key_scales_offset) + in_page;
-    result.value_scale = reinterpret_cast<float*>(base + geometry.value_scales_offset) + in_page;
-  }
-  return result;
-}
-
-void Cache::move_row(int64_t layer, int64_t sequence, int64_t from, int64_t to) noexcept {
-  const size_t element = size_of(options_.dtype);
-  const size_t step = element * kCacheTileRows;
-  for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
-    const StoredRow source = stored_row_of(*this, layer, sequence, head, from);
-    const StoredRow destination = stored_row_of(*this, layer, sequence, head, to);
-    for (size_t d = 0; d < static_cast<size_t>(options_.head_size); ++d)
-      std::memcpy(destination.key + d * step, source.key + d * step, element);
-    std::memcpy(destination.value, source.value, element * static_cast<size_t>(options_.value_head_size));
+  const size_t element = size_of(options.dtype);
+  for (int64_t head = 0; head < options.num_kv_heads; ++head) {
+    const StoredRow source = image.row(head, from);
+    const StoredRow destination = image.row(head, to);
+    for (size_t d = 0; d < static_cast<size_t>(options.head_size); ++d)
+      std::memcpy(destination.key + d * destination.key_step, source.key + d * source.key_step, element);
+    std::memcpy(destination.value, source.value, element * static_cast<size_t>(options.value_head_size));
     if (source.key_scale == nullptr) continue;
     *destination.key_scale = *source.key_scale;
     *destination.value_scale = *source.value_scale;
   }
 }
 
-void Cache::rotate_row(int64_t layer, int64_t sequence, int64_t row, std::span<const float> rotation) noexcept {
-  const RopeOptions& rope = rotary_table_->options();
-  const size_t step = size_of(options_.dtype) * kCacheTileRows;
+void rotate_row(const Cache& cache, const PagesImage& image, const RopeOptions& rope, int64_t row,
+                std::span<const float> rotation) {
+  const DType dtype = cache.options().dtype;
   const size_t num_pairs = rotation.size() / 2;
   const bool is_half = rope.layout == RotaryLayout::Half;
-  for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
-    std::byte* key = stored_row_of(*this, layer, sequence, head, row).key;
+  for (int64_t head = 0; head < cache.options().num_kv_heads; ++head) {
+    const StoredRow stored = image.row(head, row);
     for (size_t p = 0; p < num_pairs; ++p) {
       const size_t d = static_cast<size_t>(rope.rotary_offset) + (is_half ? p : 2 * p);
-      std::byte* first = key + d * step;
-      std::byte* second = first + (is_half ? num_pairs : 1) * step;
-      const float a = load_element(first, options_.dtype);
-      const float b = load_element(second, options_.dtype);
+      std::byte* first = stored.key + d * stored.key_step;
+      std::byte* second = first + (is_half ? num_pairs : 1) * stored.key_step;
+      const float a = load_element(first, dtype);
+      const float b = load_element(second, dtype);
       const float rotated[2] = {a * rotation[p] - b * rotation[num_pairs + p],
                                 b * rotation[p] + a * rotation[num_pairs + p]};
-      convert_elements(options_.dtype, first, 0, DType::F32, &rotated[0], 0, 1);
-      convert_elements(options_.dtype, second, 0, DType::F32, &rotated[1], 0, 1);
+      convert_elements(dtype, first, 0, DType::F32, &rotated[0], 0, 1);
+      convert_elements(dtype, second, 0, DType::F32, &rotated[1], 0, 1);
     }
   }
 }
@@ -88,6 +69,7 @@ void read_rows(const Cache& cache, int64_t layer, int64_t sequence, bool of_keys
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   const auto to_element = static_cast<int64_t>(size_of(to.dtype()));
   const int64_t size = of_keys ? options.head_size : options.value_head_size;
+  const PagesImage pages(cache, layer, sequence, 0, rows.length);
   for (int64_t head = 0; head < options.num_kv_heads; ++head) {
     int64_t t = 0;
     for (int64_t row = 0; row < rows.length; ++row) {
@@ -95,10 +77,10 @@ void read_rows(const Cache& cache, int64_t layer, int64_t sequence, bool of_keys
         row = rows.first - 1;
         continue;
       }
-      const StoredRow stored = stored_row_of(cache, layer, sequence, head, row);
+      const StoredRow stored = pages.row(head, row);
       std::byte* destination = to.element(head * to.stride(0) + t * to.stride(1));
       const std::byte* source = of_keys ? stored.key : stored.value;
-      const int64_t step = element * (of_keys ? kCacheTileRows : 1);
+      const int64_t step = of_keys ? static_cast<int64_t>(stored.key_step) : element;
       ++t;
       if (options.dtype != DType::I8) {
         convert_elements(to.dtype(), destination, to.stride(2) * to_element, options.dtype, source, step, size);

@@ -162,7 +162,9 @@ CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
   keys.given = 1;
   keys.appends = inputs.appends() ? 1 : 0;
   keys.dtype = cache.options().dtype;
+  keys.form = geometry.form;
   keys.memory = cache.layer_memory(inputs.layer);
+  keys.num_pages = geometry.num_pages;
   keys.page_bytes = geometry.page_bytes;
   keys.head_bytes = geometry.head_bytes;
   keys.values_offset = geometry.values_offset;

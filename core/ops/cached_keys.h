@@ -8,14 +8,19 @@
 
 #include "ops/operand.h"
 #include "ops/sequence.h"
+#include "tensor/dtype.h"
 
 namespace heed {
 
 // Functions that kernels call are always inline, so that the objects of several ISAs share no symbol.
 
-// Rows are stored in tiles of this many consecutive rows of a sequence. The keys of a tile are transposed, [d][row], so
-// that the scores of a tile are sums of whole vectors, and its values are [row][d].
+// In host memory, rows are stored in tiles of this many consecutive rows of a sequence. The keys of a tile are transposed,
+// [d][row], so that the scores of a tile are sums of whole vectors, and its values are [row][d].
 inline constexpr int64_t kCacheTileRows = 16;
+
+// How a cache's memory is divided. Tiles: a page holds the tiles of each key head. Rows, in the memory of a device: keys are
+// [page][row][kv head][d], and so are values, behind the keys of all pages.
+enum class CacheForm : int32_t { Tiles = 0, Rows = 1 };
 
 // One batch element of a call with a cache.
 struct CachedElement {
@@ -30,16 +35,18 @@ struct CachedElement {
   const int32_t* query_positions = nullptr;
 };
 
-// One layer of a cache, and the sequences of a call. A sequence is a list of pages. A page holds page_tiles tiles of each
-// key head: their keys, their values and, for I8, the scales of both.
+// One layer of a cache, and the sequences of a call. A sequence is a list of pages of page_tiles tiles, or of as many rows.
+// In a page of tiles each key head has its keys, its values and, for I8, the scales of both.
 struct CachedKeys {
   int32_t given = 0;
   // 1: the call's keys and values are stored first, as the last query_count rows of each element.
   int32_t appends = 0;
   DType dtype = DType::F32;  // F32, F16, BF16, I8
-  int32_t unused = 0;
-  std::byte* memory = nullptr;  // of the layer: its part of page 0; in host memory
-  // Bytes from page to page, from head to head, and from the head's first byte to its values and scales.
+  CacheForm form = CacheForm::Tiles;
+  std::byte* memory = nullptr;  // of the layer: its part of page 0; in host memory if `form` is Tiles
+  int64_t num_pages = 0;        // of the cache
+  // Bytes from page to page, from head to head, and from the head's first byte to its values and scales. In rows: of keys,
+  // and values_offset is that of the values of page 0.
   int64_t page_bytes = 0;
   int64_t head_bytes = 0;
   int64_t values_offset = 0;

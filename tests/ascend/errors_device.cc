@@ -63,7 +63,8 @@ errors_test::Topic gaps() {
       "`heed_layer_explain` gives these reasons as `not_fastest`. In a context that is not strict, the CPU does the\n"
       "operation, and the logger gets a warning; the contexts here are strict. `tensor`, and the tensors in `inputs` "
       "and `outputs`, are\n"
-      "(2, 5, 16) of F16; `spread()` is (2, 3) with 100,000 elements from one row to the next.",
+      "(2, 5, 16) of F16; caches are for two sequences of 16 rows of F16; `spread()` is (2, 3) with 100,000 elements "
+      "from one row to the next.",
       {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.soft_cap = 20),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs), inputs.sinks = tensor_of(HEED_F32, {1})),
@@ -105,6 +106,17 @@ errors_test::Topic gaps() {
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
                   inputs.queries = tensor_of(HEED_F16, {1, 32000, 1});
                   outputs.output = NULL; outputs.log_sum_exp = tensor_of(HEED_F32, {1, 32000})),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  cache_options.dtype = HEED_F32;
+                  cache_with(cache_options)),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  cache_options.dtype = HEED_BF16;
+                  cache_with(cache_options)),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs), cache_with(cache_options);
+                  multi_head.soft_cap = 20),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs), cache_with(cache_options);
+                  multi_head.window = HEED_WINDOW_BOTTOM_RIGHT; multi_head.window_left = 3;
+                  sequences.positions = tensor_of(HEED_I64, {2, 5}); inputs.sequences = &sequences),
           PROVOKE(heed_softmax(spread(), -1, tensor_of(HEED_F16, {2, 3}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F16, {1, 0}), tensor_of(HEED_F16, {0, 1}), tensor_of(HEED_F16, {1, 1}))),
           PROVOKE(heed_attention_merge(&part_output, &part_log_sum_exp, 1, NULL, tensor_of(HEED_F16, {2, 3, 4}), NULL),

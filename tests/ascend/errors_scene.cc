@@ -37,6 +37,10 @@ NpuScene::NpuScene()
   input.queries = tensor_of(HEED_F16, {3, 4});
   multi_head.num_hiddens = 16;
   multi_head.num_heads = 1;
+  cache_options.max_sequences = 2;
+  cache_options.num_kv_heads = 1;
+  cache_options.head_size = cache_options.capacity = 16;
+  cache_options.dtype = HEED_F16;
   property::check(heed_context_synchronize(context));
 }
 
@@ -78,6 +82,13 @@ heed_layer* NpuScene::multi_head_with(const heed_multi_head_attention_options& g
   of_layer.queries = tensor;
   property::check(heed_layer_initialize(layers_.back().get(), &of_layer, 1));
   return layers_.back().get();
+}
+
+heed_cache* NpuScene::cache_with(const heed_cache_options& given) {
+  caches_.push_back(cache_test::make_cache(context, given));
+  cached.cache = caches_.back().get();
+  inputs.cache = &cached;
+  return cached.cache;
 }
 
 heed_layer* NpuScene::additive() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ascend/support/simulated.h"
+#include "cache/support/caches.h"
 #include "capi/support/attention_call.h"
 #include "errors/list.h"
 
@@ -39,6 +40,8 @@ class NpuScene {
   heed_layer* additive();
   // Multi-head attention with these options for inputs (2, 5, 16), initialized in F16.
   heed_layer* multi_head_with(const heed_multi_head_attention_options& options);
+  // A cache with these options; makes `inputs` use it.
+  heed_cache* cache_with(const heed_cache_options& cache_options);
 
  private:
   Context cpu_;
@@ -46,6 +49,7 @@ class NpuScene {
   Context narrowing_;
   std::vector<Tensor> tensors_;
   std::vector<Layer> layers_;
+  std::vector<cache_test::Cache> caches_;
 
  protected:
   heed_context* const context;
@@ -61,6 +65,9 @@ class NpuScene {
   // Multi-head attention of one head of 16 elements; set `rope` to use `rope_options`.
   heed_multi_head_attention_options multi_head = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   heed_rope_options rope_options = HEED_ROPE_OPTIONS_INIT;
+  // Two sequences for such a layer; cache_with sets `inputs.cache` to `cached`.
+  heed_cache_options cache_options = HEED_CACHE_OPTIONS_INIT;
+  heed_cache_inputs cached = HEED_CACHE_INPUTS_INIT;
   // Set `inputs.sequences` to use it.
   heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
   // Inputs with `queries` alone.

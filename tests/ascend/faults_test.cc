@@ -9,6 +9,8 @@
 
 #include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
+#include "cache/support/caches.h"
+#include "cache/support/step.h"
 #include "capi/support/refusal.h"
 
 namespace heed::ascend_test {
@@ -19,9 +21,51 @@ using capi_test::Refusal;
 
 class Faults : public Simulated {};
 
+// A cache in the device's memory, of 12 pages of 16 rows, and the layer that it is for.
+class CacheOfPages {
+ public:
+  CacheOfPages() : layer_(make_npu_context(), spec()), cache_(cache_test::make_cache(layer_, options_of(layer_))) {}
+
+  heed_cache* get() const { return cache_.get(); }
+  void append(int64_t sequence, int64_t first, int64_t count) const {
+    cache_test::Form form;
+    form.with_log_sum_exp = false;
+    cache_test::forward_one(layer_, get(), {sequence, cache_test::counting_from(first, count)}, form);
+  }
+  std::vector<uint8_t> bytes(int64_t sequence) const { return cache_test::saved(get(), sequence); }
+
+ private:
+  static cache_test::LayerSpec spec() {
+    cache_test::LayerSpec spec = cache_test::grouped_heads(2, 2, 16, 16);
+    spec.dtype = spec.parameter_dtype = HEED_F16;
+    spec.rope = cache_test::rope_of(HEED_ROPE_HALF);
+    return spec;
+  }
+  static heed_cache_options options_of(const cache_test::CachedLayer& layer) {
+    return cache_test::with_sequences(cache_test::as_paged(layer.contiguous(64, HEED_F16), 16, 12), 3);
+  }
+
+  cache_test::CachedLayer layer_;
+  cache_test::Cache cache_;
+};
+
+// What a cache holds after each of its functions, as the bytes of a file.
+std::vector<float> run_a_cache() {
+  const CacheOfPages cache;
+  cache.append(0, 0, 20);
+  property::check(heed_cache_fork(cache.get(), 0, 20, 1));
+  cache.append(1, 20, 4);  // copies a page
+  const int64_t kept[] = {1, 3};
+  property::check(heed_cache_accept(cache.get(), 1, 20, kept, 2));
+  property::check(heed_cache_discard(cache.get(), 1, 3, 2, 1));
+  cache_test::load_saved(cache.get(), 2, cache.bytes(1));
+  const std::vector<uint8_t> bytes = cache.bytes(2);
+  return {bytes.begin(), bytes.end()};
+}
+
 // Opens a context, computes output and weights, rotary positions with a norm, and ALiBi, closes everything, and returns the
 // numbers.
-std::vector<float> run_everything() {
+std::vector<float> run_layers() {
   const Context context = make_npu_context();
   Attention attention(context.get(), HEED_F32, {5, 0});
   const Tensor weights = capi_test::make_tensor(context.get(), {2, 4, 4, 6});
@@ -64,18 +108,18 @@ Outcome outcome_of(const std::function<void()>& call) {
   return {};
 }
 
-// Makes the n-th call of one kind fail, for n = 1, 2, ..., until there are fewer than n such calls. Each failure must
-// have an allowed status, and everything must work afterwards. At least `least` calls must have failed.
-void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
-                            int least) {
-  const std::vector<float> expected = run_everything();
+// Makes the n-th call of one kind fail, for n = 1, 2, ..., until `run` has fewer than n such calls. Each failure must have
+// an allowed status, and everything must work afterwards. Returns how many calls have failed.
+int num_that_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
+                     std::vector<float> (*run)()) {
+  const std::vector<float> expected = run();
   int num_hit = 0;
   for (int n = 1; n < 2000; ++n) {
     // heed repeats a failed allocation once, so two in a row must fail.
     std::string list = fault + "=" + std::to_string(n) + code;
     if (fault == "malloc") list += ",malloc=" + std::to_string(n + 1);
     ascend_sim_set_faults(list.c_str());
-    const Outcome outcome = outcome_of([] { run_everything(); });
+    const Outcome outcome = outcome_of([run] { run(); });
     ascend_sim_clear_faults();
     if (outcome.status == HEED_OK) break;
     ++num_hit;
@@ -84,8 +128,16 @@ void expect_each_to_fail_so(const std::string& fault, const std::string& code, c
     EXPECT_FALSE(outcome.sentence.empty());
     char text[2048] = "";
     EXPECT_EQ(ascend_sim_leaks(text, sizeof text), 0u) << "after " << list << ": " << text;
-    EXPECT_EQ(run_everything(), expected) << "after " << list;
+    EXPECT_EQ(run(), expected) << "after " << list;
   }
+  return num_hit;
+}
+
+// For layers and for a cache. At least `least` calls must have failed.
+void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
+                            int least) {
+  int num_hit = 0;
+  for (const auto run : {run_layers, run_a_cache}) num_hit += num_that_fail_so(fault, code, allowed, run);
   EXPECT_GE(num_hit, least) << fault;
 }
 
@@ -99,9 +151,9 @@ TEST_F(Faults, OverflowModeCannotBeRead) {
   expect_each_to_fail_so("saturation", ":500001", {HEED_ERROR_INTERNAL}, 1);
 }
 TEST_F(Faults, ADriverWithoutOverflowModesIsAccepted) {
-  const std::vector<float> expected = run_everything();
+  const std::vector<float> expected = run_layers();
   ascend_sim_set_faults("saturation=1:207000");
-  EXPECT_EQ(run_everything(), expected);
+  EXPECT_EQ(run_layers(), expected);
 }
 TEST_F(Faults, AtbContextCannotBeMade) {
   expect_each_to_fail_so("create_context", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 1);
@@ -114,6 +166,62 @@ TEST_F(Faults, ExecuteFails) { expect_each_to_fail_so("execute", ":4", {HEED_ERR
 TEST_F(Faults, CopyFails) { expect_each_to_fail_so("memcpy", ":500003", {HEED_ERROR_INTERNAL}, 10); }
 TEST_F(Faults, KernelFailsAndTheDeviceIsLost) {
   expect_each_to_fail_so("kernel", ":507015", {HEED_ERROR_DEVICE_LOST}, 10);
+}
+
+// Functions that change rows in place write all of them at the end. If a copy fails before, the cache is as it was; if it fails
+// then, the sequence is cut to the rows that do not change.
+TEST_F(Faults, ASequenceIsUnchangedOrCut) {
+  struct Change {
+    const char* name;
+    int64_t num_unchanged;
+    std::function<heed_status(heed_cache*)> call;
+  };
+  const std::vector<uint8_t> other = [] {
+    const CacheOfPages cache;
+    cache.append(0, 100, 30);
+    return cache.bytes(0);
+  }();
+  const std::vector<Change> changes = {
+      {"accept", 19,
+       [](heed_cache* cache) {
+         const int64_t kept[] = {0, 4, 30};
+         return heed_cache_accept(cache, 0, 18, kept, 3);
+       }},
+      {"discard", 5, [](heed_cache* cache) { return heed_cache_discard(cache, 0, 5, 10, 1); }},
+      {"load", 0, [&](heed_cache* cache) { return heed_cache_load_memory(cache, 0, other.data(), other.size()); }},
+  };
+  for (const Change& change : changes) {
+    int num_unchanged = 0;
+    int num_cut = 0;
+    for (int n = 1; n < 100; ++n) {
+      const CacheOfPages cache;
+      cache.append(0, 0, 50);
+      const std::vector<uint8_t> before = cache.bytes(0);
+      property::check(heed_cache_fork(cache.get(), 0, 50, 1));
+      ascend_sim_set_faults(("memcpy=" + std::to_string(n) + ":500003").c_str());
+      const heed_status status = change.call(cache.get());
+      ascend_sim_clear_faults();
+      if (status == HEED_OK) break;
+      EXPECT_EQ(status, HEED_ERROR_INTERNAL) << heed_last_error();
+      EXPECT_EQ(cache.bytes(1), before) << change.name << ", copy " << n;
+      const int64_t length = heed_cache_length(cache.get(), 0);
+      (length == 50 ? num_unchanged : num_cut) += 1;
+      if (length == 50) {
+        EXPECT_EQ(cache.bytes(0), before) << change.name << ", copy " << n;
+      } else {
+        EXPECT_EQ(length, change.num_unchanged) << change.name << ", copy " << n;
+        property::check(heed_cache_rewind(cache.get(), 1, length));
+        EXPECT_EQ(cache.bytes(0), cache.bytes(1)) << change.name << ", copy " << n;
+      }
+      // No page is lost.
+      property::check(heed_cache_rewind(cache.get(), 0, 0));
+      property::check(heed_cache_rewind(cache.get(), 1, 0));
+      EXPECT_EQ(heed_cache_free_pages(cache.get()), 12) << change.name << ", copy " << n;
+    }
+    EXPECT_GE(num_cut, 2) << change.name;
+    // A load reads nothing from the cache.
+    EXPECT_GE(num_unchanged, change.num_unchanged > 0 ? 2 : 0) << change.name;
+  }
 }
 
 // Beyond 2048 operations all are destroyed, with ATB's context. If a new one cannot be made, the next call makes it.
@@ -246,7 +354,7 @@ TEST_F(Faults, ADeviceThatTheHostFoundLostIsLostForHeed) {
 }
 
 TEST_F(Faults, ALostDeviceCanBeOpenedAgainWhenItsObjectsAreGone) {
-  const std::vector<float> expected = run_everything();
+  const std::vector<float> expected = run_layers();
   {
     const Context context = make_npu_context();
     const Attention attention(context.get());
@@ -258,7 +366,7 @@ TEST_F(Faults, ALostDeviceCanBeOpenedAgainWhenItsObjectsAreGone) {
               HEED_ERROR_DEVICE_LOST);
   }
   ascend_sim_clear_faults();
-  EXPECT_EQ(run_everything(), expected);
+  EXPECT_EQ(run_layers(), expected);
 }
 
 TEST_F(Faults, WithoutADeviceTheCountIs0) {

@@ -2,6 +2,8 @@
 // Random calls with caches against the f64 reference: attention without a cache over the whole sequence, within the bound
 // of rule 15 and a term for what the cache rounds (cache/support/cache_reference.h).
 //
+// On a device (property/support/device.h) most layers and caches are such that the device can attend to the cache.
+//
 // A failing case prints its number. HEED_CACHE_CASE runs it alone, HEED_CACHE_CASES sets the number of cases.
 #include <gtest/gtest.h>
 
@@ -19,6 +21,7 @@
 #include "cache/support/caches.h"
 #include "cache/support/sample_layers.h"
 #include "cache/support/step.h"
+#include "capi/support/objects.h"
 #include "property/support/device.h"
 #include "property/support/random.h"
 #include "property/support/samples.h"
@@ -97,6 +100,24 @@ LayerSpec random_layer(Random& random) {
   return spec;
 }
 
+// Leaves out what an NPU does not compute.
+void limit_to_npu(LayerSpec& spec, Random& random) {
+  heed_multi_head_attention_options& options = spec.options;
+  options.head_size = options.value_head_size = random.one_of(std::vector<int64_t>{16, 48, 64, 128});
+  options.alibi = HEED_ALIBI_NONE;
+  options.relative_bias = HEED_RELATIVE_BIAS_NONE;
+  options.relative_bias_buckets = options.relative_bias_max_distance = 0;
+  options.sinks = options.add_bias_kv = options.add_zero_attn = 0;
+  options.soft_cap = 0.0F;
+  if (options.qk_norm_epsilon != 0.0F) options.qk_norm = HEED_QK_NORM_RMS;
+  if (spec.rope) {
+    spec.rope->layout = HEED_ROPE_HALF;
+    spec.rope->rotary_size = random.one_of(std::vector<int64_t>{0, 10, 16});
+    spec.rope->rotary_offset = spec.rope->rotary_size == 10 ? 3 : 0;
+  }
+  spec.parameter_dtype = spec.dtype;
+}
+
 // ---- random calls ---------------------------------------------------------------------------------------------------
 
 // A mask or bias of a call: over all keys, or over the rows of the call alone.
@@ -116,11 +137,15 @@ constexpr int64_t kMostPadded = 40;
 
 class RandomCall {
  public:
-  explicit RandomCall(uint64_t seed) : random_(seed), spec_(random_layer(random_)) {
+  RandomCall(uint64_t seed, property::Fallback fallback) : random_(seed), spec_(random_layer(random_)) {
+    is_for_npu_ = property::on_ascend() && random_.chance(0.8);
+    if (is_for_npu_) limit_to_npu(spec_, random_);
     reads_ = random_.chance(0.2);
     // Which rows a query that is not appended comes after is not stated.
     if (reads_) spec_.options.causal = HEED_CAUSAL_NONE;
-    layer_.emplace(spec_);
+    heed_context_options context = property::device_options(fallback);
+    context.num_threads = 1;
+    layer_.emplace(capi_test::make_context(&context), spec_);
     make_sequences();
     make_cache_options();
     make_form();
@@ -187,6 +212,14 @@ class RandomCall {
     int64_t capacity = kMostPadded;
     for (size_t b = 0; b < parts_.size(); ++b) capacity = std::max(capacity, num_earlier(b) + kMostPadded);
     options_ = with_sequences(layer_->contiguous(capacity, random_.one_of(kCacheDTypes)), 3);
+    if (is_for_npu_) {
+      options_.dtype = spec_.dtype == HEED_F16 ? HEED_F16 : HEED_BF16;
+      if (random_.chance(0.3)) return;
+      const int64_t page_size = random_.one_of(std::vector<int64_t>{0, 16, 64, 128});
+      const int64_t least_rows = page_size == 0 ? 128 : page_size;
+      options_ = as_paged(options_, page_size, 3 * ((capacity + least_rows - 1) / least_rows));
+      return;
+    }
     if (spec_.rope && random_.chance(0.3)) options_.unrotated_keys = 1;
     const bool may_be_a_ring =
         layer_options().causal != HEED_CAUSAL_NONE && layer_options().empty_rows == HEED_EMPTY_ROWS_ZERO && !reads_;
@@ -205,6 +238,11 @@ class RandomCall {
     form_.with_workspace = random_.chance(0.5);
     form_.index_dtype = random_.chance(0.5) ? HEED_I32 : HEED_I64;
     if (random_.chance(0.5)) form_.output_dtype = HEED_F32;
+    if (is_for_npu_) {
+      form_.with_log_sum_exp = false;
+      if (!form_.is_packed && !is_even_ && random_.chance(0.3)) form_.padded_rows = kMostPadded;
+      return;
+    }
     if (layer_options().sinks == 0 && random_.chance(0.3))
       form_.sinks = property::make_input(property::random_array({num_heads()}, random_, 2.0));
     if (layer_options().alibi == HEED_ALIBI_NONE && random_.chance(0.2))
@@ -261,7 +299,9 @@ class RandomCall {
         if (random_.chance(0.5)) {
           fill_cache(*layer_, cache, {piece});
         } else {
-          forward_one(*layer_, cache, piece);
+          Form form;
+          form.with_log_sum_exp = form_.with_log_sum_exp;
+          forward_one(*layer_, cache, piece, form);
         }
         start += count;
       }
@@ -332,6 +372,7 @@ class RandomCall {
   LayerSpec spec_;
   std::optional<CachedLayer> layer_;
   heed_cache_options options_ = HEED_CACHE_OPTIONS_INIT;
+  bool is_for_npu_ = false;
   bool reads_ = false;
   bool is_even_ = false;
   bool has_gaps_ = false;
@@ -351,8 +392,10 @@ TEST(CacheReference, RandomCallsAgreeWithAttentionOverTheWholeSequence) {
     if (only >= 0 && number != only) continue;
     testing::AssertionResult verdict = testing::AssertionSuccess();
     try {
-      RandomCall call(static_cast<uint64_t>(number) + 1);
-      verdict = call.agrees(statistics[call.cache_dtype()]);
+      verdict = property::on_device([&](property::Fallback fallback) {
+        RandomCall call(static_cast<uint64_t>(number) + 1, fallback);
+        return call.agrees(statistics[call.cache_dtype()]);
+      });
     } catch (const std::exception& failure) {
       verdict = testing::AssertionFailure() << failure.what();
     }

@@ -972,7 +972,8 @@ typedef struct heed_cache_options {
                               included; required, 1 to 2^31 - 1 */
   int64_t num_sinks;       /* rings: first rows that are never dropped (Xiao et al., "Efficient Streaming Language Models
                               with Attention Sinks", arXiv 2309.17453) */
-  int64_t page_size;       /* paged: rows of a page, a multiple of 16; 0: 64 */
+  int64_t page_size;       /* paged: rows of a page, a multiple of 16; 0: 64, in an Ascend device's memory 128, or with heads
+                              above 128 elements as many as 16384 elements of a head allow */
   int64_t num_pages;       /* paged: pages that all sequences share; required, >= 1 */
   int32_t layout;          /* HEED_CACHE_CONTIGUOUS, HEED_CACHE_RING or HEED_CACHE_PAGED */
   int32_t dtype;           /* HEED_F32, HEED_F16, HEED_BF16, or HEED_I8 with an F32 scale for each key and each value of
@@ -988,12 +989,14 @@ typedef struct heed_cache_options {
 /* The bytes that a cache with these options takes, all of them allocated at creation: for each layer, row and key head
  * (D + Dv) elements, with HEED_I8 two scales more, and a position for each layer and row. Rows: contiguous
  * max_sequences * capacity, rounded up to 16 for each sequence; rings num_sinks and capacity, each rounded up to 16, and
- * 64 more; paged num_pages * page_size. Tables take some bytes for each sequence and page.
+ * 64 more; paged num_pages * page_size. Tables take some bytes for each sequence and page. For a cache in host memory: one
+ * in an Ascend device's memory has pages of 128 rows where page_size is 0, and contiguous ones round up to as many.
  * Errors: INVALID_ARGUMENT (a member outside its range, or without meaning for the layout; sizes that overflow),
  * UNSUPPORTED (unrotated_keys in a ring). */
 HEED_API heed_status heed_cache_size(const heed_cache_options* options, size_t* num_bytes) HEED_NOEXCEPT;
 
-/* Creates an empty cache for layers of this context or another one of the same device. The caller destroys *cache.
+/* Creates an empty cache for layers of this context or another one of the same device. The caller destroys *cache. It is in
+ * host memory or, on Ascend, if ATB can attend to it there, in the device's memory (docs/caches.md).
  * Errors: those of heed_cache_size; OUT_OF_MEMORY. */
 HEED_API heed_status heed_cache_create(heed_context* context, const heed_cache_options* options,
                                        heed_cache** cache) HEED_NOEXCEPT;
@@ -1014,8 +1017,8 @@ HEED_API int64_t heed_cache_first(const heed_cache* cache, int64_t sequence) HEE
  * 0 or above num_layers - 1. */
 HEED_API int64_t heed_cache_num_rows(const heed_cache* cache, int64_t layer, int64_t sequence) HEED_NOEXCEPT;
 
-/* The number of pages that no sequence has, contiguous and ring caches: of sequences that have no memory; -1 for a bad
- * handle. */
+/* The number of pages that no sequence has. Contiguous and ring caches: of sequences that have no memory, or in an Ascend
+ * device's memory of pages of its own. -1 for a bad handle. */
 HEED_API int64_t heed_cache_free_pages(const heed_cache* cache) HEED_NOEXCEPT;
 
 /* Gives the sequence pages for `length` rows, so that appending up to there cannot fail with CACHE_FULL, unless it shares
@@ -1043,7 +1046,8 @@ HEED_API heed_status heed_cache_reorder(heed_cache* cache, const int64_t* source
 /* Of the rows from `from` on, keeps rows from + kept[0], from + kept[1], ..., which move to from, from + 1, ... with
  * their positions, and drops the others: the accepted path of a tree of drafts. All layers must have the same rows.
  * Errors: INVALID_ARGUMENT (sequence; from outside 0 to length, or dropped; kept not rising, or beyond the last row;
- * layers of different lengths), CACHE_FULL (pages shared with a fork must be copied), BUSY. */
+ * layers of different lengths), CACHE_FULL (pages shared with a fork must be copied), BUSY. If a device fails while it
+ * writes, its failure, and the sequence keeps only rows that have not moved. */
 HEED_API heed_status heed_cache_accept(heed_cache* cache, int64_t sequence, int64_t from, const int64_t* kept,
                                        int64_t num_kept) HEED_NOEXCEPT;
 
@@ -1053,7 +1057,8 @@ HEED_API heed_status heed_cache_accept(heed_cache* cache, int64_t sequence, int6
  * same rows.
  * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; layers of different
  * lengths; positions that would be negative), UNSUPPORTED (renumber with rotary positions in HEED_I8 without
- * unrotated_keys; in a cache that was loaded and that no layer has used since), CACHE_FULL as heed_cache_accept, BUSY. */
+ * unrotated_keys; in a cache that was loaded and that no layer has used since), CACHE_FULL as heed_cache_accept, BUSY; the
+ * failure of a device as there. */
 HEED_API heed_status heed_cache_discard(heed_cache* cache, int64_t sequence, int64_t first, int64_t num_rows,
                                         int32_t renumber) HEED_NOEXCEPT;
 
@@ -1075,7 +1080,7 @@ HEED_API heed_status heed_cache_save(const heed_cache* cache, int64_t sequence, 
 /* Replaces the rows of a sequence by those of a file that heed_cache_save wrote. The cache may have another layout, page
  * size, capacity or number of sequences; num_layers, heads, head sizes, dtype and unrotated_keys must be equal. What
  * follows has the same bits as in the cache that was saved, if both keep the same rows. On failure the sequence is as it
- * was.
+ * was, or empty if a device fails while it writes.
  * Errors: INVALID_ARGUMENT (sequence; a file of another geometry or dtype, or with other rotary positions than the rows
  * that the cache holds, naming both), CACHE_FULL, IO, CORRUPT_FILE, NOT_FOUND (a tensor is missing: the file is no
  * cache's, or of fewer layers), BUSY. */

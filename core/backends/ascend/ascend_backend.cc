@@ -8,6 +8,7 @@
 
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/attention.h"
+#include "backends/ascend/cached_attention.h"
 #include "backends/ascend/linear.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/rotations.h"
@@ -187,6 +188,8 @@ IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
   return {.dtype = computed(inputs), .whole_rows = 1, .all_rows = 1};
 }
 
+int64_t cache_page_rows(const BackendDevice*, const CacheShape* shape) { return ascend::cache_page_rows(*shape); }
+
 Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
     Plan made = ascend::plan_linear(problem);
@@ -225,10 +228,12 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
 
 Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
-    Plan made = ascend::plan_attention(problem);
+    // A call that only fills a cache has no queries.
+    const Operand& rows = problem.queries.given != 0 ? problem.queries : problem.keys;
+    const DType compute = computed(rows.dtype);
+    Plan made = problem.cached.given != 0 ? plan_cached_attention(problem, compute) : ascend::plan_attention(problem);
     made.isa = device.npu->chip();
-    const DType compute = computed(problem.queries.dtype);
-    check_precision(device, problem.queries, "queries, keys and values are", compute, made);
+    check_precision(device, rows, "queries, keys and values are", compute, made);
     check_precision(device, problem.bias, "the attention's bias is", compute, made);
     new (plan) Plan(made);
   });
@@ -237,7 +242,12 @@ Status plan_attention(const BackendDevice& device, const AttentionProblem& probl
 Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
     const Npu::Use use(*device.npu);
-    ascend::run_attention(*device.npu, problem, acl_dtype(computed(problem.queries.dtype)));
+    if (problem.cached.given != 0) {
+      const Operand& rows = problem.queries.given != 0 ? problem.queries : problem.keys;
+      run_cached_attention(*device.npu, problem, acl_dtype(computed(rows.dtype)));
+    } else {
+      ascend::run_attention(*device.npu, problem, acl_dtype(computed(problem.queries.dtype)));
+    }
   });
 }
 
@@ -340,6 +350,7 @@ constexpr Backend kBackend = {
     .for_each = nullptr,
     .transpose = nullptr,
     .intermediate_form = intermediate_form,
+    .cache_page_rows = cache_page_rows,
     .operations = bits_of(kOperations),
     .plan = plan,
     .run = run,

@@ -25,10 +25,6 @@ double score_bytes(const AttentionProblem& problem) {
          static_cast<double>(problem.limits.num_keys);
 }
 
-// ATB reuses the launch of an earlier call of the same sizes if the scales differ by less than 1e-6. For scales below
-// this, that error is larger than the rounding of F16.
-constexpr float kMinScale = 1.0f / 256.0f;
-
 bool has_no_elements(const AttentionProblem& problem) {
   return problem.batch == 0 || problem.limits.num_queries == 0 || problem.limits.num_keys == 0;
 }
@@ -86,8 +82,7 @@ Plan plan_attention(const AttentionProblem& problem) {
                 : has_unfused             ? "ATB SelfAttention; Linear and Softmax for weights and log_sum_exp"
                                           : "ATB SelfAttention";
   add_unknown_features(plan, problem);
-  if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale)
-    plan.add_reason("ATB's attention cannot tell scales below 1/256 apart");
+  if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale) plan.add_reason(kTooSmallScale);
   if (problem.output.given != 0 && std::max(problem.head_size, problem.value_head_size) > kMaxHeadSize)
     plan.add_reason(
         "ATB's kernels for heads above 256 elements are not right in all of its releases, expected heads of at most "

@@ -9,6 +9,11 @@
 
 namespace heed::ascend {
 
+// ATB reuses the launch of an earlier call of the same sizes if the scales differ by less than 1e-6. For scales below
+// this, that error is larger than the rounding of F16.
+inline constexpr float kMinScale = 1.0f / 256.0f;
+inline constexpr const char* kTooSmallScale = "ATB's attention cannot tell scales below 1/256 apart";
+
 // Sets on_host, with the reasons, if ATB cannot compute the problem.
 Plan plan_attention(const AttentionProblem& problem);
 

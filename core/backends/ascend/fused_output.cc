@@ -33,9 +33,6 @@
 namespace heed::ascend {
 namespace {
 
-// ATB accepts other head sizes, but its own tests use multiples of this.
-constexpr int64_t kHeadUnit = 16;
-
 // ATB's kernel works in blocks of 128 keys for heads of up to kMostOfWideBlocks elements, and in blocks of 64 keys for
 // heads of kLeastOfNarrowBlocks elements or more. For sizes between these it does not apply the triangle to a last pair
 // of blocks that has at most 128 keys, so rows would see later keys.

@@ -13,6 +13,9 @@ namespace heed::ascend {
 // releases.
 inline constexpr int64_t kMaxHeadSize = 256;
 
+// ATB accepts other head sizes, but its own tests use multiples of this.
+inline constexpr int64_t kHeadUnit = 16;
+
 // An upper bound of the size, in bytes, of the operation's mask in the device's memory. It depends on the same properties
 // of the problem as masked_pairs (visibility.h).
 double fused_mask_bytes(const AttentionProblem& problem);

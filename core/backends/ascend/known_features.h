@@ -18,10 +18,9 @@ inline constexpr AttentionFeatures kKnownFeatures = {
 inline constexpr MissingFeatureTexts kMissingFeatureTexts("ATB's attention");
 
 // Adds a reason to the plan for each feature of the problem that is not among the known ones.
-inline void add_unknown_features(Plan& plan, const AttentionProblem& problem,
-                                 AttentionFeatures known = kKnownFeatures) {
-  features_of(problem).without(known).for_each(
-      [&plan](AttentionFeature feature) { plan.add_reason(kMissingFeatureTexts.of(feature)); });
+inline void add_unknown_features(Plan& plan, const AttentionProblem& problem, AttentionFeatures known = kKnownFeatures,
+                                 const MissingFeatureTexts& texts = kMissingFeatureTexts) {
+  features_of(problem).without(known).for_each([&](AttentionFeature feature) { plan.add_reason(texts.of(feature)); });
 }
 
 }  // namespace heed::ascend

@@ -27,6 +27,14 @@ DeviceArray as_integers(const DeviceArray& array) {
   return result;
 }
 
+DeviceArray on_host(std::vector<int32_t>& numbers, const atb::Dims& shape) {
+  DeviceArray array;
+  array.dtype = ACL_INT32;
+  array.shape = shape;
+  array.host_data = numbers.data();
+  return array;
+}
+
 }  // namespace
 
 void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool transpose_weight, const DeviceArray* bias,
@@ -140,10 +148,7 @@ void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArr
       break;
     case FusedMask::Additive: param.maskType = Param::MASK_TYPE_ALIBI; break;
   }
-  DeviceArray host_lengths;
-  host_lengths.dtype = ACL_INT32;
-  host_lengths.shape = dims_of({2, static_cast<int64_t>(lengths.size() / 2)});
-  host_lengths.host_data = lengths.data();
+  const DeviceArray host_lengths = on_host(lengths, dims_of({2, static_cast<int64_t>(lengths.size() / 2)}));
   const std::string name =
       name_of("SelfAttention", {param.headNum, param.kvHeadNum, param.maskType}) + " " + bits_of(param.qkScale);
   if (parameters.mask == FusedMask::None) {
@@ -151,6 +156,24 @@ void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArr
   } else {
     npu.run(name, param, {queries, keys, values, mask, host_lengths}, output);
   }
+}
+
+void store_in_cache(Npu& npu, const DeviceArray& keys, const DeviceArray& values, const DeviceArray& slots,
+                    const DeviceArray& key_cache, const DeviceArray& value_cache) {
+  const atb::infer::ReshapeAndCacheParam param;
+  npu.run("ReshapeAndCache", param, {keys, values, key_cache, value_cache, slots}, {key_cache, value_cache});
+}
+
+void paged_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries,
+                     const DeviceArray& key_cache, const DeviceArray& value_cache, const DeviceArray& pages,
+                     std::vector<int32_t>& lengths, const DeviceArray& output) {
+  atb::infer::PagedAttentionParam param;
+  param.headNum = static_cast<int32_t>(parameters.num_heads);
+  param.kvHeadNum = static_cast<int32_t>(parameters.num_kv_heads);
+  param.qkScale = parameters.scale;
+  const std::string name = name_of("PagedAttention", {param.headNum, param.kvHeadNum}) + " " + bits_of(param.qkScale);
+  const DeviceArray host_lengths = on_host(lengths, dims_of({static_cast<int64_t>(lengths.size())}));
+  npu.run(name, param, {queries, key_cache, value_cache, pages, host_lengths}, output);
 }
 
 }  // namespace heed::ascend

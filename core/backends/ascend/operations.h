@@ -2,8 +2,7 @@
 // The operations of ATB that heed uses, each as a function on dense arrays. The caller allocates the output. No
 // function waits for the device.
 //
-// To come, in the same form: ReshapeAndCacheOperation and PagedAttentionOperation for paged key-value caches, LayerNorm
-// and Activation for blocks.
+// To come, in the same form: LayerNorm and Activation for blocks.
 #pragma once
 
 #include <cstdint>
@@ -84,5 +83,17 @@ struct FusedAttention {
 void fused_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries, const DeviceArray& keys,
                      const DeviceArray& values, const DeviceArray& mask, std::vector<int32_t>& lengths,
                      const DeviceArray& output);
+
+// Copies keys and values (tokens, kv heads, d) to rows of caches (pages, page rows, kv heads, d), in place: token t goes to
+// row slots[t] % page rows of page slots[t] / page rows, if slots[t], I32, is not negative. No two tokens have the same.
+void store_in_cache(Npu& npu, const DeviceArray& keys, const DeviceArray& values, const DeviceArray& slots,
+                    const DeviceArray& key_cache, const DeviceArray& value_cache);
+
+// Attention of tokens with one query each: queries (tokens, heads, d), all of one 16-bit dtype with the caches. Row t of
+// `pages`, I32 (tokens, most pages), lists the pages of token t; it attends to their first lengths[t] rows, at least 1. A
+// page has a multiple of 16 rows and at most 16384 elements of a head. Without a mask.
+void paged_attention(Npu& npu, const FusedAttention& parameters, const DeviceArray& queries,
+                     const DeviceArray& key_cache, const DeviceArray& value_cache, const DeviceArray& pages,
+                     std::vector<int32_t>& lengths, const DeviceArray& output);
 
 }  // namespace heed::ascend

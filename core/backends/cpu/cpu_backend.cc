@@ -287,6 +287,7 @@ const Backend& cpu_backend() {
       .for_each = for_each,
       .transpose = transpose,
       .intermediate_form = intermediate_form,
+      .cache_page_rows = nullptr,
       .operations = bits_of(kOperations),
       .plan = plan,
       .run = run,

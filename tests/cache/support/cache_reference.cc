@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/support/rows.h"
+#include "property/support/device.h"
 #include "reference/error_bound.h"
 #include "reference/head_norm.h"
 #include "reference/multi_head_attention.h"
@@ -67,6 +68,7 @@ class CacheSolver {
         call_(problem.layer->call()),
         sizes_(problem.layer->sizes()),
         dtype_(static_cast<heed_dtype>(problem.cache.dtype)),
+        format_(property::compute_format(problem.layer->spec().dtype)),
         num_keys_(static_cast<int64_t>(problem.keys.size())),
         num_queries_(static_cast<int64_t>(problem.queries.size())) {
     if (problem.layer->spec().rope) make_rotary(*problem.layer->spec().rope);
@@ -124,9 +126,10 @@ class CacheSolver {
     Bounded exact;
     exact.values = property::make_input(std::move(input), spec.dtype).contents.values;
     exact.errors.assign(exact.values.size(), 0.0);
+    if (format_) exact = reference::as_read(exact.values, format_);
     const auto num_rows = static_cast<int64_t>(rows.size());
-    return by_heads(reference::project(property::projection_of(call_, name), exact, num_rows), num_rows, num_heads,
-                    size);
+    return by_heads(reference::project(property::projection_of(call_, name), exact, num_rows, format_), num_rows,
+                    num_heads, size);
   }
 
   void normalize(const char* name, int64_t num_heads, int64_t num_rows, Bounded& heads) const {
@@ -134,12 +137,12 @@ class CacheSolver {
     const reference::HeadNorm norm = {call_.parameters.at(name).contents.values,
                                       static_cast<double>(options_.qk_norm_epsilon),
                                       options_.qk_norm == HEED_QK_NORM_LAYER};
-    reference::normalize_heads(norm, num_heads, num_rows, sizes_.head_size, std::nullopt, heads);
+    reference::normalize_heads(norm, num_heads, num_rows, sizes_.head_size, format_, heads);
   }
 
   void rotate(Bounded& heads, int64_t row, int64_t position) const {
     if (!rotary_) return;
-    reference::rotate(*rotary_, frequencies_, position, std::nullopt, heads.values.data() + row * sizes_.head_size,
+    reference::rotate(*rotary_, frequencies_, position, format_, heads.values.data() + row * sizes_.head_size,
                       heads.errors.data() + row * sizes_.head_size);
   }
 
@@ -279,6 +282,7 @@ class CacheSolver {
       std::copy_n(queries_.errors.begin() + source, sizes_.head_size, problem.queries.errors.begin() + target);
     }
     problem.constant_keys = constant_keys();
+    problem.compute_format = format_;
 
     reference::AttentionLimits& limits = problem.limits;
     limits.positions = {query(q).current_position()};
@@ -333,7 +337,7 @@ class CacheSolver {
     }
     result.output = options_.no_output_projection != 0
                         ? std::move(joined)
-                        : reference::project(property::projection_of(call_, "W_o"), joined, num_queries_);
+                        : reference::project(property::projection_of(call_, "W_o"), joined, num_queries_, format_);
     return result;
   }
 
@@ -342,6 +346,8 @@ class CacheSolver {
   const property::Call& call_;
   const reference::AttentionSizes& sizes_;
   heed_dtype dtype_;
+  std::optional<reference::Format>
+      format_;  // of what the device computes, but for a key that is renumbered by the host
   int64_t num_keys_;
   int64_t num_queries_;
   std::optional<reference::RotaryOptions> rotary_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "property/support/device.h"
+#include "property/support/handles.h"
 
 namespace heed::property {
 namespace {
@@ -72,6 +72,14 @@ double load(heed_dtype dtype, const uint8_t* bytes) {
     }
     default: return load_as<uint8_t>(bytes);
   }
+}
+
+// Whether the context's device has a memory of its own.
+bool has_own_memory(const heed_context* context) {
+  char text[1024] = "";
+  size_t num_bytes = 0;
+  check(heed_context_describe(context, text, sizeof text, &num_bytes));
+  return std::string_view(text).find("\"ascend\"") != std::string_view::npos;
 }
 
 double round_to_dtype(heed_dtype dtype, double number) {
@@ -201,7 +209,7 @@ void HostTensor::allocate(int64_t unused_before) {
 
 void HostTensor::make_tensor(heed_context* context) {
   heed_tensor* tensor = nullptr;
-  if (on_ascend()) {
+  if (has_own_memory(context)) {
     const auto count = static_cast<int64_t>(memory_.size() / size_of(dtype_));
     check(heed_tensor_create(context, dtype_, 1, &count, &tensor));
     on_device_.reset(tensor);

@@ -35,7 +35,7 @@ Cache::Place Cache::place_of(const Context& context, const CacheOptions& options
   return geometry.num_pages <= kMaxRowsOfPages / page_rows ? on_device : place;
 }
 
-Cache::Cache(std::shared_ptr<Context> context, const CacheOptions& options)
+Cache::Cache(const std::shared_ptr<Context>& context, const CacheOptions& options)
     : Cache(context, place_of(*context, options)) {}
 
 Cache::Cache(std::shared_ptr<Context> context, const Place& place)

@@ -56,7 +56,7 @@ struct LayerRows {
 class Cache {
  public:
   // Throws InvalidArgument that names the member of `options`, OutOfMemory.
-  Cache(std::shared_ptr<Context> context, const CacheOptions& options);
+  Cache(const std::shared_ptr<Context>& context, const CacheOptions& options);
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 

@@ -156,7 +156,14 @@ static void prepare_block(const AttentionProblem& problem, const CachedTask& tas
   find_tiles(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size, block_key / kCacheTileRows,
              first, end, last_row.rows.first <= block_key && block_key + kCachedBlockKeys < last_row.rows.end, block);
   const bool is_rotated = cached.rotations.data != nullptr;
-  if (!is_rotated && (cached.dtype == DType::F32 || task.num_rows <= kMostRowsThatWiden)) return;
+  const bool is_widened = is_rotated || (cached.dtype != DType::F32 && task.num_rows > kMostRowsThatWiden);
+  if (task.num_rows >= kManyRows) {
+    const int64_t next_keys = last_row.rows.first <= block_key ? last_row.rows.end - block_key - kCachedBlockKeys : 0;
+    const int64_t num_next = smaller(kBlockTiles, larger(int64_t{0}, divide_up(next_keys, kCacheTileRows)));
+    set_areas_ahead(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size,
+                    block_key / kCacheTileRows, first, end, num_next, is_widened, block);
+  }
+  if (!is_widened) return;
   const int64_t width = row_stride(problem.value_head_size);
   const bool has_values = problem.output.data != nullptr;
   for (int64_t t = first; t < end; ++t) {
@@ -239,6 +246,8 @@ static void cached_chunk(const AttentionArguments* arguments, const CachedTask* 
       const KeyRange of_tile = keys_of_rows(task->rows + first, count, block_key, block_key + kCachedBlockKeys);
       if (of_tile.first >= of_tile.end) continue;
       attend_cached_block(*arguments, *task, scratch, block, block_key, of_tile, first, count);
+      // The rows of the first tile have prefetched what is read later.
+      block.during_scores.count = block.during_values.count = 0;
       for (int64_t r = 0; r < count; ++r)
         combine_results(results[first + r], scratch.results + r * result_floats, width);
     }

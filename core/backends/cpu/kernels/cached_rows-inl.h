@@ -222,12 +222,19 @@ struct RowPart {
 static bool finish_row(const RowTerms& terms, const CachedBlock& block, RowPart part, float* scores, int32_t* seen) {
   const CachedRow& row = *terms.row;
   const bool is_scaled = terms.problem->cached.dtype == DType::I8;
+  const int64_t first = part.first_vector();
+  const int64_t end = part.end_vector();
+  // Whether the row sees keys k .. k + count - 1, if nothing but its range hides any.
+  const auto is_inside = [&](int64_t k, int64_t count) __attribute__((always_inline)) {
+    return row.keys.rows.first <= k && k + count <= row.keys.rows.end && part.begin <= k && k + count <= part.end;
+  };
+  const bool are_scores = !terms.has_any && !is_scaled && seen == nullptr;
+  if (are_scores && is_inside(part.block_key + first, end - first)) return true;
   IntVec any_seen{};
-  for (int64_t i = part.first_vector(); i < part.end_vector(); i += kLanes) {
+  for (int64_t i = first; i < end; i += kLanes) {
     const int64_t k = part.block_key + i;
-    const bool is_inside =
-        row.keys.rows.first <= k && k + kLanes <= row.keys.rows.end && part.begin <= k && k + kLanes <= part.end;
-    if (is_inside && !terms.has_any && !is_scaled && seen == nullptr) {
+    const bool is_whole = is_inside(k, kLanes);
+    if (is_whole && are_scores) {
       any_seen = broadcast(int32_t{-1});
       continue;
     }
@@ -235,7 +242,7 @@ static bool finish_row(const RowTerms& terms, const CachedBlock& block, RowPart 
     if (is_scaled) score *= load(block.key_scales[i / kCacheTileRows] + i % kCacheTileRows);
     IntVec sees = broadcast(int32_t{-1});
     if (terms.has_any) score = add_terms(terms, k, smaller(kLanes, part.end - k), score, sees);
-    if (!is_inside) {
+    if (!is_whole) {
       sees &= sees_by_range(row, k) & (lane_numbers() >= broadcast(static_cast<int32_t>(larger(part.begin - k, 0)))) &
               (lane_numbers() < broadcast(static_cast<int32_t>(smaller(part.end - k, kLanes))));
     }

@@ -250,9 +250,13 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   cached.keys.elements = elements;
 
   const bool unrotates = layer.rotary != nullptr && cache.options().unrotated_keys;
-  const bool has_window = layer.options->window != Alignment::None;
+  // Queries that are no rows of their sequence have no number in it: where their positions are given, a causal mask compares
+  // those (rule 6).
+  const bool is_causal_by_position =
+      !inputs.appends() && positions.given != 0 && layer.options->causal != Alignment::None;
+  const bool has_window = layer.options->window != Alignment::None || is_causal_by_position;
   const bool needs_positions = layer.reads_distances || others.alibi_slopes != nullptr || unrotates || has_window;
-  bool compares_positions = false;
+  bool compares_positions = is_causal_by_position;
   for (int64_t b = 0; b < batch; ++b) {
     rows[b].count = inputs.appends() ? table[b].query_count : 0;
     const bool continues = set_element(schedule, inputs, positions, b, table[b], rows[b], elements[b]);
@@ -268,10 +272,14 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     if (options.window != Alignment::None) options.window = Alignment::BottomRight;
   }
   if (has_window && compares_positions) {
-    options.window = Alignment::None;
+    const auto limit_of = [&](int64_t given) {
+      return options.window == Alignment::None || given < 0 ? kUnlimited : std::min(given, kUnlimited);
+    };
     cached.keys.has_window = 1;
-    cached.keys.window_left = layer.options->window_left < 0 ? kUnlimited : layer.options->window_left;
-    cached.keys.window_right = layer.options->window_right < 0 ? kUnlimited : layer.options->window_right;
+    cached.keys.window_left = limit_of(options.window_left);
+    cached.keys.window_right = is_causal_by_position ? 0 : limit_of(options.window_right);
+    options.window = Alignment::None;
+    if (is_causal_by_position) options.causal = Alignment::None;
   }
   for (int64_t b = 0; b < batch; ++b) set_band(table[b], options, false);
   if (!inputs.appends()) return call;

@@ -441,6 +441,35 @@ TEST(CacheReference, LastRowsAtTheEndsOfBlocks) {
   }
 }
 
+// Queries that are not appended have no number in their sequence: a causal mask and a window compare the positions that the
+// call gives, whatever the alignment.
+TEST(CacheReference, QueriesThatReadSeeKeysByTheirPositions) {
+  for (const int32_t causal : {HEED_CAUSAL_TOP_LEFT, HEED_CAUSAL_BOTTOM_RIGHT}) {
+    for (const int64_t window_left : {int64_t{-1}, int64_t{4}, INT64_MAX}) {
+      LayerSpec spec = with_window(grouped_heads(2, 2, 8, 4), window_left);
+      spec.options.window_right = INT64_MAX;
+      spec.options.causal = causal;
+      const CachedLayer layer(spec);
+      const heed_cache_options options = layer.contiguous(30);
+      const Cache cache = make_cache(layer, options);
+      fill_cache(layer, cache.get(), {{0, counting_from(0, 30)}});
+      Form form;
+      form.use = HEED_CACHE_READ;
+      form.with_weights = true;
+      const std::vector<int64_t> positions = {7, 0, 29, 100};
+      const Part part{0, counting_from(50, 4), positions};
+      const property::Results results = forward_one(layer, cache.get(), part, form);
+      CacheProblem problem;
+      problem.layer = &layer;
+      problem.cache = options;
+      problem.keys = reference_rows(counting_from(0, 30));
+      problem.queries = reference_rows(part.rows, positions);
+      problem.sees = [&](int64_t /*h*/, int64_t q, int64_t k) { return k <= positions[static_cast<size_t>(q)]; };
+      EXPECT_TRUE(property::agree(results, solve(problem))) << causal << ", " << window_left;
+    }
+  }
+}
+
 // Values of key head n are n + 1, whatever the input: a query head that read another group's keys would show it.
 TEST(CacheReference, EachQueryHeadReadsTheKeysOfItsGroup) {
   for (const int64_t group : {1, 3, 4, 7}) {

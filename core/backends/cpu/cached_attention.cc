@@ -488,7 +488,8 @@ Plan plan_cached_attention(const KernelTable& kernels, const AttentionProblem& p
   if (problem.cached.rotations.given != 0)
     plan.add_reason("the cache keeps keys without rotary positions, so they are rotated whenever they are read");
   if (problem.cached.has_window != 0)
-    plan.add_reason("rows of the cache have positions of their own, so the window compares each pair of positions");
+    plan.add_reason(
+        "rows or queries have positions of their own, so that window or causal mask compare each pair of positions");
   set_choice(plan, choice);
   return plan;
 }

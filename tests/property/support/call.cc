@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "reference/error_bound.h"
@@ -69,7 +70,7 @@ Layer make_layer(heed_context* context, const Call& call) {
 // The tensors of one forward call, and the structs that refer to them.
 class Arguments {
  public:
-  Arguments(heed_context* context, const Call& call) : context_(context) {
+  Arguments(heed_context* context, const heed_layer* layer, const Call& call) : context_(context) {
     inputs_.queries = add_input(call.queries);
     if (call.keys) inputs_.keys = add_input(*call.keys);
     if (call.values) inputs_.values = add_input(*call.values);
@@ -85,6 +86,7 @@ class Arguments {
     if (call.positions || call.query_lens || call.query_offsets || call.key_offsets) inputs_.sequences = &sequences_;
     inputs_.dropout_seed = call.dropout_seed;
     inputs_.training = call.training;
+    if (call.cache_layout) read_from_cache(layer, call);
 
     const ResultDims dims = result_dims(call);
     outputs_.output = add_output(output_, call.output, dims.output);
@@ -105,6 +107,32 @@ class Arguments {
  private:
   const heed_tensor* add_input(const Input& input) { return input_tensors_.emplace_back(context_, input).handle(); }
 
+  void read_from_cache(const heed_layer* layer, const Call& call) {
+    const reference::AttentionSizes sizes = sizes_of(call);
+    heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
+    options.layout = *call.cache_layout;
+    options.max_sequences = std::max<int64_t>(sizes.batch, 1);
+    options.num_kv_heads = sizes.num_kv_heads;
+    options.head_size = sizes.head_size;
+    options.value_head_size = sizes.value_head_size;
+    options.capacity = std::max<int64_t>(sizes.num_keys, 1);
+    if (options.layout == HEED_CACHE_PAGED) {
+      options.page_size = 16;
+      options.num_pages = options.max_sequences * ((options.capacity + 15) / 16);
+    }
+    heed_cache* cache = nullptr;
+    check(heed_cache_create(context_, &options, &cache));
+    cache_.reset(cache);
+    cached_.cache = cache;
+    heed_layer_inputs filled = HEED_LAYER_INPUTS_INIT;
+    filled.keys = std::exchange(inputs_.keys, nullptr);
+    filled.values = std::exchange(inputs_.values, nullptr);
+    filled.cache = &cached_;
+    check(heed_layer_fill_cache(layer, &filled, nullptr));
+    cached_.use = HEED_CACHE_READ;
+    inputs_.cache = &cached_;
+  }
+
   heed_tensor* add_output(std::optional<HostTensor>& tensor, const std::optional<OutputRequest>& request,
                           const Dims& right_dims) {
     if (!request) return nullptr;
@@ -122,6 +150,8 @@ class Arguments {
 
   heed_context* context_;
   std::vector<HostTensor> input_tensors_;
+  std::unique_ptr<heed_cache, Destroyer<heed_cache_destroy>> cache_;
+  heed_cache_inputs cached_ = HEED_CACHE_INPUTS_INIT;
   std::optional<HostTensor> output_;
   std::optional<HostTensor> weights_;
   std::optional<HostTensor> log_sum_exp_;
@@ -377,7 +407,7 @@ Results Runner::forward(const Call& call, heed_workspace* workspace) const {
   return on_device([&](Fallback fallback) {
     Opened& opened = opened_[static_cast<size_t>(fallback)];
     if (opened.layer == nullptr) opened = open(made_for_, fallback);
-    const Arguments arguments(opened.context.get(), call);
+    const Arguments arguments(opened.context.get(), opened.layer.get(), call);
     if (call.in_one_call) {
       const heed_dot_product_attention_options options = dot_product_options(call);
       check(heed_scaled_dot_product_attention(opened.context.get(), &options, arguments.inputs(), arguments.outputs()));
@@ -389,7 +419,7 @@ Results Runner::forward(const Call& call, heed_workspace* workspace) const {
 }
 
 size_t Runner::workspace_size(const Call& call) const {
-  const Arguments arguments(context(), call);
+  const Arguments arguments(context(), layer(), call);
   size_t num_bytes = 0;
   check(heed_layer_workspace_size(layer(), arguments.inputs(), arguments.outputs(), &num_bytes));
   return num_bytes;
@@ -403,7 +433,9 @@ Workspace Runner::make_workspace(size_t num_bytes) const {
 
 Results run(const Call& call) {
   const Runner runner(call);
-  const Workspace workspace = call.with_workspace ? runner.make_workspace(runner.workspace_size(call)) : nullptr;
+  // A strict context refuses to fill a cache if the device cannot.
+  const bool with_workspace = call.with_workspace && (!call.cache_layout || first_fallback() == Fallback::Allowed);
+  const Workspace workspace = with_workspace ? runner.make_workspace(runner.workspace_size(call)) : nullptr;
   return runner.forward(call, workspace.get());
 }
 

@@ -60,6 +60,8 @@ struct Call {
   std::map<std::string, Input> parameters;
   uint64_t dropout_seed = 0;
   int32_t training = 0;
+  // heed_layer_fill_cache puts keys and values into a cache of F32 with this layout, and the call reads them from there.
+  std::optional<int32_t> cache_layout;
 
   std::optional<OutputRequest> output = OutputRequest();
   std::optional<OutputRequest> weights;

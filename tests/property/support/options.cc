@@ -73,6 +73,7 @@ const std::vector<OptionDescription>& option_table() {
       {"Q", kSizes},
       {"K", kSizes},
       {"contents", {"moderate", "large", "tiny", "some NaN or infinite"}},
+      {"cache", {"none", "contiguous", "pages"}},
   };
   return table;
 }
@@ -144,6 +145,17 @@ const std::vector<Condition>& conditions() {
       {kSequences, {2}, kMask, {0}},
       {kSequences, {2}, kBias, {0}},
       {kSequences, {2}, kWeights, {0}},
+      // Keys that are read from a cache: of multi-head attention with dot products, without lengths of keys and without
+      // training. A call without keys would give its own rows.
+      {kCache, {1, 2}, kKind, {2}},
+      {kCache, {1, 2}, kScoring, {0}},
+      {kCache, {1, 2}, kValidLens, {0}},
+      {kValidLensDtype, {}, kCache, {0}},
+      {kCache, {1, 2}, kDropout, {0, 1}},
+      {kCache, {1, 2}, kSequences, {0, 1}},
+      {kCache, {1, 2}, kKeys, {0, 1, 2, 3, 4}},
+      // Without a sequence there are no keys.
+      {kCache, {1, 2}, kBatch, {1, 2, 3, 4, 5, 6}},
   };
   return all;
 }

@@ -64,6 +64,7 @@ enum Option : int32_t {
   kNumQueries,
   kNumKeys,
   kContents,
+  kCache,
   kNumOptions
 };
 

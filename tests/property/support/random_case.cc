@@ -87,14 +87,19 @@ bool normalize(Choice& choice) {
   return true;
 }
 
-// Sets options that few choices would have by chance to 0: those of a layer, which other kinds of attention lack, and
-// lengths and pairs, which packed batches lack.
+// Sets options that few choices would have by chance to 0: those of a layer, which other kinds of attention lack; a cache
+// where it is not possible; and lengths and pairs, which packed batches lack.
 void set_rare_to_zero(Choice& choice, const PairCoverage::Pair* wanted) {
   const auto is_free = [&](Option option) { return wanted == nullptr || (wanted->a != option && wanted->b != option); };
   if (choice[kKind] != kMultiHead) {
     for (Option option : {kRope, kQkNorm, kRelativeBias, kConstantKeys}) {
       if (is_free(option)) choice[option] = 0;
     }
+  }
+  for (const Condition& condition : conditions()) {
+    const auto& needed = condition.needed_values;
+    const bool is_met = std::find(needed.begin(), needed.end(), choice[condition.needs]) != needed.end();
+    if (condition.option == kCache && !is_met && is_free(kCache)) choice[kCache] = 0;
   }
   if (choice[kSequences] != kPacked) return;
   for (Option option : {kValidLens, kMask, kBias, kWeights}) {
@@ -467,6 +472,8 @@ class CallMaker {
     call_.output = request(kOutput);
     call_.weights = request(kWeights);
     if (is(kLogSumExp, 1)) call_.log_sum_exp = OutputRequest{HEED_F32, layout};
+    if (is(kCache, 1)) call_.cache_layout = HEED_CACHE_CONTIGUOUS;
+    if (is(kCache, 2)) call_.cache_layout = HEED_CACHE_PAGED;
     call_.with_workspace = is(kWorkspace, 1);
     call_.num_threads = std::vector<int32_t>{0, 1, 4}[static_cast<size_t>(choice_[kNumThreads])];
   }
@@ -581,6 +588,8 @@ const std::vector<OptionValue>& left_to_the_cpu() {
                                                    {kSequences, 2},
                                                    {kRope, 1},
                                                    {kRope, 2},
+                                                   {kCache, 1},
+                                                   {kCache, 2},
                                                    {kQkNorm, 1},
                                                    {kQkNorm, 2}};
   return kValues;

@@ -213,9 +213,9 @@ static void score_rows_of_block(const float* queries, int64_t query_stride, cons
 
 // The same in F32 for num_rows rows, a multiple of kScoreRows: tile by tile, so that all rows read a tile from
 // the fastest cache.
-static void score_many_rows_of_block(const float* queries, int64_t query_stride, int64_t num_rows,
-                                     const CachedBlock& block, int64_t first, int64_t end, int64_t head_size,
-                                     float* scores) {
+HEED_NOINLINE void score_many_rows_of_block(const float* queries, int64_t query_stride, int64_t num_rows,
+                                            const CachedBlock& block, int64_t first, int64_t end, int64_t head_size,
+                                            float* scores) {
   constexpr int kTiles = kTilesAtOnce<kScoreRows>;
   FetchPlan plan(block.during_scores, (end - first) / kTiles * (num_rows / kScoreRows));
   int64_t t = first;
@@ -274,8 +274,8 @@ constexpr int kCachedValueRows = 4;
 
 // sums[r][d] += probability[r][key] * value[key][d] for `vectors` vectors of d and the keys k0 .. k1 - 1 of a block, keys
 // ascending. `offset`: of the first of these elements in a value, in bytes. With `begins` the sums begin at 0. Calls
-// fetch_ahead(t, k) before keys k to k + 3, which are in tile t.
-template <DType type, int rows, int vectors, typename FetchAhead>
+// fetch_ahead(t, k) before keys k to k + 3, which are in tile t. `is_unrolled` saves time where memory is not what takes it.
+template <DType type, int rows, int vectors, bool is_unrolled, typename FetchAhead>
 HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const float* probabilities, int64_t k0,
                                  int64_t k1, bool begins, float* sums, int64_t sums_stride,
                                  const FetchAhead& fetch_ahead) {
@@ -306,8 +306,13 @@ HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const
     };
     while (k + 4 <= end) {
       fetch_ahead(t, k);
+      if constexpr (is_unrolled) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) step();
+      } else {
 #pragma GCC unroll 1
-      for (int i = 0; i < 4; ++i) step();
+        for (int i = 0; i < 4; ++i) step();
+      }
     }
     while (k < end) step();
   }
@@ -329,7 +334,7 @@ static void add_cached_rows(const CachedBlock& block, const float* probabilities
   constexpr int64_t kAhead = kCachedSize<type> == 1 ? kTilesAhead : 1;
   const auto add = [&]<int vectors>(int64_t d) __attribute__((always_inline)) {
     const int64_t offset = d * kCachedSize<type>;
-    add_cached_tile<type, rows, vectors>(
+    add_cached_tile<type, rows, vectors, false>(
         block, offset, probabilities, k0, k1, begins, sums + d,
         sums_stride, [&](int64_t t, int64_t k) __attribute__((always_inline)) {
           if (!fetches) return;
@@ -344,14 +349,14 @@ static void add_cached_rows(const CachedBlock& block, const float* probabilities
 
 // The same in F32 for num_rows rows, a multiple of kCachedValueRows: some elements of all values after the
 // others, so that all rows read them from the fastest cache.
-static void add_many_cached_rows(const CachedBlock& block, const float* probabilities, int64_t num_rows, int64_t k0,
-                                 int64_t k1, bool begins, int64_t size, FetchPlan& plan, float* sums,
-                                 int64_t sums_stride) {
+HEED_NOINLINE void add_many_cached_rows(const CachedBlock& block, const float* probabilities, int64_t num_rows,
+                                        int64_t k0, int64_t k1, bool begins, int64_t size, FetchPlan& plan, float* sums,
+                                        int64_t sums_stride) {
   constexpr int kVectors = kCachedValueSums / kCachedValueRows;
   const auto add = [&]<int vectors>(int64_t d) __attribute__((always_inline)) {
     for (int64_t r = 0; r < num_rows; r += kCachedValueRows) {
       const FetchPlan::Part part = plan.next(kValueKeys / 4);
-      add_cached_tile<DType::F32, kCachedValueRows, vectors>(
+      add_cached_tile<DType::F32, kCachedValueRows, vectors, true>(
           block, d * kCachedSize<DType::F32>, probabilities + r * kCachedScoresStride, k0, k1, begins,
           sums + r * sums_stride + d,
           sums_stride, [&](int64_t, int64_t k) __attribute__((always_inline)) { part.fetch((k - k0) / 4); });

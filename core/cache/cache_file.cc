@@ -158,24 +158,23 @@ class CacheFile {
     rope_text_.resize(rope.num_bytes);
     file.read(rope, rope_text_.data());
     rope_ = rope_text_;
-    reserve();
-    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-      for (size_t part = 0; part < kNumParts; ++part) {
-        if (!has_part(options_, part)) continue;
-        const CachePartName name(layer, part);
-        const SafetensorsEntry& entry = require(name.text);
-        const Shape expected = shape_of(options_, part, num_rows());
-        const DType dtype = dtype_of(options_, part);
-        if (entry.dtype != dtype || !(entry.shape == expected)) {
-          fail(Status::InvalidArgument,
-               "\"%s\" of \"%s\" is %s with dims %s, expected %s with dims %s, as the cache has", name.text,
-               path.c_str(), name_of(entry.dtype), to_string(entry.shape).c_str(), name_of(dtype),
-               to_string(expected).c_str());
-        }
-        file.read(entry, data_.data() + offset_of(layer, part));
+    // All dims are checked before memory is taken, so that a file costs no more of it than its own size.
+    visit_parts([&](int64_t layer, size_t part) {
+      const CachePartName name(layer, part);
+      const SafetensorsEntry& entry = require(name.text);
+      const Shape expected = shape_of(options_, part, num_rows());
+      const DType dtype = dtype_of(options_, part);
+      if (entry.dtype != dtype || !(entry.shape == expected)) {
+        fail(Status::InvalidArgument, "\"%s\" of \"%s\" is %s with dims %s, expected %s with dims %s, as the cache has",
+             name.text, path.c_str(), name_of(entry.dtype), to_string(entry.shape).c_str(), name_of(dtype),
+             to_string(expected).c_str());
       }
-      check_positions(path, layer);
-    }
+    });
+    reserve();
+    visit_parts([&](int64_t layer, size_t part) {
+      file.read(require(CachePartName(layer, part).text), data_.data() + offset_of(layer, part));
+    });
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) check_positions(path, layer);
   }
 
   // Returns write(tensors) with the contents as tensors.
@@ -187,14 +186,11 @@ class CacheFile {
         {"rows", DType::I64, {static_cast<int64_t>(kNumFileRows)}, rows_},
         {"rope", DType::U8, {static_cast<int64_t>(rope_.size())}, rope_.data()},
     };
-    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-      for (size_t part = 0; part < kNumParts; ++part) {
-        if (!has_part(options_, part)) continue;
-        names.emplace_back(CachePartName(layer, part).text);
-        tensors.push_back({names.back(), dtype_of(options_, part), shape_of(options_, part, num_rows()),
-                           data_.data() + offset_of(layer, part)});
-      }
-    }
+    visit_parts([&](int64_t layer, size_t part) {
+      names.emplace_back(CachePartName(layer, part).text);
+      tensors.push_back({names.back(), dtype_of(options_, part), shape_of(options_, part, num_rows()),
+                         data_.data() + offset_of(layer, part)});
+    });
     const FileText texts[] = {{"heed.kind", "cache"}};
     return write(tensors, texts);
   }
@@ -259,6 +255,16 @@ class CacheFile {
     return offset;
   }
   void reserve() { data_.resize(layer_bytes() * static_cast<size_t>(options_.num_layers)); }
+
+  // Calls visit(layer, part) for each part that the file has.
+  template <typename Visit>
+  void visit_parts(const Visit& visit) const {
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      for (size_t part = 0; part < kNumParts; ++part) {
+        if (has_part(options_, part)) visit(layer, part);
+      }
+    }
+  }
 
   void check_rows(const std::string& path) const {
     if (rows_[kVersion] != kFileVersion) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 
 #include "capi/support/attention_call.h"
@@ -135,6 +137,26 @@ TEST(FileMemory, DoesNotDependOnTheSizesThatAHeaderClaims) {
         is_refused(heed_layer_load(call.layer.get(), path.c_str(), nullptr), {HEED_ERROR_CORRUPT_FILE, {"promise"}}));
     EXPECT_LE(peak.bytes(), 20'000);
   }
+}
+
+// The number of rows of a sequence is an element of the file.
+TEST(FileMemory, DoesNotDependOnTheRowsThatACachesFileClaims) {
+  const Context context = make_context();
+  heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
+  options.num_kv_heads = options.head_size = options.capacity = 1;
+  heed_cache* made = nullptr;
+  check(heed_cache_create(context.get(), &options, &made));
+  const std::unique_ptr<heed_cache, property::Destroyer<heed_cache_destroy>> cache(made);
+  std::string file = safetensors(
+      R"({"rows":{"dtype":"I64","shape":[5],"data_offsets":[0,40]},"rope":{"dtype":"U8","shape":[4],"data_offsets":[40,44]},)"
+      R"("layers.0.keys":{"dtype":"F32","shape":[1,0,1],"data_offsets":[44,44]}})",
+      44);
+  const int64_t rows[] = {1, 2147483647, 0, 0, 0};
+  std::memcpy(file.data() + file.size() - 44, rows, sizeof rows);
+  const PeakOfBytes peak = PeakOfBytes::since_now();
+  EXPECT_TRUE(is_refused(heed_cache_load_memory(cache.get(), 0, file.data(), file.size()),
+                         invalid({"\"layers.0.keys\"", "(1, 0, 1)", "(1, 2147483647, 1)"})));
+  EXPECT_LE(peak.bytes(), 20'000);
 }
 
 }  // namespace

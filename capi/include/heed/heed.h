@@ -1083,7 +1083,7 @@ HEED_API heed_status heed_cache_save(const heed_cache* cache, int64_t sequence, 
  * was, or empty if a device fails while it writes.
  * Errors: INVALID_ARGUMENT (sequence; a file of another geometry or dtype, or with other rotary positions than the rows
  * that the cache holds, naming both), CACHE_FULL, IO, CORRUPT_FILE, NOT_FOUND (a tensor is missing: the file is no
- * cache's, or of fewer layers), BUSY. */
+ * cache's, or of fewer layers), UNSUPPORTED (a file of another version), BUSY. */
 HEED_API heed_status heed_cache_load(heed_cache* cache, int64_t sequence, const char* path) HEED_NOEXCEPT;
 
 /* Writes what heed_cache_save writes to a file to destination, and the number of bytes to *num_bytes; with destination

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -14,6 +13,7 @@
 #include "base/normal.h"
 #include "base/philox.h"
 #include "tensor/convert.h"
+#include "tensor/copy.h"
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
 
@@ -46,22 +46,22 @@ class Words {
 // Sets the elements, in row-major order, to the results of next(), one call for each.
 template <typename Next>
 void fill_in_order(const Tensor& filled, Next next) {
+  // Some numbers at a time, so that the code for the dtypes exists once.
+  constexpr int64_t kNumbers = 256;
   const HostImage written(filled);
   const Tensor& tensor = written.image();
   const int32_t last = tensor.rank() - 1;
   const int64_t count = last < 0 ? 1 : tensor.dim(last);
   if (count == 0) return;
-  visit_dtype(tensor.dtype(), [&](auto* type) {
-    using To = std::remove_pointer_t<decltype(type)>;
-    constexpr auto kSize = static_cast<int64_t>(sizeof(To));
-    const int64_t step = last < 0 ? 0 : tensor.stride(last) * kSize;
-    walk<1>(leading_axes(tensor.shape(), last), {tensor.strides()}, [&](const auto& offsets) {
-      std::byte* row = tensor.element(offsets[0]);
-      for (int64_t i = 0; i < count; ++i) {
-        const To element = convert<To>(static_cast<double>(next()));
-        std::memcpy(row + i * step, &element, sizeof element);
-      }
-    });
+  const int64_t step = last < 0 ? 0 : tensor.stride(last) * static_cast<int64_t>(size_of(tensor.dtype()));
+  walk<1>(leading_axes(tensor.shape(), last), {tensor.strides()}, [&](const auto& offsets) {
+    std::byte* row = tensor.element(offsets[0]);
+    double numbers[kNumbers];
+    for (int64_t first = 0; first < count; first += kNumbers) {
+      const int64_t end = std::min(count, first + kNumbers);
+      for (int64_t i = first; i < end; ++i) numbers[i - first] = static_cast<double>(next());
+      convert_elements(tensor.dtype(), row + first * step, step, DType::F64, numbers, sizeof(double), end - first);
+    }
   });
   written.commit();
 }

@@ -339,6 +339,7 @@ static void add_cached_rows(const CachedBlock& block, const float* probabilities
         sums_stride, [&](int64_t t, int64_t k) __attribute__((always_inline)) {
           if (!fetches) return;
           const char* ahead = block.values[t + kAhead] + k % kCacheTileRows * block.value_bytes + offset;
+#pragma GCC unroll 1
           for (int i = 0; i < 4; ++i) fetch(ahead + i * block.value_bytes, vectors * kLanes * kCachedSize<type>);
         });
   };

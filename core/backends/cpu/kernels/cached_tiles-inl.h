@@ -291,30 +291,28 @@ HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const
     const int64_t t = k / kCacheTileRows;
     const int64_t end = smaller(k1, (t + 1) * kCacheTileRows);
     const char* value = block.values[t] + k % kCacheTileRows * block.value_bytes + offset;
-    const auto step = [&] __attribute__((always_inline)) {
+    const auto step = [&](int64_t key, const char* from) __attribute__((always_inline)) {
       Vec elements[vectors];
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) elements[v] = load_cached<type>(value + v * kLanes * kCachedSize<type>);
+      for (int v = 0; v < vectors; ++v) elements[v] = load_cached<type>(from + v * kLanes * kCachedSize<type>);
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
-        const Vec probability = broadcast(probabilities[r * kCachedScoresStride + k]);
+        const Vec probability = broadcast(probabilities[r * kCachedScoresStride + key]);
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) accumulate(tile[r][v], probability, elements[v]);
       }
-      ++k;
-      value += block.value_bytes;
     };
-    while (k + 4 <= end) {
+    for (; k + 4 <= end; k += 4, value += 4 * block.value_bytes) {
       fetch_ahead(t, k);
       if constexpr (is_unrolled) {
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i) step();
+        for (int i = 0; i < 4; ++i) step(k + i, value + i * block.value_bytes);
       } else {
 #pragma GCC unroll 1
-        for (int i = 0; i < 4; ++i) step();
+        for (int i = 0; i < 4; ++i) step(k + i, value + i * block.value_bytes);
       }
     }
-    while (k < end) step();
+    for (; k < end; ++k, value += block.value_bytes) step(k, value);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {

@@ -158,8 +158,9 @@ static void prepare_block(const AttentionProblem& problem, const CachedTask& tas
   const bool is_rotated = cached.rotations.data != nullptr;
   const bool is_widened = is_rotated || (cached.dtype != DType::F32 && task.num_rows > kMostRowsThatWiden);
   if (task.num_rows >= kManyRows) {
-    const int64_t next_keys = last_row.rows.first <= block_key ? last_row.rows.end - block_key - kCachedBlockKeys : 0;
-    const int64_t num_next = smaller(kBlockTiles, larger(int64_t{0}, divide_up(next_keys, kCacheTileRows)));
+    const int64_t next_keys =
+        last_row.rows.first <= block_key ? larger(int64_t{0}, last_row.rows.end - block_key - kCachedBlockKeys) : 0;
+    const int64_t num_next = smaller(kBlockTiles, divide_up(next_keys, kCacheTileRows));
     set_areas_ahead(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size,
                     block_key / kCacheTileRows, first, end, num_next, is_widened, block);
   }

@@ -78,12 +78,13 @@ struct WorkerMemory {
   CachedRow* rows;   // [task_rows]
   size_t num_bytes;
 
+  // `memory`: null if only the bytes are wanted.
   WorkerMemory(const KernelTable& kernels, const AttentionProblem& problem, int64_t task_rows, std::byte* memory) {
     const auto count = static_cast<size_t>(task_rows);
     const size_t result_bytes = kernels.cached_result_bytes(&problem) * count;
     size_t bytes = 0;
     const auto take = [&](size_t size) {
-      std::byte* part = memory + bytes;
+      std::byte* part = memory != nullptr ? memory + bytes : nullptr;
       bytes += round_up_to_alignment(size);
       return part;
     };

@@ -48,8 +48,7 @@ void visit_pieces(const AttentionProblem& problem, const CachedKeys& tiles, Rows
       const int64_t index = row * problem.num_kv_heads + head;
       std::byte* const in_tiles = page + head * tiles.head_bytes;
       std::byte* const key = rows.keys() + index * problem.head_size * element;
-      std::byte* const tile_key =
-          in_tiles + (row / kCacheTileRows * kCacheTileRows * problem.head_size + row % kCacheTileRows) * element;
+      std::byte* const tile_key = in_tiles + key_in_tiles(row, problem.head_size) * element;
       for (int64_t d = 0; d < problem.head_size; ++d)
         copy(key + d * element, tile_key + d * kCacheTileRows * element, static_cast<size_t>(element));
       copy(rows.values() + index * value_bytes, in_tiles + tiles.values_offset + row * value_bytes,

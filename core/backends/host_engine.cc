@@ -76,7 +76,7 @@ class ProblemCopy {
 // The attention over a cache in the device's memory, or null.
 AttentionProblem* with_rows_of_a_cache(Op& op) {
   if (op.kind != OpKind::Attention) return nullptr;
-  auto& problem = const_cast<AttentionProblem&>(problem_of<AttentionProblem>(op));
+  auto& problem = problem_of<AttentionProblem>(op);
   return problem.cached.given != 0 && problem.cached.form == CacheForm::Rows ? &problem : nullptr;
 }
 

@@ -279,9 +279,8 @@ void Cache::copy_page(int64_t sequence, int64_t page) {
     };
     std::copy_n(positions_of_page(layer, from), num_rows, positions_of_page(layer, to));
     if (geometry_.form == CacheForm::Rows) {
-      const int64_t value_page_bytes = geometry_.page_bytes / options_.head_size * options_.value_head_size;
       copy(0, geometry_.page_bytes, key_bytes * options_.num_kv_heads);
-      copy(geometry_.values_offset, value_page_bytes, value_bytes * options_.num_kv_heads);
+      copy(geometry_.values_offset, geometry_.value_page_bytes, value_bytes * options_.num_kv_heads);
       continue;
     }
     for (int64_t head = 0; head < options_.num_kv_heads; ++head) {

@@ -101,14 +101,14 @@ namespace {
 void set_rows(const CacheOptions& options, CacheGeometry& geometry) {
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   const int64_t page_elements = product(geometry.page_rows, options.num_kv_heads);
-  const auto of_pages = [&](int64_t head_size) {
-    const int64_t page_bytes = product(page_elements, head_size * element);
+  const auto of_pages = [&](int64_t page_bytes) {
     return round_up(product(geometry.num_pages, page_bytes), static_cast<int64_t>(kMemoryAlignment));
   };
   geometry.page_bytes = product(page_elements, options.head_size * element);
+  geometry.value_page_bytes = product(page_elements, options.value_head_size * element);
   geometry.head_bytes = options.head_size * element;
-  geometry.values_offset = of_pages(options.head_size);
-  geometry.layer_bytes = geometry.values_offset + of_pages(options.value_head_size);
+  geometry.values_offset = of_pages(geometry.page_bytes);
+  geometry.layer_bytes = geometry.values_offset + of_pages(geometry.value_page_bytes);
 }
 
 void set_tiles(const CacheOptions& options, CacheGeometry& geometry) {

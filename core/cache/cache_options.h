@@ -52,10 +52,11 @@ struct CacheGeometry {
   int64_t key_scales_offset = 0;
   int64_t value_scales_offset = 0;
   int64_t head_bytes = 0;
-  int64_t page_bytes = 0;   // of one layer; in rows: of its keys
-  int64_t layer_bytes = 0;  // of all pages of one layer
-  int64_t num_bytes = 0;    // of all layers
-  int64_t table_bytes = 0;  // of everything else that a cache keeps
+  int64_t page_bytes = 0;        // of one layer; in rows: of its keys
+  int64_t value_page_bytes = 0;  // in rows: of the values of a page
+  int64_t layer_bytes = 0;       // of all pages of one layer
+  int64_t num_bytes = 0;         // of all layers
+  int64_t table_bytes = 0;       // of everything else that a cache keeps
 };
 
 // The largest number of rows of all pages of a cache in rows: each is numbered in 32 bits.

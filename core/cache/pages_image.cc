@@ -3,6 +3,7 @@
 
 #include "base/rounding.h"
 #include "cache/cache.h"
+#include "ops/tile_page.h"
 
 namespace heed {
 namespace {
@@ -13,8 +14,7 @@ StoredRow row_in_tiles(const Cache& cache, std::byte* page, int64_t head, int64_
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   std::byte* base = page + head * geometry.head_bytes;
   StoredRow result;
-  result.key =
-      base + (in_page / kCacheTileRows * kCacheTileRows * options.head_size + in_page % kCacheTileRows) * element;
+  result.key = base + key_in_tiles(in_page, options.head_size) * element;
   result.key_step = static_cast<size_t>(element * kCacheTileRows);
   result.value = base + geometry.values_offset + in_page * options.value_head_size * element;
   if (options.dtype == DType::I8) {
@@ -33,10 +33,9 @@ PagesImage::PagesImage(const Cache& cache, int64_t layer, int64_t sequence, int6
       sequence_(sequence),
       first_page_(first / cache.geometry().page_rows),
       num_pages_(first < end ? divide_up(end, cache.geometry().page_rows) - first_page_ : 0),
-      value_page_bytes_(cache.geometry().page_bytes / cache.options().head_size * cache.options().value_head_size),
       copy_(cache.context()->host_allocator()) {
   if (cache.geometry().form == CacheForm::Tiles) return;
-  copy_.resize(static_cast<size_t>(num_pages_ * (cache.geometry().page_bytes + value_page_bytes_)));
+  copy_.resize(static_cast<size_t>(num_pages_ * (cache.geometry().page_bytes + cache.geometry().value_page_bytes)));
   if (contents == Contents::Undefined) return;
   visit_pages([&](const std::byte* on_device, std::byte* copy, size_t num_bytes) {
     cache.memory().copy(copy, on_device, num_bytes, Direction::ToHost);
@@ -52,8 +51,8 @@ void PagesImage::visit_pages(const Visit& visit) const {
     const int64_t page = cache_->pages_of(sequence_)[first_page_ + i];
     visit(memory + page * geometry.page_bytes, copy_.data() + i * geometry.page_bytes,
           static_cast<size_t>(geometry.page_bytes));
-    visit(memory + geometry.values_offset + page * value_page_bytes_, values + i * value_page_bytes_,
-          static_cast<size_t>(value_page_bytes_));
+    visit(memory + geometry.values_offset + page * geometry.value_page_bytes, values + i * geometry.value_page_bytes,
+          static_cast<size_t>(geometry.value_page_bytes));
   }
 }
 
@@ -72,7 +71,7 @@ StoredRow PagesImage::row(int64_t head, int64_t row) const {
   StoredRow result;
   result.key = copy_.data() + (page - first_page_) * geometry.page_bytes + index * options.head_size * element;
   result.key_step = static_cast<size_t>(element);
-  result.value = copy_.data() + num_pages_ * geometry.page_bytes + (page - first_page_) * value_page_bytes_ +
+  result.value = copy_.data() + num_pages_ * geometry.page_bytes + (page - first_page_) * geometry.value_page_bytes +
                  index * options.value_head_size * element;
   return result;
 }

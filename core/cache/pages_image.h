@@ -47,7 +47,6 @@ class PagesImage {
   int64_t sequence_;
   int64_t first_page_;
   int64_t num_pages_;
-  int64_t value_page_bytes_;  // in rows
   // The keys of all pages and then their values. Empty if the cache is in host memory.
   mutable HostVector<std::byte> copy_;
 };

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/rounding.h"
+#include "ops/cached_keys.h"
 #include "tensor/dtype.h"
 
 namespace heed {
@@ -29,6 +30,11 @@ inline TilePage tile_page(int64_t page_rows, int64_t head_size, int64_t value_he
   page.value_scales_offset = page.key_scales_offset + aligned(page_rows * scale);
   page.head_bytes = page.value_scales_offset + aligned(page_rows * scale);
   return page;
+}
+
+// The first element of the key of a row of the page; those that follow are kCacheTileRows elements apart.
+inline int64_t key_in_tiles(int64_t row, int64_t head_size) {
+  return row / kCacheTileRows * kCacheTileRows * head_size + row % kCacheTileRows;
 }
 
 }  // namespace heed

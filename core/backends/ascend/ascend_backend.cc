@@ -226,10 +226,14 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
   });
 }
 
+// A call that only fills a cache has no queries.
+const Operand& rows_of(const AttentionProblem& problem) {
+  return problem.queries.given != 0 ? problem.queries : problem.keys;
+}
+
 Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
-    // A call that only fills a cache has no queries.
-    const Operand& rows = problem.queries.given != 0 ? problem.queries : problem.keys;
+    const Operand& rows = rows_of(problem);
     const DType compute = computed(rows.dtype);
     Plan made = problem.cached.given != 0 ? plan_cached_attention(problem, compute) : ascend::plan_attention(problem);
     made.isa = device.npu->chip();
@@ -242,11 +246,11 @@ Status plan_attention(const BackendDevice& device, const AttentionProblem& probl
 Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
     const Npu::Use use(*device.npu);
+    const aclDataType dtype = acl_dtype(computed(rows_of(problem).dtype));
     if (problem.cached.given != 0) {
-      const Operand& rows = problem.queries.given != 0 ? problem.queries : problem.keys;
-      run_cached_attention(*device.npu, problem, acl_dtype(computed(rows.dtype)));
+      run_cached_attention(*device.npu, problem, dtype);
     } else {
-      ascend::run_attention(*device.npu, problem, acl_dtype(computed(problem.queries.dtype)));
+      ascend::run_attention(*device.npu, problem, dtype);
     }
   });
 }

@@ -29,10 +29,6 @@ constexpr int64_t kMaxPageRows = 128;
 // More queries of a sequence than this are computed by SelfAttention: it reads keys once for up to 128 queries.
 constexpr int64_t kMaxTokensOfSequence = 16;
 
-// Tokens in one call of PagedAttention. Their numbers of keys are sent with the launch of the kernel, as the lengths of
-// SelfAttention are (fused_output.cc).
-constexpr int64_t kMaxTokens = 384;
-
 // A copy of a sequence is attended to by so many queries at a time that their mask takes at most 64 MiB, or by the fewest.
 constexpr int64_t kMaxMaskElements = int64_t{1} << 25;
 constexpr int64_t kFewestQueries = 128;
@@ -103,19 +99,18 @@ class CachedCall {
 
   void attend() {
     if (num_call_rows() == 0) return;
-    std::vector<int64_t> elements;  // those whose queries are tokens
-    bool are_all = true;
-    for (int64_t b = 0; b < problem_.batch; ++b) {
+    bool are_all_tokens = true;
+    for (int64_t b = 0; b < problem_.batch && are_all_tokens; ++b) {
       const int64_t count = sequence_of(problem_.limits, b).query_count;
-      are_all = are_all && has_tokens(b) && (problem_.is_packed != 0 || count == problem_.limits.num_queries);
-      if (has_tokens(b)) elements.push_back(b);
+      are_all_tokens = has_tokens(b) && (problem_.is_packed != 0 || count == problem_.limits.num_queries);
     }
-    if (are_all) {
+    if (are_all_tokens) {
       Temporary kept;
       const DeviceArray queries = load_rows(problem_.queries, problem_.num_heads, problem_.head_size, kept);
       const Target target(npu_, rows_of_call(problem_, problem_.output, problem_.num_heads, problem_.value_head_size),
                           dtype_);
-      attend_to_pages(queries, elements, reshaped(target.array(), {num_call_rows(), problem_.num_heads, head_size()}));
+      attend_to_pages(queries, 0, problem_.batch,
+                      reshaped(target.array(), {num_call_rows(), problem_.num_heads, head_size()}));
       target.store();
       return;
     }
@@ -128,7 +123,7 @@ class CachedCall {
         const DeviceArray queries =
             load(npu_, with_heads_inside(strided(first, {1, h, sequence.query_count, head_size()})), dtype_, kept);
         const Target target = target_of(b, sequence.query_begin, sequence.query_count);
-        attend_to_pages(reshaped(queries, {sequence.query_count, h, head_size()}), {b},
+        attend_to_pages(reshaped(queries, {sequence.query_count, h, head_size()}), b, b + 1,
                         reshaped(target.array(), {sequence.query_count, h, head_size()}));
         target.store();
       } else if (sequence.query_count > 0) {
@@ -176,25 +171,27 @@ class CachedCall {
     return true;
   }
 
-  // The queries of these batch elements, one after the other.
-  void attend_to_pages(const DeviceArray& queries, const std::vector<int64_t>& elements, const DeviceArray& result) {
+  // The queries of batch elements first_element .. end_element - 1, one after the other.
+  void attend_to_pages(const DeviceArray& queries, int64_t first_element, int64_t end_element,
+                       const DeviceArray& result) {
     std::vector<int32_t> lengths;
     std::vector<const int32_t*> pages;
-    for (const int64_t b : elements) {
+    for (int64_t b = first_element; b < end_element; ++b) {
       for (int64_t q = 0; q < sequence_of(problem_.limits, b).query_count; ++q) {
         lengths.push_back(static_cast<int32_t>(keys_of_query(problem_.limits, b, q).size()));
         pages.push_back(cached_.elements[b].pages);
       }
     }
     const auto num_tokens = static_cast<int64_t>(lengths.size());
-    for (int64_t first = 0; first < num_tokens; first += kMaxTokens) {
-      const int64_t count = std::min(kMaxTokens, num_tokens - first);
-      attend_to_pages(queries, lengths.data() + first, pages.data() + first, first, count, result);
+    // The numbers of keys are sent with the launch of the kernel, as those of SelfAttention are.
+    for (int64_t first = 0; first < num_tokens; first += kMaxSequences) {
+      const int64_t count = std::min(kMaxSequences, num_tokens - first);
+      attend_tokens(queries, lengths.data() + first, pages.data() + first, first, count, result);
     }
   }
 
-  void attend_to_pages(const DeviceArray& queries, const int32_t* lengths, const int32_t* const* pages, int64_t first,
-                       int64_t count, const DeviceArray& result) {
+  void attend_tokens(const DeviceArray& queries, const int32_t* lengths, const int32_t* const* pages, int64_t first,
+                     int64_t count, const DeviceArray& result) {
     const auto tokens_of = [&](const DeviceArray& array) {
       DeviceArray part = array;
       part.shape.dims[0] = count;
@@ -296,8 +293,7 @@ Plan plan_cached_attention(const AttentionProblem& problem, DType computed) {
   if (cached.form == CacheForm::Tiles) {
     plan.add_reason(
         "the cache is in host memory, expected one in F16 or BF16, contiguous or in pages of at most 128 rows and "
-        "16384 "
-        "elements of a head, with rotated keys, and with keys and values of one head size, a multiple of 16");
+        "16384 elements of a head, with rotated keys, and with keys and values of one head size, a multiple of 16");
   } else if (cached.dtype != computed) {
     plan.add_reason("the cache has another dtype than the device computes in, expected F16 for F16 and otherwise BF16");
   }

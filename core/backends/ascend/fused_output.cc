@@ -39,10 +39,6 @@ namespace {
 constexpr int64_t kMostOfWideBlocks = 128;
 constexpr int64_t kLeastOfNarrowBlocks = 208;
 
-// Sequences in one call of ATB. Their offsets are sent with the launch of the kernel, which has room for about 9,700,
-// and copies them in a slower way from about 400 on.
-constexpr int64_t kMaxSequences = 384;
-
 // Rows and columns of ATB's compressed causal mask, which serves any number of keys.
 constexpr int64_t kTriangle = 128;
 

@@ -16,6 +16,10 @@ inline constexpr int64_t kMaxHeadSize = 256;
 // ATB accepts other head sizes, but its own tests use multiples of this.
 inline constexpr int64_t kHeadUnit = 16;
 
+// Sequences in one call of ATB. Their offsets are sent with the launch of the kernel, which has room for about 9,700,
+// and copies them in a slower way from about 400 on.
+inline constexpr int64_t kMaxSequences = 384;
+
 // An upper bound of the size, in bytes, of the operation's mask in the device's memory. It depends on the same properties
 // of the problem as masked_pairs (visibility.h).
 double fused_mask_bytes(const AttentionProblem& problem);

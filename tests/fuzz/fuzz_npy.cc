@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "fuzz/support/file_input.h"
+#include "fuzz/support/header.h"
 #include "fuzz/support/require.h"
 #include "tensor/npy.h"
 #include "unit/plain_memory.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a .safetensors file: it is refused with a message, or every tensor can be read, from bytes inside the
 // file.
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "fuzz/support/file_input.h"
+#include "fuzz/support/header.h"
 #include "fuzz/support/require.h"
 #include "tensor/safetensors.h"
 #include "tensor/tensor.h"
@@ -63,11 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {
   const std::span<const uint8_t> bytes(data, num_bytes);
   read_file(bytes);
 
-  // The bytes once more with the right length before them.
-  const uint64_t length = heed::fuzz::header_length(bytes);
-  std::vector<uint8_t> file(heed::fuzz::kLengthBytes);
-  std::memcpy(file.data(), &length, sizeof length);
-  file.insert(file.end(), bytes.begin(), bytes.end());
-  read_file(file);
+  read_file(heed::fuzz::after_length_of_header(bytes));
   return 0;
 }

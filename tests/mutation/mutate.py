@@ -41,7 +41,7 @@ if platform.machine() != "x86_64":
 # The labels of the tests that are run. Other tests only add time: the same programs with other ISAs and on a simulated NPU (not in
 # FOLDERS), fuzzers' inputs, benchmarks and packages. These tests reach every mutant except for two, of the sizes of a softmax's lengths,
 # which only the Ascend backend uses. With --kernels all programs run.
-LABELS = {"capi", "errors", "examples", "golden", "property", "unit"}
+LABELS = {"cache", "capi", "errors", "examples", "golden", "property", "unit"}
 # With --kernels.
 ALL_LABELS = LABELS | {"ascend", "ascend_sim", "bench", "fuzz", "isa"}
 # Programs of this label contain the library's code, from LINKED_CODE, so their objects are linked again, with the mutants. The other programs

@@ -576,14 +576,13 @@ TEST(CacheReference, TreesOfDrafts) {
   }
 }
 
-// In a batch of drafts of different numbers, the columns of a mask with Q in place of K are the rows of the call.
-TEST(CacheReference, MasksOfTheCallsRowsWhereTheirNumbersDiffer) {
+// A batch of two elements with other numbers of rows, and a mask with as many columns as the call has rows for an element.
+void expect_mask_of_square(const std::vector<int64_t>& lengths, const std::vector<int64_t>& counts, bool is_of_call) {
+  SCOPED_TRACE("lengths " + testing::PrintToString(lengths) + ", new rows " + testing::PrintToString(counts));
   const CachedLayer layer(sample_layers()[0].spec);
-  const std::vector<int64_t> lengths = {20, 3};
-  const std::vector<int64_t> counts = {2, 4};
-  constexpr int64_t kMost = 4;
+  const int64_t most = std::max(counts[0], counts[1]);
   Random random(5);
-  Array mask = property::filled({2, 1, kMost, kMost}, 0.0);
+  Array mask = property::filled({2, 1, most, most}, 0.0);
   for (double& element : mask.values) element = random.chance(0.5) ? 1.0 : 0.0;
   const Cache cache = make_cache(layer, with_sequences(layer.contiguous(50), 2));
   std::vector<Part> parts;
@@ -598,14 +597,29 @@ TEST(CacheReference, MasksOfTheCallsRowsWhereTheirNumbersDiffer) {
   for (int64_t b = 0; b < 2; ++b) {
     const auto index = static_cast<size_t>(b);
     const int64_t length = lengths[index];
+    const int64_t first_column = is_of_call ? length : 0;
     CacheProblem problem = appended(layer, layer.contiguous(50),
                                     reference_rows(counting_from(100 * b, length + counts[index])), counts[index]);
     problem.sees = [&](int64_t /*h*/, int64_t q, int64_t k) {
       if (k > length + q) return false;
-      return k < length || mask.values[static_cast<size_t>((b * kMost + q) * kMost + k - length)] != 0.0;
+      return k < first_column || mask.values[static_cast<size_t>((b * most + q) * most + k - first_column)] != 0.0;
     };
     EXPECT_TRUE(property::agree(results[index], solve(problem))) << "element " << b;
   }
+}
+
+// In a batch of drafts of different numbers, the columns of a mask with Q in place of K are the rows of the call: also of an
+// element whose sequence has Q rows in all.
+TEST(CacheReference, MasksOfTheCallsRowsWhereTheirNumbersDiffer) {
+  expect_mask_of_square({20, 3}, {2, 4}, true);
+  expect_mask_of_square({0, 20}, {4, 2}, true);
+  expect_mask_of_square({2, 20}, {2, 4}, true);
+}
+
+// Where no sequence has more than Q rows, Q is K, and the columns are all rows of the sequences.
+TEST(CacheReference, MasksOfAllRowsWhereNoSequenceHasMoreThanTheCall) {
+  expect_mask_of_square({0, 2}, {4, 2}, false);
+  expect_mask_of_square({0, 1}, {4, 1}, false);
 }
 
 // A context shift: keys are rotated back from those as stored, once or twice, and rounded each time.

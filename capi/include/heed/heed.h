@@ -1183,8 +1183,8 @@ typedef struct heed_layer_inputs {
                                      without a value [rule 3] */
   const heed_cache_inputs* cache; /* NULL, or a cache that holds the keys and values. Then K is the number of rows of the
                                      longest sequence of the batch after the call, mask and bias may also have Q in place
-                                     of K, above 1, and then concern the last Q rows alone, those of this call;
-                                     valid_lens, key_offsets and training are refused */
+                                     of K, above 1 and below K, and then concern the last Q rows alone, those of this
+                                     call; valid_lens, key_offsets and training are refused */
 } heed_layer_inputs;
 #define HEED_LAYER_INPUTS_INIT \
   { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL }

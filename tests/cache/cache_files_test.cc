@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cache/support/caches.h"
@@ -97,6 +99,96 @@ TEST(CacheFiles, OnDiskHaveTheSameBytes) {
   property::check(heed_cache_save(cache.get(), 0, path.c_str()));
   property::check(heed_cache_load(cache.get(), 1, path.c_str()));
   EXPECT_EQ(saved(cache.get(), 1), saved(cache.get(), 0));
+}
+
+struct FileTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> dims;
+
+  bool operator==(const FileTensor&) const = default;
+};
+
+// The tensors of a file, as heed_weights lists them.
+std::vector<FileTensor> listed(const CachedLayer& layer, const std::vector<uint8_t>& bytes) {
+  heed_weights* opened = nullptr;
+  property::check(heed_weights_open_memory(layer.context(), bytes.data(), bytes.size(), &opened));
+  const std::unique_ptr<heed_weights, property::Destroyer<heed_weights_destroy>> weights(opened);
+  std::vector<FileTensor> tensors;
+  for (int64_t i = 0; i < heed_weights_count(weights.get()); ++i) {
+    FileTensor& tensor = tensors.emplace_back();
+    tensor.name = heed_weights_name(weights.get(), i);
+    tensor.dtype = heed_weights_dtype_name(weights.get(), i);
+    for (int32_t axis = 0; axis < heed_weights_rank(weights.get(), i); ++axis)
+      tensor.dims.push_back(heed_weights_dim(weights.get(), i, axis));
+  }
+  return tensors;
+}
+
+// docs/caches.md lists them.
+std::vector<FileTensor> expected_tensors(const std::string& dtype, const std::vector<std::string>& layers,
+                                         int64_t num_rows, int64_t rope_size) {
+  std::vector<FileTensor> tensors;
+  for (const std::string& layer : layers) {
+    if (dtype == "I8") tensors.push_back({layer + "key_scales", "F32", {2, num_rows}});
+    tensors.push_back({layer + "keys", dtype, {2, num_rows, 4}});
+    tensors.push_back({layer + "positions", "I32", {num_rows}});
+    if (dtype == "I8") tensors.push_back({layer + "value_scales", "F32", {2, num_rows}});
+    tensors.push_back({layer + "values", dtype, {2, num_rows, 6}});
+  }
+  tensors.push_back({"rope", "U8", {rope_size}});
+  tensors.push_back({"rows", "I64", {5}});
+  return tensors;
+}
+
+// Other programs read the tensors by their names: they are listed, and each is loaded by itself.
+TEST(CacheFiles, HaveTheTensorsThatTheManualLists) {
+  const CachedLayer layer(interleaved_layer());
+  const capi_test::TemporaryFolder folder;
+  const std::vector<std::string> layers = {"layers.0.", "layers.1."};
+  const std::vector<int32_t> positions = {0, 3, 4, 9, 12};
+  const auto num_rows = static_cast<int64_t>(positions.size());
+  for (const heed_dtype dtype : kCacheDTypes) {
+    SCOPED_TRACE(property::name_of(dtype));
+    heed_cache_options options = as_paged(layer.contiguous(64, dtype), 16, 4);
+    options.num_layers = 2;
+    const Cache cache = make_cache(layer, options);
+    Form form;
+    for (form.layer = 0; form.layer < 2; ++form.layer) {
+      const Part part{0, counting_from(10 * form.layer, num_rows), {positions.begin(), positions.end()}};
+      forward_one(layer, cache.get(), part, form);
+    }
+    const std::vector<uint8_t> bytes = saved(cache.get(), 0);
+    const std::string path = folder.write(property::name_of(dtype), std::string(bytes.begin(), bytes.end()));
+    const auto loaded = [&](const std::string& name) {
+      heed_tensor* tensor = nullptr;
+      property::check(heed_tensor_load_safetensors(layer.context(), path.c_str(), name.c_str(), &tensor));
+      return property::Tensor(tensor);
+    };
+    const std::vector<uint8_t> rope_bytes = capi_test::read_elements<uint8_t>(loaded("rope").get());
+    const std::string rope(rope_bytes.begin(), rope_bytes.end());
+    EXPECT_NE(rope.find(R"("layout":"interleaved")"), std::string::npos) << rope;
+    EXPECT_EQ(listed(layer, bytes),
+              expected_tensors(property::name_of(dtype), layers, num_rows, static_cast<int64_t>(rope.size())));
+    EXPECT_EQ(capi_test::read_elements<int64_t>(loaded("rows").get()), (std::vector<int64_t>{1, num_rows, 0, 0, 0}));
+    for (size_t number = 0; number < layers.size(); ++number) {
+      EXPECT_EQ(capi_test::read_elements<int32_t>(loaded(layers[number] + "positions").get()), positions);
+      const capi_test::Tensor keys = capi_test::make_tensor(layer.context(), {2, num_rows, 4});
+      const capi_test::Tensor values = capi_test::make_tensor(layer.context(), {2, num_rows, 6});
+      property::check(heed_cache_read(cache.get(), static_cast<int64_t>(number), 0, keys.get(), values.get()));
+      for (const auto& [kept, part, scales_of] :
+           {std::tuple{keys.get(), "keys", "key_scales"}, {values.get(), "values", "value_scales"}}) {
+        std::vector<float> in_file = capi_test::read_floats(layer.context(), loaded(layers[number] + part).get());
+        if (dtype == HEED_I8) {
+          const std::vector<float> scales =
+              capi_test::read_floats(layer.context(), loaded(layers[number] + scales_of).get());
+          const size_t size = in_file.size() / scales.size();
+          for (size_t i = 0; i < in_file.size(); ++i) in_file[i] *= scales[i / size];
+        }
+        EXPECT_EQ(capi_test::read_floats(layer.context(), kept), in_file) << part << " of layer " << number;
+      }
+    }
+  }
 }
 
 // A cache with 20 rows in sequence 0 and 5 in sequence 1.

@@ -104,6 +104,34 @@ TEST(CacheThreads, CallsThatReadRunTogether) {
   EXPECT_EQ(num_calls, 1) << "the call is too small for threads";
 }
 
+// A call keeps its cache alive, whoever destroys the handle meanwhile.
+TEST(CacheThreads, ACacheMayBeDestroyedWhileACallUsesIt) {
+  Host host;
+  const heed_executor executor = host.executor();
+  const CachedLayer layer(large_layer(), 0, &executor);
+  Form form;
+  for (const int32_t use : {HEED_CACHE_APPEND, HEED_CACHE_READ}) {
+    form.use = use;
+    const Part part{0, counting_from(300, 200), counting_from(300, 200)};
+    const auto make_filled = [&] {
+      Cache cache = make_cache(layer, as_paged(layer.contiguous(700), 64, 11));
+      forward_one(layer, cache.get(), {0, counting_from(0, 300)});
+      return cache;
+    };
+    const RowBits expected = row_bits(forward_one(layer, make_filled().get(), part, form));
+    Cache cache = make_filled();
+    const Step step(layer, cache.get(), {part}, form);
+    int num_calls = 0;
+    host.during = [&] {
+      ++num_calls;
+      std::thread([&] { cache.reset(); }).join();
+    };
+    ASSERT_EQ(step.run(), HEED_OK) << heed_last_error();
+    EXPECT_EQ(num_calls, 1) << "the call is too small for threads";
+    EXPECT_TRUE(same_rows(expected, row_bits(step.results().front())));
+  }
+}
+
 // Threads append to caches of their own and read a common one, while another one watches its length.
 TEST(CacheThreads, ThreadsShareALayerAndACacheThatTheyRead) {
   const CachedLayer layer(grouped_heads(2, 2, 8, 8));

@@ -195,7 +195,7 @@ TEST(CacheErrors, RowsThatCannotBeAccepted) {
       {"a row twice", accept(0, 5, {1, 1}), invalid({"kept"})},
       {"falling", accept(0, 5, {2, 0}), invalid({"kept"})},
       {"negative", accept(0, 5, {-1}), invalid({"kept", "-1"})},
-      {"beyond the last row", accept(0, 5, {0, 15}), invalid({"kept", "15"})},
+      {"beyond the last row", accept(0, 5, {0, 15}), invalid({"kept[1] is 15", "0 to 14", "row 5"})},
       {"a negative number", [](const Scene& s) { return heed_cache_accept(s.cache(), 0, 5, nullptr, -1); },
        invalid({"num_kept", "-1"})},
       {"no list", [](const Scene& s) { return heed_cache_accept(s.cache(), 0, 5, nullptr, 1); }, invalid({"kept"})},
@@ -654,6 +654,9 @@ TEST(CacheErrors, NoFreePagesForCopies) {
   property::check(heed_cache_fork(scene.cache(), 0, 20, 2));
   ASSERT_EQ(heed_cache_free_pages(scene.cache()), 1);
   const std::vector<int64_t> kept = counting_from(1, 19);
+  const Scene other;
+  other.append({{0, counting_from(20, 28)}});
+  const std::vector<uint8_t> longer = saved(other.cache(), 0);
   const auto full = [](const char* words) { return Refusal{HEED_ERROR_CACHE_FULL, {words}}; };
   expect_refused_on(
       scene, {
@@ -666,6 +669,9 @@ TEST(CacheErrors, NoFreePagesForCopies) {
                   full("2 pages needed, 1 free")},
                  {"discard and renumber", [](const Scene& s) { return heed_cache_discard(s.cache(), 2, 0, 1, 1); },
                   full("2 pages needed, 1 free")},
+                 {"loading, where the pages of the sequence are also another one's",
+                  [&](const Scene& s) { return heed_cache_load_memory(s.cache(), 2, longer.data(), longer.size()); },
+                  full("3 pages needed, 1 free")},
              });
   property::check(heed_cache_reserve(scene.cache(), 1, 20));
   ASSERT_EQ(heed_cache_free_pages(scene.cache()), 0);
@@ -685,6 +691,7 @@ TEST(Cache, ReservedPagesSuffice) {
   EXPECT_EQ(heed_cache_free_pages(scene.cache()), 0);
   EXPECT_EQ(heed_cache_length(scene.cache(), 0), 20);
   property::check(heed_cache_reserve(scene.cache(), 0, 10));
+  property::check(heed_cache_reserve(scene.cache(), 2, 0));
   EXPECT_EQ(scene.call({{2, {0}}}), HEED_ERROR_CACHE_FULL);
   scene.append({{0, counting_from(20, 28)}});
   EXPECT_EQ(heed_cache_length(scene.cache(), 0), 48);

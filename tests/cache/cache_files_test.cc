@@ -212,9 +212,10 @@ class Held {
   Cache cache_;
 };
 
-void expect_refused(const Held& held, const std::vector<uint8_t>& bytes, heed_status status, const std::string& words) {
+void expect_refused(const Held& held, const std::vector<uint8_t>& bytes, heed_status status, const std::string& words,
+                    int64_t sequence = 0) {
   const CacheState before = state_of(held.cache(), 2);
-  EXPECT_EQ(heed_cache_load_memory(held.cache(), 0, bytes.data(), bytes.size()), status) << words;
+  EXPECT_EQ(heed_cache_load_memory(held.cache(), sequence, bytes.data(), bytes.size()), status) << words;
   EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
   EXPECT_TRUE(same_state(before, state_of(held.cache(), 2)));
 }
@@ -231,6 +232,8 @@ TEST(CacheFiles, OfAnotherGeometryAreRefused) {
   other = interleaved_layer();
   other.rope = rope_of(HEED_ROPE_HALF);
   expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "interleaved");
+  // The rows of the other sequence are those that count.
+  expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "interleaved", 1);
   other.rope.reset();
   expect_refused(held, of_layer(other), HEED_ERROR_INVALID_ARGUMENT, "none");
   const auto of_options = [](const std::function<void(heed_cache_options&)>& change) {
@@ -270,17 +273,28 @@ TEST(CacheFiles, ThatAreCutOrForeignAreRefused) {
   }
   const std::string foreign = capi_test::safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   expect_refused(held, {foreign.begin(), foreign.end()}, HEED_ERROR_NOT_FOUND, "\"rows\"");
-  // A number of "rows" that no cache can have: the length, behind the header.
-  std::vector<uint8_t> changed = whole;
+  // Numbers of "rows" that no cache can have. They are behind the header.
   uint64_t header = 0;
   std::memcpy(&header, whole.data(), sizeof header);
   const std::string text(whole.begin() + 8, whole.begin() + 8 + static_cast<std::ptrdiff_t>(header));
   const size_t at = text.find("\"rows\"");
   ASSERT_NE(at, std::string::npos);
   const size_t offset = std::stoul(text.substr(text.find("data_offsets", at) + 15));
-  const int64_t length = -1;
-  std::memcpy(changed.data() + 8 + header + offset + 8, &length, sizeof length);
-  expect_refused(held, changed, HEED_ERROR_CORRUPT_FILE, "rows");
+  struct WrongNumber {
+    size_t element;
+    int64_t number;
+    heed_status status;
+  };
+  for (const WrongNumber& wrong : {WrongNumber{0, 2, HEED_ERROR_UNSUPPORTED},
+                                   {1, -1, HEED_ERROR_CORRUPT_FILE},
+                                   {1, int64_t{1} << 31, HEED_ERROR_CORRUPT_FILE},
+                                   {2, -1, HEED_ERROR_CORRUPT_FILE},
+                                   {3, -1, HEED_ERROR_CORRUPT_FILE},
+                                   {3, 21, HEED_ERROR_CORRUPT_FILE}}) {
+    std::vector<uint8_t> changed = whole;
+    std::memcpy(changed.data() + 8 + header + offset + 8 * wrong.element, &wrong.number, sizeof wrong.number);
+    expect_refused(held, changed, wrong.status, wrong.element == 0 ? "version 2" : "rows");
+  }
 }
 
 TEST(CacheFiles, NeedCapacityAndPages) {

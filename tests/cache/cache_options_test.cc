@@ -107,6 +107,15 @@ TEST(CacheErrors, OptionsWithoutMeaningForTheLayout) {
                          });
 }
 
+TEST(CacheOptions, APageHas64RowsUnlessItsSizeIsGiven) {
+  const capi_test::Context context = capi_test::make_context();
+  const Cache cache = make_cache(context.get(), as_paged(one_head(200), 0, 3));
+  property::check(heed_cache_reserve(cache.get(), 0, 64));
+  EXPECT_EQ(heed_cache_free_pages(cache.get()), 2);
+  property::check(heed_cache_reserve(cache.get(), 0, 65));
+  EXPECT_EQ(heed_cache_free_pages(cache.get()), 1);
+}
+
 TEST(CacheErrors, MemoryThatNoMachineHas) {
   const capi_test::Context context = capi_test::make_context();
   heed_cache_options options = one_head(2147483647);

@@ -400,7 +400,7 @@ void Cache::commit(int64_t layer, std::span<const NewRows> rows,
       set_position(layer, added.sequence, held, begin + i, next++);
     }
     if (geometry_.ring_rows > 0) {
-      held.num_sinks = options_.num_sinks;
+      held.num_sinks = num_sinks(layer, added.sequence);
       drop_rows(held);
     }
   }

@@ -128,7 +128,7 @@ bool set_element(Schedule& schedule, const CacheInputs& inputs, const Operand& p
   const int64_t count = sequence.query_count;
   const int64_t next = cache.next_position(inputs.layer, added.sequence);
   element.pages = cache.pages_of(added.sequence);
-  element.num_sinks = cache.geometry().ring_rows > 0 ? cache.options().num_sinks : held.num_sinks;
+  element.num_sinks = cache.num_sinks(inputs.layer, added.sequence);
   element.first = held.first;
   sequence.key_begin = 0;
   sequence.key_count = held.length + added.count;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cache/support/caches.h"
@@ -68,6 +69,35 @@ TEST(CacheFiles, OfARingHaveTheRowsThatItKeeps) {
   load_saved(other.get(), 0, saved(contiguous.get(), 0));
   EXPECT_TRUE(same_rows(row_bits(forward_one(layer, ring.get(), {0, counting_from(200, 90)})),
                         row_bits(forward_one(layer, other.get(), {0, counting_from(200, 90)}))));
+}
+
+// A ring keeps the sinks of its options. If a file comes from a ring that had dropped rows, it has the sinks of both rings alone.
+TEST(CacheFiles, OfARingWithOtherSinks) {
+  const CachedLayer layer(interleaved_layer());
+  for (const int64_t num_rows : {20, 200}) {
+    for (const auto& [num_saved, num_own] : {std::pair<int64_t, int64_t>{3, 5}, {5, 3}}) {
+      SCOPED_TRACE(testing::Message() << num_rows << " rows, sinks " << num_saved << " and " << num_own);
+      const auto ring = [&](int64_t num_sinks) { return make_cache(layer, as_ring(layer.contiguous(16), num_sinks)); };
+      const Cache source = ring(num_saved);
+      append_in_pieces(layer, source.get(), 0, counting_from(0, num_rows),
+                       std::vector<int64_t>(static_cast<size_t>(num_rows), 1));
+      const std::vector<uint8_t> file = saved(source.get(), 0);
+      const int64_t num_sinks = num_rows > 100 ? std::min(num_saved, num_own) : num_own;
+      const Cache cache = ring(num_own);
+      const Cache expected = ring(num_sinks);
+      for (heed_cache* const loads : {cache.get(), expected.get()}) load_saved(loads, 0, file);
+      EXPECT_TRUE(same_rows(row_bits(forward_one(layer, cache.get(), {0, counting_from(num_rows, 150)})),
+                            row_bits(forward_one(layer, expected.get(), {0, counting_from(num_rows, 150)}))));
+      EXPECT_EQ(saved(cache.get(), 0), saved(expected.get(), 0));
+      EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
+                num_sinks + heed_cache_length(cache.get(), 0) - heed_cache_first(cache.get(), 0));
+      // A sequence that begins anew has all sinks again.
+      property::check(heed_cache_rewind(cache.get(), 0, 0));
+      append_in_pieces(layer, cache.get(), 0, counting_from(0, 150), std::vector<int64_t>(150, 1));
+      EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
+                num_own + heed_cache_length(cache.get(), 0) - heed_cache_first(cache.get(), 0));
+    }
+  }
 }
 
 TEST(CacheFiles, KeepPositions) {

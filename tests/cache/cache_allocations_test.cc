@@ -65,6 +65,23 @@ TEST(Cache, AllMemoryGoesBack) {
   }
 }
 
+// With tables that are a large part of it.
+TEST(Cache, TakesAsManyBytesAsItsSize) {
+  CountingAllocator allocator;
+  const CachedLayer layer(context_of(allocator), grouped_heads(1, 2, 2, 2));
+  heed_cache_options contiguous = layer.contiguous(40);
+  contiguous.num_layers = 7;
+  for (const heed_cache_options& options : each_layout(contiguous, 50)) {
+    SCOPED_TRACE(name_of_layout(options));
+    size_t num_bytes = 0;
+    property::check(heed_cache_size(&options, &num_bytes));
+    const size_t before = allocator.num_live_bytes();
+    const Cache cache = make_cache(layer, options);
+    const auto allocated = static_cast<double>(allocator.num_live_bytes() - before);
+    EXPECT_NEAR(allocated / static_cast<double>(num_bytes), 1.0, 0.01);
+  }
+}
+
 TEST(Cache, ForwardWithAWorkspaceAllocatesNothing) {
   CountingAllocator allocator;
   const CachedLayer layer(context_of(allocator), grouped_heads(2, 2, 8, 8));

@@ -680,6 +680,12 @@ TEST(CacheErrors, NoFreePagesForCopies) {
                                return s.call({{2, {50}}});
                              },
                              full("0 free")}});
+  // So it is if a sequence before it in the batch writes to a page of its own.
+  expect_refused_on(scene, {{"append to a page of its own and to a shared one",
+                             [](const Scene& s) {
+                               return s.call({{1, {50}}, {2, {50}}});
+                             },
+                             full("1 pages needed, 0 free")}});
   // Once the other sequence is gone, the page is its own.
   property::check(heed_cache_rewind(scene.cache(), 0, 0));
   EXPECT_EQ(scene.call({{2, {50}}}), HEED_OK) << heed_last_error();

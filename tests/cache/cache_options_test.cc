@@ -95,6 +95,9 @@ TEST(CacheErrors, OptionsWithoutMeaningForTheLayout) {
                              {"page_size", [](Options& o) { o.page_size = 16; }, {"options->page_size"}},
                              {"num_pages", [](Options& o) { o.num_pages = 2; }, {"options->num_pages"}},
                              {"negative sinks", [](Options& o) { o.num_sinks = -1; }, {"options->num_sinks", "-1"}},
+                             {"more rows than are counted",
+                              [](Options& o) { o.num_sinks = 2147483647 - 19; },
+                              {"options->num_sinks", "0 to 2147483627"}},
                          });
   expect_options_refused(as_paged(one_head(20), 16, 4),
                          {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of chunks of keys are combined in order (kernels/cached_rows-inl.h), so it does not matter for the bits who
 // computes which chunk. An element with many rows is cut into tasks of rows, each of which computes all chunks. One with
-// few rows is one task for each key head, or one for each of its chunks, if otherwise threads would be idle, or if other
-// elements share the pages of the chunk: then one task computes the rows of all of them and reads the keys once.
+// few rows is one task for each key head, or one for each run of its chunks, if otherwise threads would be idle, or if other
+// elements share the pages of the chunks: then one task computes the rows of all of them and reads the keys once.
 #include "backends/cpu/cached_attention.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 // An element with more rows than this for a key head computes so much for each key that reading takes little of the time,
 // and has enough tasks without cutting its keys.
 constexpr int64_t kFewRows = 64;
-// Keys are cut if a task would otherwise be more than this part of what a worker has to do.
+// Keys are cut if a task would otherwise be more than this part of what a worker has to do, into runs of as many chunks as
+// fit into that part: the blocks of a run after the first one are prefetched.
 constexpr double kTasksPerWorker = 8;
 // The most memory for results of chunks. Elements beyond it are not cut.
 constexpr size_t kMaxResultBytes = size_t{32} << 20;
@@ -44,13 +45,17 @@ struct Element {
   int64_t end_chunk = 0;
   int64_t leader = -1;        // an earlier element that has the same pages for its first chunks
   int64_t shared_chunks = 0;  // how many
+  int64_t sharing_rows = 0;   // of the elements that leave chunks to this one
   int64_t first_result = -1;  // where the results of its chunks are; negative: it is not cut
+  int64_t run_chunks = 1;     // the chunks of a task, if it is cut
   int64_t first_task = 0;
   int64_t num_tasks = 0;
   double cost = 0;  // of one task
 
   bool is_cut() const { return first_result >= 0; }
   int64_t num_chunks() const { return end_chunk - first_chunk; }
+  int64_t num_own_chunks() const { return num_chunks() - shared_chunks; }
+  int64_t num_runs() const { return divide_up(num_own_chunks(), run_chunks); }
 };
 
 double to_double(int64_t value) { return static_cast<double>(value); }
@@ -293,22 +298,37 @@ class CachedCall {
       if (element.num_rows > 0 && element.num_rows <= kFewRows && element.num_chunks() > 1 && element.cost > limit)
         try_to_cut(element);
     }
+    find_runs(limit);
+  }
+
+  // Decides how many chunks a task of a cut element has. `limit`: the most that a task should cost.
+  void find_runs(double limit) const {
+    for (int64_t b = 0; b < problem_.batch; ++b) {
+      for (int64_t other = elements_[b].leader; other >= 0; other = elements_[other].leader)
+        elements_[other].sharing_rows += elements_[b].num_rows;
+    }
+    for (int64_t b = 0; b < problem_.batch; ++b) {
+      Element& element = elements_[b];
+      if (!element.is_cut() || element.num_own_chunks() == 0) continue;
+      const double num_rows = to_double(element.num_rows + element.sharing_rows);
+      const double chunk_cost = to_double(kernels_.cached_chunk_keys) * num_rows;
+      const double own_chunks = to_double(element.num_own_chunks());
+      const auto most = static_cast<int64_t>(std::clamp(limit / chunk_cost, 1.0, own_chunks));
+      // Runs of about equal lengths.
+      element.run_chunks = divide_up(element.num_own_chunks(), divide_up(element.num_own_chunks(), most));
+      element.cost =
+          std::min(element.cost / to_double(element.num_rows) * num_rows, chunk_cost * to_double(element.run_chunks));
+    }
   }
 
   int64_t num_row_tasks(const Element& element) const { return divide_up(element.num_rows, choice_.task_rows); }
 
   // Orders the elements by the cost of their tasks, the largest first, and numbers the tasks. Returns their number.
   int64_t arrange_tasks() {
-    const auto chunk_keys = static_cast<double>(kernels_.cached_chunk_keys);
     for (int64_t b = 0; b < problem_.batch; ++b) {
       Element& element = elements_[b];
       order_[b] = b;
-      if (element.is_cut()) {
-        element.num_tasks = problem_.num_kv_heads * (element.num_chunks() - element.shared_chunks);
-        element.cost = std::min(element.cost, chunk_keys * static_cast<double>(element.num_rows));
-      } else {
-        element.num_tasks = problem_.num_kv_heads * num_row_tasks(element);
-      }
+      element.num_tasks = problem_.num_kv_heads * (element.is_cut() ? element.num_runs() : num_row_tasks(element));
     }
     if (num_threads_ > 1) {
       std::sort(order_, order_ + problem_.batch, [&](int64_t a, int64_t b) {
@@ -339,8 +359,9 @@ class CachedCall {
       attend_rows(b, task / row_tasks, task % row_tasks * choice_.task_rows, memory);
       return;
     }
-    const int64_t own_chunks = element.num_chunks() - element.shared_chunks;
-    attend_chunk(b, task / own_chunks, element.shared_chunks + task % own_chunks, memory);
+    const int64_t first = element.shared_chunks + task % element.num_runs() * element.run_chunks;
+    const int64_t end = std::min(first + element.run_chunks, element.num_chunks());
+    for (int64_t chunk = first; chunk < end; ++chunk) attend_chunk(b, task / element.num_runs(), chunk, memory);
   }
 
   // All chunks of some rows of an element.

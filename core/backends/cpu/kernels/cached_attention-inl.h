@@ -158,11 +158,13 @@ static void prepare_block(const AttentionProblem& problem, const CachedTask& tas
   const bool is_rotated = cached.rotations.data != nullptr;
   const bool is_widened = is_rotated || (cached.dtype != DType::F32 && task.num_rows > kMostRowsThatWiden);
   if (task.num_rows >= kManyRows) {
+    // The values of this block are wanted by the first tile of rows, so later tiles can only prefetch the next block.
+    const bool is_next_whole = is_widened || task.num_rows > kCachedTileRows;
     const int64_t next_keys =
         last_row.rows.first <= block_key ? larger(int64_t{0}, last_row.rows.end - block_key - kCachedBlockKeys) : 0;
     const int64_t num_next = smaller(kBlockTiles, divide_up(next_keys, kCacheTileRows));
     set_areas_ahead(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size,
-                    block_key / kCacheTileRows, first, end, num_next, is_widened, block);
+                    block_key / kCacheTileRows, first, end, num_next, is_next_whole, block);
   }
   if (!is_widened) return;
   const int64_t width = row_stride(problem.value_head_size);
@@ -236,6 +238,7 @@ static void cached_chunk(const AttentionArguments* arguments, const CachedTask* 
   const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
   const int64_t width = row_stride(problem.value_head_size);
   const int64_t result_floats = row_result_floats(problem);
+  const int64_t num_tiles = divide_up(task->num_rows, kCachedTileRows);
   for (int64_t r = 0; r < task->num_rows; ++r) clear_result(results[r], width);
   for (int64_t block_key = first_key; block_key < first_key + kCachedChunkKeys; block_key += kCachedBlockKeys) {
     const KeyRange range = keys_of_rows(task->rows, task->num_rows, block_key, block_key + kCachedBlockKeys);
@@ -246,9 +249,10 @@ static void cached_chunk(const AttentionArguments* arguments, const CachedTask* 
       const int64_t count = smaller(kCachedTileRows, task->num_rows - first);
       const KeyRange of_tile = keys_of_rows(task->rows + first, count, block_key, block_key + kCachedBlockKeys);
       if (of_tile.first >= of_tile.end) continue;
+      // Each tile of rows prefetches a part of what follows.
+      block.during_scores.choose_part(first / kCachedTileRows, num_tiles);
+      block.during_values.choose_part(first / kCachedTileRows, num_tiles);
       attend_cached_block(*arguments, *task, scratch, block, block_key, of_tile, first, count);
-      // The rows of the first tile have prefetched what is read later.
-      block.during_scores.count = block.during_values.count = 0;
       for (int64_t r = 0; r < count; ++r)
         combine_results(results[first + r], scratch.results + r * result_floats, width);
     }

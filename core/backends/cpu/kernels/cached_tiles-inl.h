@@ -66,6 +66,15 @@ struct AreasAhead {
   const char* areas[kBlockTiles];
   int64_t count = 0;
   int64_t bytes = 0;  // of each
+  // Those that the rows which are computed now prefetch.
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  // Chooses part `number` of num_parts, which have about equal numbers of areas.
+  void choose_part(int64_t number, int64_t num_parts) {
+    begin = number * count / num_parts;
+    end = (number + 1) * count / num_parts;
+  }
 };
 
 // The tiles of one key head in a block. Only those that contain keys of the sequence are set.
@@ -96,7 +105,8 @@ class FetchPlan {
  public:
   FetchPlan(const AreasAhead& ahead, int64_t num_calls)
       : ahead_(ahead),
-        parts_(ahead.count > 0 ? larger(int64_t{1}, num_calls / ahead.count) : 1),
+        area_(ahead.begin),
+        parts_(ahead.end > ahead.begin ? larger(int64_t{1}, num_calls / (ahead.end - ahead.begin)) : 1),
         part_bytes_(round_up(divide_up(ahead.bytes, parts_), kLineBytes)) {}
 
   // What one call prefetches in each of its steps.
@@ -110,7 +120,7 @@ class FetchPlan {
   };
   // The next part, for a call of this many steps.
   Part next(int64_t num_steps) {
-    if (area_ >= ahead_.count) return {nullptr, 0};
+    if (area_ >= ahead_.end) return {nullptr, 0};
     const Part part = {ahead_.areas[area_] + part_ * part_bytes_,
                        round_up(divide_up(part_bytes_, num_steps), kLineBytes)};
     if (++part_ == parts_) {
@@ -122,9 +132,9 @@ class FetchPlan {
 
  private:
   const AreasAhead& ahead_;
+  int64_t area_;
   int64_t parts_;       // of an area
   int64_t part_bytes_;  // at most
-  int64_t area_ = 0;
   int64_t part_ = 0;
 };
 
@@ -412,24 +422,24 @@ static void widen_cached(const char* from, DType dtype, int64_t count, float* to
   visit_cached_dtype(dtype, [&]<DType type>() { widen_cached<type>(from, count, to); });
 }
 
-// Sets the areas of what is read while the block is computed, and after it: its own values, unless they are widened,
-// and the first num_next tiles of the next block.
+// Sets the areas that are prefetched while scores are computed and while values are summed: the values of this block and the
+// keys of the next one, or, with `is_next_whole`, the keys and the values of the next one. num_next: its tiles.
 static void set_areas_ahead(const CachedKeys& cached, const int32_t* pages, int64_t kv_head, int64_t head_size,
                             int64_t value_head_size, int64_t first_tile, int64_t first, int64_t end, int64_t num_next,
-                            bool is_widened, CachedBlock& block) {
+                            bool is_next_whole, CachedBlock& block) {
   const int64_t size = size_of_cached(cached.dtype);
   const int64_t key_bytes = kCacheTileRows * head_size * size;
   const int64_t value_bytes = kCacheTileRows * value_head_size * size;
-  AreasAhead& next_keys = is_widened ? block.during_scores : block.during_values;
+  AreasAhead& next_keys = is_next_whole ? block.during_scores : block.during_values;
   next_keys.bytes = key_bytes;
   for (int64_t t = 0; t < num_next; ++t) {
     const TileAddress address = tile_address(cached, pages, kv_head, first_tile + kBlockTiles + t);
     const char* head = reinterpret_cast<const char*>(address.head);
     next_keys.areas[next_keys.count++] = head + address.tile * key_bytes;
-    if (is_widened)
+    if (is_next_whole)
       block.during_values.areas[block.during_values.count++] = head + cached.values_offset + address.tile * value_bytes;
   }
-  if (is_widened) {
+  if (is_next_whole) {
     block.during_values.bytes = value_bytes;
     return;
   }

@@ -32,7 +32,7 @@ void FreshMemory::touch(void* block, size_t num_bytes, size_t chunk) noexcept {
   const uintptr_t first = begin / kChunkBytes * kChunkBytes + chunk * kChunkBytes;
   const bool is_whole = first >= begin && first + kChunkBytes <= begin + num_bytes;
   if (is_whole && wants_large_.load(std::memory_order_relaxed) &&
-      platform::request_large_page(bytes + (first - begin), kChunkBytes)) {
+      platform::request_large_pages(bytes + (first - begin), kChunkBytes)) {
     // The CPU time of this thread, so that time in which other threads run on its processor does not count as a slow
     // page.
     const int64_t start = platform::nanoseconds_of_thread();
@@ -47,6 +47,13 @@ void FreshMemory::touch(void* block, size_t num_bytes, size_t chunk) noexcept {
   const uintptr_t to = is_whole ? first + kChunkBytes : (begin + num_bytes) / page * page;
   const uintptr_t end = first + kChunkBytes < to ? first + kChunkBytes : to;
   if (from < end) platform::touch_pages(bytes + (from - begin), end - from);
+}
+
+void FreshMemory::request_large(void* block, size_t num_bytes) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t first = (begin + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+  const uintptr_t end = (begin + num_bytes) / kChunkBytes * kChunkBytes;
+  if (first < end) platform::request_large_pages(static_cast<std::byte*>(block) + (first - begin), end - first);
 }
 
 }  // namespace heed

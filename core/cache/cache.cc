@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 #include "base/error.h"
+#include "base/fresh_memory.h"
 #include "base/rounding.h"
 #include "ops/rotations.h"
 #include "ops/sequence.h"
@@ -14,6 +16,18 @@ namespace heed {
 namespace {
 
 size_t count_of(int64_t a, int64_t b = 1) { return static_cast<size_t>(a) * static_cast<size_t>(b); }
+
+// The pages of all layers. In host memory they are in large pages of the system if it has them: attention reads pages of a
+// cache in any order, and finding the addresses of small ones takes up to a tenth of its time.
+Tensor make_pages(const std::shared_ptr<Context>& context, const CacheGeometry& geometry) {
+  const Shape shape = {geometry.num_bytes};
+  if (geometry.form == CacheForm::Rows) return Tensor::zeros(context, DType::U8, shape);
+  Tensor pages = Tensor::undefined(host_memory_of(context), DType::U8, shape);
+  if (FreshMemory::is_for(context->host_allocator(), pages.num_bytes()))
+    FreshMemory::request_large(pages.data(), pages.num_bytes());
+  if (pages.num_bytes() > 0) std::memset(pages.data(), 0, pages.num_bytes());
+  return pages;
+}
 
 }  // namespace
 
@@ -42,9 +56,7 @@ Cache::Cache(std::shared_ptr<Context> context, const Place& place)
     : context_(std::move(context)),
       options_(place.options),
       geometry_(geometry_of(options_, place.device_page_rows)),
-      memory_(Tensor::zeros(
-          geometry_.form == CacheForm::Rows ? std::shared_ptr<const Memory>(context_) : host_memory_of(context_),
-          DType::U8, {geometry_.num_bytes})),
+      memory_(make_pages(context_, geometry_)),
       rows_(count_of(options_.num_layers, options_.max_sequences), context_->host_allocator()),
       table_(count_of(options_.max_sequences, geometry_.sequence_pages), context_->host_allocator()),
       num_pages_(count_of(options_.max_sequences), context_->host_allocator()),

@@ -33,9 +33,9 @@ void* map_pages(size_t num_bytes) noexcept;
 // Unmaps what map_pages returned; num_bytes is the same.
 void unmap_pages(void* pages, size_t num_bytes) noexcept;
 
-// Requests that these bytes, 2 MiB at a multiple of 2 MiB, become one large page at their first touch; false if the
-// system has no large pages.
-bool request_large_page(void* memory, size_t num_bytes) noexcept;
+// Requests that these bytes, from one multiple of 2 MiB to another one, become large pages at their first touch; false if the
+// system has none.
+bool request_large_pages(void* memory, size_t num_bytes) noexcept;
 // Touches whole pages in one system call; their content stays. Does nothing on systems without such a call.
 void touch_pages(void* pages, size_t num_bytes) noexcept;
 

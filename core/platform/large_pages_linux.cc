@@ -11,7 +11,7 @@ constexpr int kPopulateWrite = 23;
 
 }  // namespace
 
-bool request_large_page(void* memory, size_t num_bytes) noexcept {
+bool request_large_pages(void* memory, size_t num_bytes) noexcept {
   return ::madvise(memory, num_bytes, MADV_HUGEPAGE) == 0;
 }
 

@@ -24,6 +24,8 @@
 #include "base/fresh_memory.h"
 #include "base/normal.h"
 #include "layers/multi_head_attention.h"
+#include "platform/aligned_memory.h"
+#include "support/platform/memory.h"
 #include "tensor/copy.h"
 #include "tensor/safetensors.h"
 
@@ -337,6 +339,26 @@ TEST(FreshMemory, IsTouchedWithoutChangingIt) {
       EXPECT_EQ(memory, before);
     }
   }
+}
+
+TEST(FreshMemory, RequestsLargePagesForWholeChunksAlone) {
+  constexpr size_t kChunk = FreshMemory::kChunkBytes;
+  auto* const mapped = static_cast<std::byte*>(platform::map_pages(5 * kChunk));
+  ASSERT_NE(mapped, nullptr);
+  std::byte* const chunk = mapped + (kChunk - reinterpret_cast<uintptr_t>(mapped) % kChunk);
+  const auto unmap = [&] { platform::unmap_pages(mapped, 5 * kChunk); };
+  FreshMemory::request_large(chunk + 1, 2 * kChunk - 2);
+  EXPECT_FALSE(is_large_page_requested(chunk));
+  if (!platform::request_large_pages(chunk + 3 * kChunk, kChunk) || !is_large_page_requested(chunk + 3 * kChunk)) {
+    unmap();
+    GTEST_SKIP() << "this system has no large pages, or does not show them";
+  }
+  FreshMemory::request_large(chunk - 1, 2 * kChunk + 100);
+  EXPECT_FALSE(is_large_page_requested(chunk - 1));
+  EXPECT_TRUE(is_large_page_requested(chunk));
+  EXPECT_TRUE(is_large_page_requested(chunk + 2 * kChunk - 1));
+  EXPECT_FALSE(is_large_page_requested(chunk + 2 * kChunk));
+  unmap();
 }
 
 TEST(FreshMemory, IsNotUsedWithAnAllocatorOfTheHost) {

@@ -15,6 +15,9 @@ const char* why_residency_is_unknown();
 // Whether this address is mapped.
 bool is_page_mapped(const void* address);
 
+// Whether large pages have been requested for this address.
+bool is_large_page_requested(const void* address);
+
 // From this call on, freed memory stays in the process instead of returning to the system, so that the next allocation causes no page
 // faults. For tests that allocate and free large arrays again and again.
 void keep_freed_memory();

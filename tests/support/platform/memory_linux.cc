@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace heed {
@@ -48,6 +50,24 @@ bool is_page_mapped(const void* address) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(address) % page_bytes();
   auto* const page = static_cast<unsigned char*>(const_cast<void*>(address)) - offset;
   return ::mincore(page, 1, &in_core) == 0 || errno != ENOMEM;
+}
+
+bool is_large_page_requested(const void* address) {
+  std::FILE* file = std::fopen("/proc/self/smaps", "r");
+  if (file == nullptr) return false;
+  char line[512];
+  bool is_here = false;
+  bool is_requested = false;
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+      is_here = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
+    else if (is_here && std::strncmp(line, "VmFlags:", 8) == 0)
+      is_requested = std::strstr(line, " hg") != nullptr;
+  }
+  std::fclose(file);
+  return is_requested;
 }
 
 BytesBeforeAWall::BytesBeforeAWall(size_t num_bytes) {

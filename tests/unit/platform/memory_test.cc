@@ -55,7 +55,7 @@ TEST(Pages, KeepTheirContentWhenTheyAreTouched) {
   ASSERT_NE(pages, nullptr);
   const size_t to_large = kLarge - reinterpret_cast<uintptr_t>(pages) % kLarge;
   pages[to_large + 5] = 7;
-  request_large_page(pages + to_large, kLarge);
+  request_large_pages(pages + to_large, kLarge);
   touch_pages(pages, 3 * kLarge);
   EXPECT_EQ(pages[to_large + 5], 7);
   EXPECT_EQ(pages[3 * kLarge - 1], 0);

@@ -64,6 +64,17 @@ TEST(Cache, PagesOfAnySizeChangeNothing) {
 }
 
 // Three sequences take pages in turn, and give some back, so that those of one sequence lie anywhere.
+// A cache of 8 MiB, for which large pages of the system are requested.
+TEST(Cache, SizesOfMemoryChangeNothing) {
+  const CachedLayer layer(grouped_heads(2, 2, 8, 8));
+  const Part prompt = {0, counting_from(0, 40)};
+  const Cache small = make_cache(layer, layer.contiguous(64));
+  const Cache large = make_cache(layer, layer.contiguous(65536));
+  EXPECT_TRUE(
+      same_rows(row_bits(forward_one(layer, small.get(), prompt)), row_bits(forward_one(layer, large.get(), prompt))));
+  EXPECT_EQ(saved(small.get(), 0), saved(large.get(), 0));
+}
+
 TEST(Cache, PlacesOfPagesChangeNothing) {
   for_each_cache(200, [](const CachedLayer& layer, const heed_cache_options& contiguous) {
     const Cache cache = make_cache(layer, as_paged(with_sequences(contiguous, 3), 16, 24));

@@ -65,7 +65,7 @@ TEST(Cache, AllMemoryGoesBack) {
   }
 }
 
-// With tables that are a large part of it.
+// Heads are small, so that the tables are a large part of the cache.
 TEST(Cache, TakesAsManyBytesAsItsSize) {
   CountingAllocator allocator;
   const CachedLayer layer(context_of(allocator), grouped_heads(1, 2, 2, 2));

@@ -63,7 +63,6 @@ TEST(Cache, PagesOfAnySizeChangeNothing) {
   });
 }
 
-// Three sequences take pages in turn, and give some back, so that those of one sequence lie anywhere.
 // A cache of 8 MiB, for which large pages of the system are requested.
 TEST(Cache, SizesOfMemoryChangeNothing) {
   const CachedLayer layer(grouped_heads(2, 2, 8, 8));
@@ -75,6 +74,7 @@ TEST(Cache, SizesOfMemoryChangeNothing) {
   EXPECT_EQ(saved(small.get(), 0), saved(large.get(), 0));
 }
 
+// Three sequences take pages in turn, and give some back, so that those of one sequence lie anywhere.
 TEST(Cache, PlacesOfPagesChangeNothing) {
   for_each_cache(200, [](const CachedLayer& layer, const heed_cache_options& contiguous) {
     const Cache cache = make_cache(layer, as_paged(with_sequences(contiguous, 3), 16, 24));

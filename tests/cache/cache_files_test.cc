@@ -71,7 +71,8 @@ TEST(CacheFiles, OfARingHaveTheRowsThatItKeeps) {
                         row_bits(forward_one(layer, other.get(), {0, counting_from(200, 90)}))));
 }
 
-// A ring keeps the sinks of its options. If a file comes from a ring that had dropped rows, it has the sinks of both rings alone.
+// A ring keeps as many sinks as its options say. The file of a ring that had dropped rows holds only the sinks of that ring, so
+// a ring with more sinks keeps those of the file.
 TEST(CacheFiles, OfARingWithOtherSinks) {
   const CachedLayer layer(interleaved_layer());
   for (const int64_t num_rows : {20, 200}) {
@@ -91,7 +92,7 @@ TEST(CacheFiles, OfARingWithOtherSinks) {
       EXPECT_EQ(saved(cache.get(), 0), saved(expected.get(), 0));
       EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
                 num_sinks + heed_cache_length(cache.get(), 0) - heed_cache_first(cache.get(), 0));
-      // A sequence that begins anew has all sinks again.
+      // After a rewind to 0 the ring keeps all sinks of its options again.
       property::check(heed_cache_rewind(cache.get(), 0, 0));
       append_in_pieces(layer, cache.get(), 0, counting_from(0, 150), std::vector<int64_t>(150, 1));
       EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
@@ -171,7 +172,8 @@ std::vector<FileTensor> expected_tensors(const std::string& dtype, const std::ve
   return tensors;
 }
 
-// Other programs read the tensors by their names: they are listed, and each is loaded by itself.
+// Other programs find the tensors by name. heed_weights lists exactly those of docs/caches.md, and
+// heed_tensor_load_safetensors loads each of them.
 TEST(CacheFiles, HaveTheTensorsThatTheManualLists) {
   const CachedLayer layer(interleaved_layer());
   const capi_test::TemporaryFolder folder;

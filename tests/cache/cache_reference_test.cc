@@ -576,7 +576,8 @@ TEST(CacheReference, TreesOfDrafts) {
   }
 }
 
-// A batch of two elements with other numbers of rows, and a mask with as many columns as the call has rows for an element.
+// Two batch elements whose sequences have `lengths` rows append `counts` rows, with a mask of Q columns, Q the larger count.
+// is_of_call: whether the columns are the rows of the call; otherwise they are all rows of the sequence.
 void expect_mask_of_square(const std::vector<int64_t>& lengths, const std::vector<int64_t>& counts, bool is_of_call) {
   SCOPED_TRACE("lengths " + testing::PrintToString(lengths) + ", new rows " + testing::PrintToString(counts));
   const CachedLayer layer(sample_layers()[0].spec);
@@ -608,8 +609,8 @@ void expect_mask_of_square(const std::vector<int64_t>& lengths, const std::vecto
   }
 }
 
-// In a batch of drafts of different numbers, the columns of a mask with Q in place of K are the rows of the call: also of an
-// element whose sequence has Q rows in all.
+// Batch elements append different numbers of rows. The columns of a mask with Q in place of K are the rows of the call, even
+// for an element whose sequence has Q rows in all.
 TEST(CacheReference, MasksOfTheCallsRowsWhereTheirNumbersDiffer) {
   expect_mask_of_square({20, 3}, {2, 4}, true);
   expect_mask_of_square({0, 20}, {4, 2}, true);

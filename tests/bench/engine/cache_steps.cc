@@ -68,7 +68,7 @@ std::vector<double> time_steps(bench::BenchCase one, int64_t num_steps, int roun
     const bench::Data data(one);
     bench::HeedSubject heed(one, data, 1);
     heed.prepare();
-    // The first calls take longer: they find nothing in the processor's caches, and a core that has to raise its clock.
+    // The first calls take longer: the processor's caches hold nothing of the cache, and the core's frequency is still low.
     for (int64_t step = 0; step < kWarmingSteps; ++step) heed.call();
     for (std::vector<double>& step : times) {
       const double start = bench::now();

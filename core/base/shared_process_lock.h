@@ -21,15 +21,13 @@ class SharedProcessLock {
 
   bool try_lock_shared() noexcept {
     uint64_t state = state_.load(std::memory_order_relaxed);
-    while (count_of(state) != kWriter) {
-      if (state_.compare_exchange_weak(state, state_with(count_of(state) + 1), std::memory_order_acquire)) return true;
-    }
-    return false;
+    do {
+      if (count_of(state) == kWriter) return false;
+    } while (!state_.compare_exchange_weak(state, state_with(count_of(state) + 1), std::memory_order_acquire));
+    return true;
   }
-  void unlock_shared() noexcept {
-    uint64_t state = state_.load(std::memory_order_relaxed);
-    while (!state_.compare_exchange_weak(state, state_with(count_of(state) - 1), std::memory_order_release)) continue;
-  }
+  // The number of readers is in the lower bits.
+  void unlock_shared() noexcept { state_.fetch_sub(1, std::memory_order_release); }
 
  private:
   static constexpr uint32_t kWriter = UINT32_MAX;

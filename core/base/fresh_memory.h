@@ -32,8 +32,9 @@ class FreshMemory {
   // by the system is ignored: the later writes then touch the pages.
   void touch(void* block, size_t num_bytes, size_t chunk) noexcept;
 
-  // Requests large pages for all whole chunks of a block, however long the system takes: for memory that is kept
-  // for long and read in any order. Nothing is touched. A refusal is ignored.
+  // Requests large pages for all whole chunks of a block, however long the system takes to provide them: for memory
+  // that is kept for long and read in any order. It only makes the request: a later write to each page makes the system
+  // provide it. If the system refuses, the block has small pages.
   static void request_large(void* block, size_t num_bytes) noexcept;
 
  private:

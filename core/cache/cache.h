@@ -112,8 +112,8 @@ class Cache {
   const LayerRows& rows(int64_t layer, int64_t sequence) const {
     return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
   }
-  // How many of a sequence's first rows are never dropped. A ring keeps as many as its options say, or fewer if the sequence
-  // was loaded from a file that lacks the others.
+  // How many of a sequence's first rows are sinks, which are never dropped. A ring has as many as its options say, or fewer if
+  // the sequence was loaded from a file that lacks the others. Another layout has only those of a file.
   int64_t num_sinks(int64_t layer, int64_t sequence) const {
     const LayerRows& held = rows(layer, sequence);
     return geometry_.ring_rows > 0 && held.first == 0 ? options_.num_sinks : held.num_sinks;

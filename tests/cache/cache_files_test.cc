@@ -71,8 +71,8 @@ TEST(CacheFiles, OfARingHaveTheRowsThatItKeeps) {
                         row_bits(forward_one(layer, other.get(), {0, counting_from(200, 90)}))));
 }
 
-// A ring keeps as many sinks as its options say. The file of a ring that had dropped rows holds only the sinks of that ring, so
-// a ring with more sinks keeps those of the file.
+// A ring has as many sinks as its options say. The file of a ring that had dropped rows has only the sinks of that ring. So
+// another ring with more sinks that loads it has only those of the file.
 TEST(CacheFiles, OfARingWithOtherSinks) {
   const CachedLayer layer(interleaved_layer());
   for (const int64_t num_rows : {20, 200}) {
@@ -92,7 +92,7 @@ TEST(CacheFiles, OfARingWithOtherSinks) {
       EXPECT_EQ(saved(cache.get(), 0), saved(expected.get(), 0));
       EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
                 num_sinks + heed_cache_length(cache.get(), 0) - heed_cache_first(cache.get(), 0));
-      // After a rewind to 0 the ring keeps all sinks of its options again.
+      // After a rewind to 0 the sequence has no rows of the file, so the ring has as many sinks as its options say.
       property::check(heed_cache_rewind(cache.get(), 0, 0));
       append_in_pieces(layer, cache.get(), 0, counting_from(0, 150), std::vector<int64_t>(150, 1));
       EXPECT_EQ(heed_cache_num_rows(cache.get(), 0, 0),
@@ -172,8 +172,8 @@ std::vector<FileTensor> expected_tensors(const std::string& dtype, const std::ve
   return tensors;
 }
 
-// Other programs find the tensors by name. heed_weights lists exactly those of docs/caches.md, and
-// heed_tensor_load_safetensors loads each of them.
+// Other programs find the tensors of a saved cache by name. The file has exactly those that docs/caches.md lists, and
+// heed_tensor_load_safetensors can load each of them from it.
 TEST(CacheFiles, HaveTheTensorsThatTheManualLists) {
   const CachedLayer layer(interleaved_layer());
   const capi_test::TemporaryFolder folder;

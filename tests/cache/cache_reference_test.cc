@@ -576,8 +576,9 @@ TEST(CacheReference, TreesOfDrafts) {
   }
 }
 
-// Two batch elements whose sequences have `lengths` rows append `counts` rows, with a mask of Q columns, Q the larger count.
-// is_of_call: whether the columns are the rows of the call; otherwise they are all rows of the sequence.
+// Computes a call with two batch elements: their sequences have lengths[b] rows, and the call appends counts[b] rows. The mask
+// has Q columns, where Q is the larger count. is_of_call: whether column i of the mask is row i of those that the
+// call appends; otherwise it is row i of the sequence.
 void expect_mask_of_square(const std::vector<int64_t>& lengths, const std::vector<int64_t>& counts, bool is_of_call) {
   SCOPED_TRACE("lengths " + testing::PrintToString(lengths) + ", new rows " + testing::PrintToString(counts));
   const CachedLayer layer(sample_layers()[0].spec);
@@ -609,15 +610,15 @@ void expect_mask_of_square(const std::vector<int64_t>& lengths, const std::vecto
   }
 }
 
-// Batch elements append different numbers of rows. The columns of a mask with Q in place of K are the rows of the call, even
-// for an element whose sequence has Q rows in all.
+// Batch elements append different numbers of rows, and the mask has Q columns in place of K. Then column i is row i of those
+// that the call appends, even for an element whose whole sequence has Q rows.
 TEST(CacheReference, MasksOfTheCallsRowsWhereTheirNumbersDiffer) {
   expect_mask_of_square({20, 3}, {2, 4}, true);
   expect_mask_of_square({0, 20}, {4, 2}, true);
   expect_mask_of_square({2, 20}, {2, 4}, true);
 }
 
-// Where no sequence has more than Q rows, Q is K, and the columns are all rows of the sequences.
+// If no sequence has more than Q rows, K is Q, and column i of the mask is row i of the sequence.
 TEST(CacheReference, MasksOfAllRowsWhereNoSequenceHasMoreThanTheCall) {
   expect_mask_of_square({0, 2}, {4, 2}, false);
   expect_mask_of_square({0, 1}, {4, 1}, false);

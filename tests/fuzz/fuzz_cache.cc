@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a program of operations on a cache. Each operation runs on a second cache too, which has another layout and
-// enough pages: both must have the same rows and give the same bits. Rings have no second cache, since they drop rows. A call
-// that fails must have a status that heed.h names, and change nothing. All rows are compared after every few operations, since the
-// comparison takes longer than most of them.
+// Takes the input as a program of operations on a cache. Each operation runs on a second cache too, which has another layout
+// and enough pages: both must have the same rows and give the same bits. Rings have no second cache, since they drop rows. A
+// call that fails must return a status that heed.h documents for the function, and change nothing. All rows are compared only
+// after every few operations, since the comparison takes longer than most of them.
 #include <heed/heed.h>
 
 #include <algorithm>
@@ -430,7 +430,7 @@ class Program {
       require(length(to) == expected, "a loaded sequence has the rows of the file");
   }
 
-  // Moves all sequences to a new cache of any layout, through files in memory, if it has room for them.
+  // Saves all sequences to memory and loads them into a new cache of any layout, which replaces this one if it has room.
   void move_to_another_cache() {
     const heed_cache_options options = some_options();
     Cache cache = made(options);

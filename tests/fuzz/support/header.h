@@ -17,7 +17,7 @@ inline size_t header_length(std::span<const uint8_t> bytes) {
   return zero == nullptr ? bytes.size() : static_cast<size_t>(static_cast<const uint8_t*>(zero) - bytes.data());
 }
 
-// A .safetensors file: the length of its header, then the input, which begins with the header.
+// Makes a .safetensors file of an input that begins with the header: puts the header's length before it.
 inline std::vector<uint8_t> after_length_of_header(std::span<const uint8_t> bytes) {
   const uint64_t length = header_length(bytes);
   std::vector<uint8_t> file(sizeof length);

@@ -6,8 +6,10 @@ set(heed_proxy_classes
   NativeContextOptions NativeLinearOptions NativeDropoutOptions NativePositionalEncodingOptions
   NativeDotProductAttentionOptions NativeAdditiveAttentionOptions NativeGeneralAttentionOptions
   NativeMultiHeadAttentionOptions NativeRopeOptions
+  NativeLayerNormOptions NativeFeedForwardOptions NativeEmbeddingOptions NativeEncoderLayerOptions
+  NativeDecoderLayerOptions NativeEncoderOptions NativeDecoderOptions
   NativeCacheOptions NativeLoadOptions
-  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeLayerOutputs)
+  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.

@@ -24,6 +24,7 @@
  *                                a new object, from a static method
  *   allocated_tensor             the same, with memory of its own
  *   derived_tensor               a new object with the memory of a layer, from a method
+ *   derived_layer                a child of a layer, from a method
  *   tensor_view                  a new object that shares the memory of the one it is made from
  * Plain getters are listed as getter_int32, getter_int64, getter_size and getter_text. Every status except HEED_OK
  * becomes an exception with heed's sentence, in the words of the language (translate.h, words.c).
@@ -40,7 +41,7 @@
 #include "translate.h"
 
 typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
-    made_workspace, made_cache, derived_tensor, allocated_tensor, tensor_view;
+    made_workspace, made_cache, derived_tensor, derived_layer, allocated_tensor, tensor_view;
 typedef int32_t getter_int32;
 typedef int64_t getter_int64;
 typedef size_t getter_size;
@@ -71,7 +72,10 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
                                     HEED_RELATIVE_BIAS_BOTH_WAYS == 1 && HEED_RELATIVE_BIAS_ONE_WAY == 2 &&
                                     HEED_ALIBI_NONE == 0 && HEED_ALIBI_ADDED == 1 && HEED_ALIBI_SCALED == 2 &&
                                     HEED_POSITIONS_SINUSOIDAL == 0 && HEED_POSITIONS_SINUSOIDAL_HALVES == 1 &&
-                                    HEED_POSITIONS_LEARNED == 2 && HEED_POSITIONS_SINUSOIDAL_HALVES_2I == 3
+                                    HEED_POSITIONS_LEARNED == 2 && HEED_POSITIONS_SINUSOIDAL_HALVES_2I == 3 &&
+                                    HEED_NORM_LAYER == 0 && HEED_NORM_RMS == 1 && HEED_ACTIVATION_RELU == 0 &&
+                                    HEED_ACTIVATION_GELU == 1 && HEED_ACTIVATION_GELU_TANH == 2 &&
+                                    HEED_ACTIVATION_GELU_QUICK == 3 && HEED_ACTIVATION_SILU == 4
                                         ? 1
                                         : -1];
 %}
@@ -127,13 +131,27 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_additive_attention_options, NativeAdditiveAttentionOptions, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT)
 %struct(heed_general_attention_options, NativeGeneralAttentionOptions, HEED_GENERAL_ATTENTION_OPTIONS_INIT)
 %struct(heed_multi_head_attention_options, NativeMultiHeadAttentionOptions, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT)
+%struct(heed_layer_norm_options, NativeLayerNormOptions, HEED_LAYER_NORM_OPTIONS_INIT)
+%struct(heed_feed_forward_options, NativeFeedForwardOptions, HEED_FEED_FORWARD_OPTIONS_INIT)
+%struct(heed_embedding_options, NativeEmbeddingOptions, HEED_EMBEDDING_OPTIONS_INIT)
+%struct(heed_encoder_layer_options, NativeEncoderLayerOptions, HEED_ENCODER_LAYER_OPTIONS_INIT)
+%struct(heed_decoder_layer_options, NativeDecoderLayerOptions, HEED_DECODER_LAYER_OPTIONS_INIT)
+%struct(heed_encoder_options, NativeEncoderOptions, HEED_ENCODER_OPTIONS_INIT)
+%struct(heed_decoder_options, NativeDecoderOptions, HEED_DECODER_OPTIONS_INIT)
 %struct(heed_cache_options, NativeCacheOptions, HEED_CACHE_OPTIONS_INIT)
 %struct(heed_cache_inputs, NativeCacheInputs, HEED_CACHE_INPUTS_INIT)
 %struct(heed_sequence_inputs, NativeSequenceInputs, HEED_SEQUENCE_INPUTS_INIT)
+%struct(heed_decoder_inputs, NativeDecoderInputs, HEED_DECODER_INPUTS_INIT)
 %struct(heed_layer_inputs, NativeLayerInputs, HEED_LAYER_INPUTS_INIT)
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
 %pointed_to(heed_rope_options)
+%pointed_to(heed_multi_head_attention_options)
+%pointed_to(heed_feed_forward_options)
+%pointed_to(heed_layer_norm_options)
+%pointed_to(heed_encoder_layer_options)
+%pointed_to(heed_decoder_layer_options)
+%pointed_to(heed_decoder_inputs)
 %pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
 %ignore *::struct_size;
@@ -239,6 +257,9 @@ struct heed_layer {};
 
   heed_status initialize(heed_layer_inputs* inputs, int64_t seed);
   getter_int32 is_initialized();
+  getter_int64 child_count();
+  getter_text child_name(int64_t index);
+  derived_layer child(const char* name, heed_layer** result);
   getter_int64 parameter_count();
   getter_text parameter_name(int64_t index);
   derived_tensor parameter(const char* name, heed_tensor** result);
@@ -308,6 +329,14 @@ made_layer heed_general_attention_create(heed_context* context, heed_general_att
                                          heed_layer** result);
 made_layer heed_multi_head_attention_create(heed_context* context, heed_multi_head_attention_options* options,
                                             heed_layer** result);
+
+made_layer heed_layer_norm_create(heed_context* context, heed_layer_norm_options* options, heed_layer** result);
+made_layer heed_feed_forward_create(heed_context* context, heed_feed_forward_options* options, heed_layer** result);
+made_layer heed_embedding_create(heed_context* context, heed_embedding_options* options, heed_layer** result);
+made_layer heed_encoder_layer_create(heed_context* context, heed_encoder_layer_options* options, heed_layer** result);
+made_layer heed_decoder_layer_create(heed_context* context, heed_decoder_layer_options* options, heed_layer** result);
+made_layer heed_encoder_create(heed_context* context, heed_encoder_options* options, heed_layer** result);
+made_layer heed_decoder_create(heed_context* context, heed_decoder_options* options, heed_layer** result);
 
 static_status heed_matmul(heed_tensor* a, heed_tensor* b, heed_tensor* product);
 static_status heed_softmax(heed_tensor* tensor, int32_t axis, heed_tensor* output);

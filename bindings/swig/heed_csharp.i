@@ -66,6 +66,7 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %status(made_context, NativeContext)
 %status(made_tensor, NativeTensor)
 %status(derived_tensor, NativeTensor)
+%status(derived_layer, NativeLayer)
 %status(made_weights, NativeWeights)
 %status(made_layer, NativeLayer)
 
@@ -167,9 +168,9 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 
 /* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
 %define %pointed_to(CTYPE)
-%typemap(cstype) CTYPE* "global::System.IntPtr"
-%typemap(csin) CTYPE* "$csinput"
-%typemap(csvarout, excode="") CTYPE* "
+%typemap(cstype) const CTYPE* "global::System.IntPtr"
+%typemap(csin) const CTYPE* "$csinput"
+%typemap(csvarout, excode="") const CTYPE* "
     get { return $imcall; }"
 %enddef
 

@@ -81,6 +81,8 @@ typedef jboolean java_boolean;
   }")
 %status(derived_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
+%status(derived_layer, jlong, long, NativeLayer,
+        "{ long swigCPtr = enter(); try { return new NativeLayer($jnicall); } finally { leave(); } }")
 %define %allocating(TYPE, PROXY, NEW)
 %status(TYPE, jlong, long, PROXY, "{
     for (int attempt = 0;; attempt++) {
@@ -162,11 +164,11 @@ struct_bytes bytes_of_struct(int64_t address);
 
 /* A member that points to another struct takes its address, which the caller keeps valid; 0 is NULL. */
 %define %pointed_to(CTYPE)
-%typemap(jni) CTYPE* "jlong"
-%typemap(jtype) CTYPE* "long"
-%typemap(jstype) CTYPE* "long"
-%typemap(javain) CTYPE* "$javainput"
-%typemap(javaout) CTYPE* "{ return $jnicall; }"
+%typemap(jni) const CTYPE* "jlong"
+%typemap(jtype) const CTYPE* "long"
+%typemap(jstype) const CTYPE* "long"
+%typemap(javain) const CTYPE* "$javainput"
+%typemap(javaout) const CTYPE* "{ return $jnicall; }"
 %enddef
 
 /* The factors of rotary positions are a direct buffer in native order, which the struct keeps alive; null is NULL. */

@@ -15,79 +15,23 @@
 #include "base/shown_text.h"
 #include "errors.h"
 #include "handles.h"
-#include "layers/additive_attention.h"
+#include "layer_options.h"
 #include "layers/dot_product_attention.h"
-#include "layers/dropout.h"
-#include "layers/general_attention.h"
-#include "layers/linear.h"
-#include "layers/multi_head_attention.h"
-#include "layers/positional_encoding.h"
 #include "tensor/safetensors.h"
 
 namespace heed::capi {
 namespace {
 
-static_assert(HEED_CAUSAL_TOP_LEFT == static_cast<int>(Alignment::TopLeft) &&
-              HEED_WINDOW_TOP_LEFT == static_cast<int>(Alignment::TopLeft));
-static_assert(HEED_CAUSAL_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight) &&
-              HEED_WINDOW_BOTTOM_RIGHT == static_cast<int>(Alignment::BottomRight));
-static_assert(HEED_EMPTY_ROWS_MEAN == static_cast<int>(EmptyRows::Mean));
-static_assert(HEED_SCORING_ADDITIVE == static_cast<int>(Scoring::Additive));
-static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_cast<int>(kBiasK) &&
-              HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
-              HEED_BIAS_ALL == static_cast<int>(kBiasAll));
-
-static_assert(HEED_ROPE_HALF == static_cast<int>(RotaryLayout::Half) &&
-              HEED_ROPE_INTERLEAVED == static_cast<int>(RotaryLayout::Interleaved));
-static_assert(HEED_ROPE_SCALING_LINEAR == static_cast<int>(RopeScaling::Linear) &&
-              HEED_ROPE_SCALING_NTK == static_cast<int>(RopeScaling::Ntk) &&
-              HEED_ROPE_SCALING_YARN == static_cast<int>(RopeScaling::Yarn) &&
-              HEED_ROPE_SCALING_LLAMA3 == static_cast<int>(RopeScaling::Llama3) &&
-              HEED_ROPE_SCALING_FACTORS == static_cast<int>(RopeScaling::Factors));
-static_assert(HEED_QK_NORM_LAYER == static_cast<int>(QkNorm::Layer));
-static_assert(HEED_RELATIVE_BIAS_BOTH_WAYS == static_cast<int>(RelativeBias::BothWays) &&
-              HEED_RELATIVE_BIAS_ONE_WAY == static_cast<int>(RelativeBias::OneWay));
-static_assert(HEED_ALIBI_ADDED == static_cast<int>(AlibiUse::Added) &&
-              HEED_ALIBI_SCALED == static_cast<int>(AlibiUse::Scaled));
 static_assert(HEED_CACHE_APPEND == static_cast<int>(CacheUse::Append) &&
               HEED_CACHE_READ == static_cast<int>(CacheUse::Read));
-static_assert(HEED_POSITIONS_SINUSOIDAL == static_cast<int>(PositionKind::Sinusoidal) &&
-              HEED_POSITIONS_SINUSOIDAL_HALVES == static_cast<int>(PositionKind::SinusoidalHalves) &&
-              HEED_POSITIONS_LEARNED == static_cast<int>(PositionKind::Learned) &&
-              HEED_POSITIONS_SINUSOIDAL_HALVES_2I == static_cast<int>(PositionKind::SinusoidalHalves2i));
 
 // The sizes in the first version of each struct: the smallest that a caller's struct can have.
-constexpr size_t kFirstDotProductOptionsSize = 48;
-constexpr size_t kFirstAdditiveOptionsSize = 56;
-constexpr size_t kFirstGeneralOptionsSize = 56;
-constexpr size_t kFirstMultiHeadOptionsSize = 112;
-constexpr size_t kFirstLinearOptionsSize = 24;
-constexpr size_t kFirstDropoutOptionsSize = 16;
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
 constexpr size_t kFirstLoadOptionsSize = 16;
-constexpr size_t kFirstRopeOptionsSize = 88;
-constexpr size_t kFirstPositionalEncodingOptionsSize = 40;
 constexpr size_t kFirstSequenceInputsSize = 40;
 constexpr size_t kFirstCacheInputsSize = 40;
-
-// Reads the options that all kinds of attention have.
-template <typename Options>
-AttentionOptions read_attention_options(const Options& options) {
-  AttentionOptions result;
-  result.scale = options.scale;
-  result.soft_cap = options.soft_cap;
-  result.dropout = options.dropout;
-  result.causal = read_enum(options.causal, Alignment::BottomRight, "options->causal",
-                            "HEED_CAUSAL_NONE (0), HEED_CAUSAL_TOP_LEFT (1) or HEED_CAUSAL_BOTTOM_RIGHT (2)");
-  result.window = read_enum(options.window, Alignment::BottomRight, "options->window",
-                            "HEED_WINDOW_NONE (0), HEED_WINDOW_TOP_LEFT (1) or HEED_WINDOW_BOTTOM_RIGHT (2)");
-  result.window_left = options.window_left;
-  result.window_right = options.window_right;
-  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, "options->empty_rows",
-                                "HEED_EMPTY_ROWS_ZERO (0) or HEED_EMPTY_ROWS_MEAN (1)");
-  return result;
-}
+constexpr size_t kFirstDecoderInputsSize = 32;
 
 // The tensors of heed_layer_inputs and heed_layer_outputs, each with the corresponding member of LayerInputs and
 // LayerOutputs.
@@ -106,6 +50,11 @@ constexpr std::pair<const heed_tensor * heed_sequence_inputs::*, const Tensor * 
     {&heed_sequence_inputs::query_lens, &LayerInputs::query_lens},
     {&heed_sequence_inputs::query_offsets, &LayerInputs::query_offsets},
     {&heed_sequence_inputs::key_offsets, &LayerInputs::key_offsets},
+};
+constexpr std::pair<const heed_tensor * heed_decoder_inputs::*, const Tensor * LayerInputs::*> kDecoderInputs[] = {
+    {&heed_decoder_inputs::self_valid_lens, &LayerInputs::self_valid_lens},
+    {&heed_decoder_inputs::self_mask, &LayerInputs::self_mask},
+    {&heed_decoder_inputs::self_bias, &LayerInputs::self_bias},
 };
 constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
     {&heed_layer_outputs::output, &LayerOutputs::output},
@@ -132,6 +81,11 @@ class CallTensors {
       for (const auto& [given, tensor] : kSequenceInputs) inputs.*tensor = keep(sequences.*given);
     }
     if (read.cache != nullptr) read_cache(*read.cache);
+    if (read.decoder != nullptr) {
+      const heed_decoder_inputs decoder = read_struct(read.decoder, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
+                                                      "inputs->decoder", "HEED_DECODER_INPUTS_INIT");
+      for (const auto& [given, tensor] : kDecoderInputs) inputs.*tensor = keep(decoder.*given);
+    }
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
@@ -169,71 +123,11 @@ class CallTensors {
   }
 
   // One more for the sequences of a cache.
-  std::optional<Tensor> kept_[std::size(kInputs) + std::size(kSequenceInputs) + 1 + std::size(kOutputs)];
+  std::optional<Tensor>
+      kept_[std::size(kInputs) + std::size(kSequenceInputs) + 1 + std::size(kDecoderInputs) + std::size(kOutputs)];
   size_t num_kept_ = 0;
   CacheInputs cache_;
 };
-
-AttentionOptions read_dot_product_options(const heed_dot_product_attention_options* options) {
-  return read_attention_options(read_struct(options, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
-                                            kFirstDotProductOptionsSize, "options",
-                                            "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT"));
-}
-
-RopeOptions read_rope_options(const heed_rope_options* options) {
-  const heed_rope_options read =
-      read_struct(options, HEED_ROPE_OPTIONS_INIT, kFirstRopeOptionsSize, "options->rope", "HEED_ROPE_OPTIONS_INIT");
-  RopeOptions result;
-  if (read.layout != HEED_ROPE_HALF && read.layout != HEED_ROPE_INTERLEAVED) {
-    fail(Status::InvalidArgument,
-         "options->rope->layout is %d, expected HEED_ROPE_HALF (1) or HEED_ROPE_INTERLEAVED (2): which elements make a "
-         "pair, as the weights were trained",
-         read.layout);
-  }
-  result.layout = static_cast<RotaryLayout>(read.layout);
-  result.scaling =
-      read_enum(read.scaling, RopeScaling::Factors, "options->rope->scaling",
-                "HEED_ROPE_SCALING_NONE (0), HEED_ROPE_SCALING_LINEAR (1), HEED_ROPE_SCALING_NTK (2), "
-                "HEED_ROPE_SCALING_YARN (3), HEED_ROPE_SCALING_LLAMA3 (4) or HEED_ROPE_SCALING_FACTORS (5)");
-  result.rotary_size = read.rotary_size;
-  result.rotary_offset = read.rotary_offset;
-  result.original_length = read.original_length;
-  if (read.num_factors < 0)
-    fail(Status::InvalidArgument, "options->rope->num_factors is %" PRId64 ", expected at least 0", read.num_factors);
-  if ((read.num_factors > 0) != (read.factors != nullptr)) {
-    fail(Status::InvalidArgument,
-         "options->rope->num_factors is %" PRId64
-         ", but options->rope->factors is %s: expected "
-         "both or neither",
-         read.num_factors, read.factors == nullptr ? "NULL" : "set");
-  }
-  result.factors = {read.factors, static_cast<size_t>(read.num_factors)};
-  result.base = read.base;
-  result.factor = read.factor;
-  result.beta_fast = read.beta_fast;
-  result.beta_slow = read.beta_slow;
-  result.low_freq_factor = read.low_freq_factor;
-  result.high_freq_factor = read.high_freq_factor;
-  result.attention_factor = read.attention_factor;
-  result.no_rounding = read_flag(read.no_rounding, "options->rope->no_rounding");
-  return result;
-}
-
-// A handle of a new layer of that kind.
-template <typename Kind, typename Options>
-heed_layer* make_layer(const heed_context& context, const Options& options) {
-  return make_handle(heed_layer{host_make_shared<Kind>(context.context->host_allocator(), context.context, options)});
-}
-
-// Runs a function that creates a layer: sets *layer to the handle that make() returns. `function`: its name in messages.
-template <typename Make>
-heed_status create_layer(const char* function, heed_context* context, heed_layer** layer, const Make& make) noexcept {
-  return guarded(function, context, [&] {
-    require(context, "context");
-    require(layer, "layer");
-    *layer = make();
-  });
-}
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
 
@@ -285,115 +179,6 @@ using namespace heed::capi;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
 
-heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options,
-                                              heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer,
-                      [&] { return make_layer<DotProductAttention>(*context, read_dot_product_options(options)); });
-}
-
-heed_status heed_additive_attention_create(heed_context* context, const heed_additive_attention_options* options,
-                                           heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_additive_attention_options read =
-        read_struct(options, HEED_ADDITIVE_ATTENTION_OPTIONS_INIT, kFirstAdditiveOptionsSize, "options",
-                    "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT");
-    AdditiveAttentionOptions result;
-    result.num_hiddens = read.num_hiddens;
-    result.attention = read_attention_options(read);
-    return make_layer<AdditiveAttention>(*context, result);
-  });
-}
-
-heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
-                                          heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_general_attention_options read =
-        read_struct(options, HEED_GENERAL_ATTENTION_OPTIONS_INIT, kFirstGeneralOptionsSize, "options",
-                    "HEED_GENERAL_ATTENTION_OPTIONS_INIT");
-    GeneralAttentionOptions result;
-    result.query_size = read.query_size;
-    result.attention = read_attention_options(read);
-    return make_layer<GeneralAttention>(*context, result);
-  });
-}
-
-heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
-                                             heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_multi_head_attention_options read =
-        read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
-                    "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
-    require_zero(read.reserved, "options->reserved");
-    MultiHeadAttentionOptions result;
-    result.num_hiddens = read.num_hiddens;
-    result.num_heads = read.num_heads;
-    result.num_kv_heads = read.num_kv_heads;
-    result.head_size = read.head_size;
-    result.value_head_size = read.value_head_size;
-    result.output_size = read.output_size;
-    result.no_output_projection = read_flag(read.no_output_projection, "options->no_output_projection");
-    result.biases = read.biases;
-    result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
-                               "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
-    result.attention = read_attention_options(read);
-    require_zero(read.reserved_2, "options->reserved_2");
-    if (read.rope != nullptr) result.rope = read_rope_options(read.rope);
-    result.relative_bias.kind =
-        read_enum(read.relative_bias, RelativeBias::OneWay, "options->relative_bias",
-                  "HEED_RELATIVE_BIAS_NONE (0), HEED_RELATIVE_BIAS_BOTH_WAYS (1) or HEED_RELATIVE_BIAS_ONE_WAY (2)");
-    result.relative_bias.num_buckets = read.relative_bias_buckets;
-    result.relative_bias.max_distance = read.relative_bias_max_distance;
-    result.qk_norm_epsilon = read.qk_norm_epsilon;
-    result.qk_norm =
-        read_enum(read.qk_norm, QkNorm::Layer, "options->qk_norm", "HEED_QK_NORM_RMS (0) or HEED_QK_NORM_LAYER (1)");
-    result.sinks = read_flag(read.sinks, "options->sinks");
-    result.alibi = read_enum(read.alibi, AlibiUse::Scaled, "options->alibi",
-                             "HEED_ALIBI_NONE (0), HEED_ALIBI_ADDED (1) or HEED_ALIBI_SCALED (2)");
-    result.add_bias_kv = read_flag(read.add_bias_kv, "options->add_bias_kv");
-    result.add_zero_attn = read_flag(read.add_zero_attn, "options->add_zero_attn");
-    return make_layer<MultiHeadAttention>(*context, result);
-  });
-}
-
-heed_status heed_linear_create(heed_context* context, const heed_linear_options* options, heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_linear_options read =
-        read_struct(options, HEED_LINEAR_OPTIONS_INIT, kFirstLinearOptionsSize, "options", "HEED_LINEAR_OPTIONS_INIT");
-    require_zero(read.reserved, "options->reserved");
-    return make_layer<Linear>(*context, LinearOptions{.output_size = read.output_size,
-                                                      .no_bias = read_flag(read.no_bias, "options->no_bias")});
-  });
-}
-
-heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
-                                heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_dropout_options read = read_struct(options, HEED_DROPOUT_OPTIONS_INIT, kFirstDropoutOptionsSize,
-                                                  "options", "HEED_DROPOUT_OPTIONS_INIT");
-    require_zero(read.reserved, "options->reserved");
-    return make_layer<Dropout>(*context, DropoutOptions{.dropout = read.dropout});
-  });
-}
-
-heed_status heed_positional_encoding_create(heed_context* context, const heed_positional_encoding_options* options,
-                                            heed_layer** layer) noexcept {
-  return create_layer(__func__, context, layer, [&] {
-    const heed_positional_encoding_options read =
-        read_struct(options, HEED_POSITIONAL_ENCODING_OPTIONS_INIT, kFirstPositionalEncodingOptionsSize, "options",
-                    "HEED_POSITIONAL_ENCODING_OPTIONS_INIT");
-    PositionalEncodingOptions result;
-    result.max_positions = read.max_positions;
-    result.size = read.size;
-    result.first_row = read.first_row;
-    result.dropout = read.dropout;
-    result.kind =
-        read_enum(read.kind, PositionKind::SinusoidalHalves2i, "options->kind",
-                  "HEED_POSITIONS_SINUSOIDAL (0), HEED_POSITIONS_SINUSOIDAL_HALVES (1), HEED_POSITIONS_LEARNED "
-                  "(2) or HEED_POSITIONS_SINUSOIDAL_HALVES_2I (3)");
-    return make_layer<PositionalEncoding>(*context, result);
-  });
-}
-
 void heed_layer_destroy(heed_layer* layer) noexcept { destroy_handle(layer); }
 
 heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs, uint64_t seed) noexcept {
@@ -406,6 +191,30 @@ heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* in
 
 int32_t heed_layer_is_initialized(const heed_layer* layer) noexcept {
   return guarded_value<int32_t>(__func__, layer, -1, [&] { return layer_of(layer)->is_initialized() ? 1 : 0; });
+}
+
+int64_t heed_layer_child_count(const heed_layer* layer) noexcept {
+  return guarded_value<int64_t>(__func__, layer, -1,
+                                [&] { return static_cast<int64_t>(layer_of(layer)->num_children()); });
+}
+
+const char* heed_layer_child_name(const heed_layer* layer, int64_t index) noexcept {
+  return guarded_value<const char*>(__func__, layer, nullptr, [&] {
+    const auto self = layer_of(layer);
+    const auto count = static_cast<int64_t>(self->num_children());
+    if (index < 0 || index >= count)
+      fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " children", index, count);
+    return self->child_name(static_cast<size_t>(index));
+  });
+}
+
+heed_status heed_layer_child(const heed_layer* layer, const char* name, heed_layer** child) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    require(name, "name");
+    require(child, "child");
+    *child = make_handle(heed_layer{self->child(name)});
+  });
 }
 
 int64_t heed_layer_parameter_count(const heed_layer* layer) noexcept {
@@ -564,7 +373,7 @@ heed_status heed_scaled_dot_product_attention(heed_context* context, const heed_
                                               const heed_layer_outputs* outputs) noexcept {
   return guarded(__func__, context, [&] {
     const std::shared_ptr<Context> self = require(context, "context")->context;
-    const AttentionOptions read = read_dot_product_options(options);
+    const AttentionOptions read = read_layer_options(options);
     const CallTensors call(inputs, require(outputs, "outputs"));
     scaled_dot_product_attention(self, read, call.inputs, call.outputs);
   });

@@ -99,9 +99,9 @@ void set_bands(AttentionProblem& problem, const AttentionInputs& inputs, const A
 
 // Tensors whose rows are (B, Q) or pairs (Q, K) do not fit a packed batch.
 void check_packed(const AttentionInputs& inputs) {
-  for (const auto& [name, tensor] : {std::pair{"inputs->valid_lens", inputs.valid_lens},
-                                     {"inputs->mask", inputs.mask},
-                                     {"inputs->bias", inputs.bias}}) {
+  for (const auto& [name, tensor] : {std::pair{inputs.names->valid_lens, inputs.valid_lens},
+                                     {inputs.names->mask, inputs.mask},
+                                     {inputs.names->bias, inputs.bias}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument,
          "%s is set, but so is inputs->sequences->query_offsets, by which the batch is packed: expected NULL", name);
@@ -140,24 +140,25 @@ void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, co
   }
   if (inputs.valid_lens != nullptr) {
     problem.limits.valid_lens =
-        lengths_operand(*inputs.valid_lens, "inputs->valid_lens",
+        lengths_operand(*inputs.valid_lens, inputs.names->valid_lens,
                         {problem.batch, problem.limits.num_queries, problem.limits.num_keys}, reads_lengths);
   }
   if (inputs.mask != nullptr) {
     if (inputs.mask->dtype() != DType::Bool) {
-      fail(Status::InvalidArgument,
-           "inputs->mask is %s, expected BOOL (true: may attend); a mask of numbers to be added is inputs->bias",
-           name_of(inputs.mask->dtype()));
+      fail(Status::InvalidArgument, "%s is %s, expected BOOL (true: may attend); a mask of numbers to be added is %s",
+           inputs.names->mask, name_of(inputs.mask->dtype()), inputs.names->bias);
     }
-    set_pair_operand(problem.mask, problem, *inputs.mask, "inputs->mask", has_heads, problem.cached.mask_of_new_rows);
+    set_pair_operand(problem.mask, problem, *inputs.mask, inputs.names->mask, has_heads,
+                     problem.cached.mask_of_new_rows);
   }
   if (inputs.bias != nullptr) {
     if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != dtype) {
       const bool both = dtype != DType::F32;
-      fail(Status::InvalidArgument, "inputs->bias is %s, expected F32%s%s", name_of(inputs.bias->dtype()),
+      fail(Status::InvalidArgument, "%s is %s, expected F32%s%s", inputs.names->bias, name_of(inputs.bias->dtype()),
            both ? " or the dtype of inputs->queries, " : "", both ? name_of(dtype) : "");
     }
-    set_pair_operand(problem.bias, problem, *inputs.bias, "inputs->bias", has_heads, problem.cached.bias_of_new_rows);
+    set_pair_operand(problem.bias, problem, *inputs.bias, inputs.names->bias, has_heads,
+                     problem.cached.bias_of_new_rows);
   }
   if (inputs.alibi_slopes != nullptr) {
     set_head_numbers(problem.alibi_slopes, problem, *inputs.alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);

@@ -14,6 +14,16 @@ namespace heed {
 
 struct CacheInputs;
 
+// The words for tensors of a call in messages.
+struct VisibilityNames {
+  const char* valid_lens;
+  const char* mask;
+  const char* bias;
+};
+inline constexpr VisibilityNames kAttentionNames = {"inputs->valid_lens", "inputs->mask", "inputs->bias"};
+inline constexpr VisibilityNames kSelfAttentionNames = {"inputs->decoder->self_valid_lens",
+                                                        "inputs->decoder->self_mask", "inputs->decoder->self_bias"};
+
 // The tensors and settings that attention reads besides queries, keys and values; null if not given.
 struct AttentionInputs : SequenceInputs {
   const Tensor* valid_lens = nullptr;
@@ -23,6 +33,14 @@ struct AttentionInputs : SequenceInputs {
   const Tensor* sinks = nullptr;
   const CacheInputs* cache = nullptr;  // layers/cache_call.h
   const Tensor* cache_sequences = nullptr;
+  // heed_decoder_inputs; only decoder layers read them.
+  const Tensor* self_valid_lens = nullptr;
+  const Tensor* self_mask = nullptr;
+  const Tensor* self_bias = nullptr;
+  // The words for valid_lens, mask and bias.
+  const VisibilityNames* names = &kAttentionNames;
+  // Added to the layer of the cache, by a stack of layers.
+  int64_t cache_layer_offset = 0;
   uint64_t dropout_seed = 0;
   bool training = false;
 };
@@ -46,6 +64,9 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {"inputs->sequences->query_offsets", &AttentionInputs::query_offsets},
     {"inputs->sequences->key_offsets", &AttentionInputs::key_offsets},
     {"inputs->cache->sequences", &AttentionInputs::cache_sequences},
+    {kSelfAttentionNames.valid_lens, &AttentionInputs::self_valid_lens},
+    {kSelfAttentionNames.mask, &AttentionInputs::self_mask},
+    {kSelfAttentionNames.bias, &AttentionInputs::self_bias},
 };
 
 // How the tensors of a call are read.

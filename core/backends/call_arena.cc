@@ -12,7 +12,8 @@
 namespace heed {
 namespace {
 
-// The minimum size of a block: large enough that most calls need only one.
+// The minimum size of a block: large enough that most calls of one layer need only one. Each further block of a call is
+// twice as large as the one before, so that also a stack of many layers takes few of the pool's blocks.
 constexpr size_t kMinBlockBytes = 16 << 10;
 
 }  // namespace
@@ -24,7 +25,8 @@ void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noex
 void* CallArena::allocate_in_block(size_t num_bytes) {
   const HostAllocator& allocator = context_.host_allocator();
   if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
-  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kAlignment, kMinBlockBytes);
+  const size_t least = blocks_ == nullptr ? kMinBlockBytes : 2 * blocks_->num_bytes;
+  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kAlignment, least);
   ArenaBlock* block = nullptr;
   ArenaBlock* too_small = nullptr;
   for (auto& slot : context_.arena_pool_) {

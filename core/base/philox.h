@@ -17,6 +17,7 @@ using PhiloxCounter = std::array<uint32_t, 4>;
 inline constexpr uint32_t kUniformUse = 0xFFFFFFFF;
 inline constexpr uint32_t kNormalUse = 0xFFFFFFFE;
 inline constexpr uint32_t kInitializeUse = 0xFFFFFFFD;
+inline constexpr uint32_t kChildUse = 0xFFFFFFFC;
 
 inline PhiloxCounter philox4x32(PhiloxCounter counter, uint64_t seed) {
   constexpr uint64_t kMultiplier0 = 0xD2511F53;

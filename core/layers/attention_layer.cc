@@ -9,6 +9,7 @@
 namespace heed {
 
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
+  check_no_decoder_inputs(inputs, kind());
   if (inputs.cache != nullptr) {
     if (!cached_layer()) {
       fail(Status::Unsupported,

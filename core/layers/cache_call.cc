@@ -190,7 +190,8 @@ CacheLock::CacheLock(const CacheInputs* inputs, Purpose purpose) {
 
 CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
                               AttentionInputs& others) {
-  const CacheInputs& inputs = *others.cache;
+  CacheInputs inputs = *others.cache;
+  inputs.layer += others.cache_layer_offset;
   const Cache& cache = *inputs.cache;
   check_others(others);
   check_layer_fits(cache, inputs, layer);

@@ -63,6 +63,7 @@ struct CacheCall {
   Cache::NewRows* rows = nullptr;
   int64_t num_rows = 0;
   const std::shared_ptr<const RotaryTable>* rotary = nullptr;
+  CacheCall* next = nullptr;
 
   void prepare() const { cache->prepare(layer, {rows, static_cast<size_t>(num_rows)}); }
   void commit() const noexcept {

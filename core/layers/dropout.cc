@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/dropout.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -24,8 +25,8 @@ void Dropout::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.output = call.inputs.queries.shape();
 }
 
-void add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output, uint64_t seed,
-                 float dropout) {
+DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
+                            uint64_t seed, float dropout) {
   DropoutProblem& problem = schedule.add_dropout(operation);
   schedule.set_array(problem.input, input);
   schedule.set_array(problem.output, output);
@@ -40,12 +41,24 @@ void add_dropout(Schedule& schedule, const char* operation, const Value& input, 
   }
   problem.seed = seed;
   problem.dropout = dropout;
+  return problem;
 }
 
 void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const AttentionInputs& others = *call.inputs.others;
-  add_dropout(schedule, "dropout", call.inputs.queries, outputs.output, others.dropout_seed,
-              others.training ? options_.dropout : 0.0f);
+  const Value& input = call.inputs.queries;
+  const float dropout = others.training ? options_.dropout : 0.0f;
+  DropoutProblem& problem = add_dropout(schedule, "dropout", input, outputs.output, others.dropout_seed, dropout);
+  if (!outputs.addend.is_given()) return;
+  // Three arrays: their axes stay apart.
+  std::fill_n(problem.sizes, kElementwiseRank, 1);
+  std::ranges::copy_n(input.shape().dims.begin(), input.rank(), problem.sizes + kElementwiseRank - input.rank());
+  schedule.set_elementwise(problem.input, input);
+  schedule.set_elementwise(problem.output, outputs.output);
+  schedule.set_elementwise(problem.addend, outputs.addend);
+  if (call.row_limits == nullptr) return;
+  problem.has_limits = 1;
+  problem.limits = *call.row_limits;
 }
 
 void Dropout::write_options(JsonWriter& json) const { json.member("dropout", options_.dropout); }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "layers/layer.h"
+#include "ops/dropout.h"
 
 namespace heed {
 
@@ -15,9 +16,10 @@ struct DropoutOptions {
 };
 
 // Adds the dropout of all elements of `input` to the schedule.
-void add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output, uint64_t seed,
-                 float dropout);
+DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
+                            uint64_t seed, float dropout);
 
+// As a child of another layer it adds OutputValues::addend.
 class Dropout final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.

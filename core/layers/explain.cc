@@ -19,7 +19,7 @@ void write_count(JsonWriter& json, const char* name, Number number) {
 
 // For example "0.self_attention".
 std::string path_text(const LayerPath& path) {
-  return path.parent == nullptr ? path.child : path_text(*path.parent) + "." + path.child;
+  return path.parent->is_called() ? path.child : path_text(*path.parent) + "." + path.child;
 }
 
 // Writes how the step is computed. Block sizes that its kernel does not have are left out.
@@ -89,7 +89,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     std::vector<std::string_view> own_reasons;
     add_reasons(own_reasons, step.plan);
     json.begin_object();
-    if (step.path != nullptr) json.member("layer", path_text(*step.path));
+    if (!step.path->is_called()) json.member("layer", path_text(*step.path));
     json.member("operation", step.operation);
     write_plan(json, step);
     write_count(json, "scratch_bytes", step.plan.scratch_bytes);

@@ -70,8 +70,9 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
   return complete;
 }
 
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
-  checked_queries(inputs);
+void check_queries(const LayerInputs& inputs) { checked_queries(inputs); }
+
+void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads) {
   if (inputs.cache != nullptr)
     fail(Status::InvalidArgument, "inputs->cache is set, but a %s layer reads %s alone, expected NULL", kind, reads);
   for (const auto& [name, member] : kLayerInputs) {
@@ -79,6 +80,20 @@ void check_one_input(const LayerInputs& inputs, const char* kind, const char* de
     if (tensor == nullptr || member == &LayerInputs::queries) continue;
     fail(Status::InvalidArgument, "%s is set, but a %s layer reads %s alone, expected NULL", name, kind, reads);
   }
+}
+
+void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind) {
+  for (const auto& [name, tensor] : {std::pair{kSelfAttentionNames.valid_lens, inputs.self_valid_lens},
+                                     {kSelfAttentionNames.mask, inputs.self_mask},
+                                     {kSelfAttentionNames.bias, inputs.self_bias}}) {
+    if (tensor == nullptr) continue;
+    fail(Status::InvalidArgument, "%s is set, but a %s layer is no decoder: expected NULL", name, kind);
+  }
+}
+
+void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
+  checked_queries(inputs);
+  check_no_other_inputs(inputs, kind, reads);
   if (inputs.queries->rank() == 0)
     fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
   check_same_device("inputs->queries", inputs.queries->device_name(), "the layer", device_name);

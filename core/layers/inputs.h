@@ -59,6 +59,15 @@ enum class Purpose {
 // in messages, such as "the layer".
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name);
 
+// Checks that queries are given and floating.
+void check_queries(const LayerInputs& inputs);
+
+// Checks that no input but queries is given. `reads`: the words for all that the layer reads.
+void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads);
+
+// For layers that are no decoders.
+void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind);
+
 // For layers that read only queries: checks that queries are given, floating, of rank 1 to 8 and on `device_name`, and
 // that no other input is given. `kind`: the kind of the layer, such as "linear".
 // `reads`: the words for all that the layer reads.

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/philox.h"
+#include "base/shown_text.h"
 #include "layers/projection.h"
 #include "tensor/device.h"
 
@@ -21,6 +23,12 @@ size_t pooled_bytes(const Schedule& schedule) {
   const size_t held = schedule.held_bytes();
   const size_t step = std::max<size_t>(1, std::bit_floor(held) / 4);
   return std::min(schedule.workspace_bytes(), (held + step - 1) / step * step);
+}
+
+// The seed of the dropout of layer `number` below the called layer, in pre-order.
+uint64_t child_seed(uint64_t called_seed, uint32_t number) {
+  const PhiloxCounter words = philox4x32({number, 0, 0, kChildUse}, called_seed);
+  return words[0] | uint64_t{words[1]} << 32;
 }
 
 }  // namespace
@@ -71,10 +79,11 @@ void Layer::check_fit(const LayerCall& call) const {
     if (!parameter.is_set() || !input.value.is_given()) return;
     const auto& [name, value] = input;
     const Tensor& weight = parameter.value();
-    if (value.dim(value.rank() - 1) == weight.dim(1)) return;
+    const int64_t size = weight.dim(parameter.open_axis());
+    if (value.dim(value.rank() - 1) == size) return;
     fail(Status::InvalidArgument,
          "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, name,
-         to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), weight.dim(1));
+         to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), size);
   });
 }
 
@@ -83,34 +92,78 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   shapes.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) shapes.push_back(parameter.shape());
   visit_projected_inputs(call, 0, [&](size_t index, const InputValue& input) {
-    shapes[index][1] = input.value.dim(input.value.rank() - 1);
+    shapes[index][parameters_[index].open_axis()] = input.value.dim(input.value.rank() - 1);
   });
   return shapes;
 }
 
 const OutputShapes& Layer::check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
                                        LayerCall& call) const {
-  if (call.children == nullptr) {
-    call.children = schedule.arena().allocate_for<LayerCall>(children_.size());
-    std::uninitialized_value_construct_n(call.children, children_.size());
-  }
+  make_children(schedule, call);
   LayerCall& part = call.children[index];
   part.inputs = inputs;
+  if (inputs.others->training) {
+    auto& others = schedule.arena().make<AttentionInputs>(*inputs.others);
+    others.dropout_seed = child_seed(call.called_seed, part.first_child_number - 1);
+    part.inputs.others = &others;
+  }
+  const Schedule::InChild in_child(schedule, *part.path);
   children_[index].layer->check(schedule, purpose, part);
   return part.shapes;
 }
 
+void Layer::make_children(Schedule& schedule, LayerCall& call) const {
+  if (call.children != nullptr) return;
+  call.children = schedule.arena().allocate_for<LayerCall>(children_.size());
+  std::uninitialized_value_construct_n(call.children, children_.size());
+  uint32_t number = call.first_child_number;
+  for (size_t i = 0; i < children_.size(); ++i) {
+    LayerCall& part = call.children[i];
+    part.path = &schedule.add_child(children_[i].name.c_str());
+    part.called_seed = call.called_seed;
+    part.first_child_number = number + 1;
+    number += 1 + children_[i].layer->num_descendants();
+  }
+}
+
+uint32_t Layer::num_descendants() const {
+  uint32_t count = 0;
+  for (const Child& child : children_) count += 1 + child.layer->num_descendants();
+  return count;
+}
+
+void Layer::write_child_options(size_t index, const char* member, JsonWriter& json) const {
+  json.key(member);
+  json.begin_object();
+  children_[index].layer->write_options(json);
+  json.end_object();
+}
+
+std::shared_ptr<Layer> Layer::child(std::string_view name) const {
+  for (const Child& child : children_) {
+    if (name == child.name) return child.layer;
+    if (!name.starts_with(child.name) || name[child.name.size()] != '.') continue;
+    return child.layer->child(name.substr(child.name.size() + 1));
+  }
+  std::string names;
+  for (const Child& child : children_) names += (names.empty() ? "" : ", ") + std::string(child.name);
+  fail(Status::NotFound, "name is \"%s\", which is no child of a %s layer; it has %s", shown(name).c_str(), kind(),
+       names.empty() ? "none" : names.c_str());
+}
+
 void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const Schedule::InChild in_child(schedule, children_[index].name.c_str());
+  const Schedule::InChild in_child(schedule, *call.children[index].path);
   children_[index].layer->compose(schedule, call.children[index], outputs);
 }
 
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
                   LayerCall& call) const {
   complete = check_tensors(inputs);
-  schedule.set_form(
-      context_->intermediate_form((complete.queries != nullptr ? complete.queries : complete.keys)->dtype()));
+  const DType dtype = (complete.queries != nullptr ? complete.queries : complete.keys)->dtype();
+  // The ids of an embedding have no influence on it.
+  schedule.set_form(context_->intermediate_form(is_floating(dtype) ? dtype : DType::F32));
   call.inputs = {complete.queries, complete.keys, complete.values, &complete};
+  call.called_seed = complete.dropout_seed;
   check(schedule, purpose, call);
 }
 
@@ -186,10 +239,9 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   const size_t needed = schedule.workspace_bytes();
   // Everything else that can fail has passed when the cache makes room.
   const auto run = [&](void* memory) {
-    const CacheCall* cache = schedule.cache();
-    if (cache != nullptr) cache->prepare();
+    for (const CacheCall* cache = schedule.caches(); cache != nullptr; cache = cache->next) cache->prepare();
     schedule.run(*context_, memory);
-    if (cache != nullptr) cache->commit();
+    for (const CacheCall* cache = schedule.caches(); cache != nullptr; cache = cache->next) cache->commit();
   };
   if (workspace == nullptr) {
     const Context::PooledScratch scratch(*context_, pooled_bytes(schedule));

@@ -30,6 +30,12 @@ struct FoundWeights;
 
 class Layer {
  public:
+  // A child, of the same context. The name is copied; it may have a dot, as "layers.0".
+  struct NamedLayer {
+    const char* name;
+    std::shared_ptr<Layer> layer;
+  };
+
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
   virtual ~Layer() = default;
@@ -40,6 +46,11 @@ class Layer {
   // The words for the layer in messages, and the name of the C function that runs `forward`; static.
   virtual const char* owner() const { return "the layer"; }
   virtual const char* forward_function() const { return "heed_layer_forward"; }
+
+  size_t num_children() const { return children_.size(); }
+  const char* child_name(size_t index) const { return children_[index].name.c_str(); }
+  // A child, or a child of a child by its dotted name. Throws NotFound.
+  std::shared_ptr<Layer> child(std::string_view name) const;
 
   // The layer's own parameters, then those of its children in order.
   std::span<const Parameter> parameters() const { return parameters_; }
@@ -63,12 +74,6 @@ class Layer {
  protected:
   static constexpr const char* kNoParameters[] = {nullptr};
 
-  // A child, of the same context. The name has no dot and is copied.
-  struct NamedLayer {
-    const char* name;
-    std::shared_ptr<Layer> layer;
-  };
-
   // `parameters`: the layer's own. `possible_parameters`: the names of all parameters that a layer of this kind can
   // have with any options, without children's; static, null-terminated. The layer's memory comes from the context's
   // allocator.
@@ -83,6 +88,8 @@ class Layer {
   // reads between their two calls.
   const OutputShapes& check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
                                   LayerCall& call) const;
+  // A layer with children may call it before: makes the calls of all children, so that row_limits of one can be set.
+  void make_children(Schedule& schedule, LayerCall& call) const;
   // A layer with children calls it in `compose`: adds the child's operations.
   void compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const;
 
@@ -98,6 +105,8 @@ class Layer {
   // Adds each option to the JSON object by its name in heed.h, with the defaults that the layer has filled in.
   // Enumerators and bits are written in words.
   virtual void write_options(JsonWriter& json) const = 0;
+  // Adds a child's options as an object.
+  void write_child_options(size_t index, const char* member, JsonWriter& json) const;
   // What the layer computes with its weights, for the comparison with the model in a file.
   virtual LayerAttention layer_attention() const { return {}; }
 
@@ -117,6 +126,8 @@ class Layer {
   void add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const;
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
+  // The number of layers below this one.
+  uint32_t num_descendants() const;
   // Checks the input sizes against the parameters that are set.
   void check_fit(const LayerCall& call) const;
   // Checks the outputs against their expected shapes.

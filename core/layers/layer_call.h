@@ -44,6 +44,9 @@ struct OutputValues {
   Value output;
   Value weights;
   Value log_sum_exp;
+  // Added to the output before it is rounded, with its shape: the residual of a layer whose child this is. Only for kinds
+  // that say so.
+  Value addend = {};
 };
 
 // The shapes of all outputs for given inputs. `dtype` is that of the inputs; log_sum_exp is always F32. Layers without
@@ -63,8 +66,19 @@ struct LayerCall {
   OutputShapes shapes;
   // For layers with attention: sizes and visible keys. `compose` adds the operands. Owned by the schedule.
   AttentionProblem* attention = nullptr;
+  // For embeddings: the ids in row-major order. Null until the call is run. Owned by the schedule.
+  const int32_t* ids = nullptr;
   // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;
+  // Null for the called layer.
+  LayerPath* path = nullptr;
+  // Null, or the limits of the attention whose queries are the rows of this layer, (B, S, ...): rows that are no queries
+  // need not be computed, and their outputs are 0.
+  const KeyLimits* row_limits = nullptr;
+  // The seed that the called layer got, and the number of this layer's first child in the tree of the call, by which the
+  // seed of that child's dropout is derived (docs/semantics.md, "Random numbers").
+  uint64_t called_seed = 0;
+  uint32_t first_child_number = 0;
 };
 
 // Which rows of queries the call of an attention needs: with lengths of queries those below them.

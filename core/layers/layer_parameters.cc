@@ -42,17 +42,22 @@ ParameterValue copied_value(const std::shared_ptr<Context>& context, const Param
 // converted, so that every dtype starts from the same numbers.
 ParameterValue drawn_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
                            DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
-  const DrawnElements source(seed, stream, std::sqrt(2.0 / static_cast<double>(shape[1])), shape[1]);
-  if (context->is_host()) return write_value(context, fresh, parameter, source, dtype, shape, subject);
+  const double deviation =
+      parameter.initializer() == Initializer::Normal ? 1 : std::sqrt(2.0 / static_cast<double>(shape[1]));
+  const DrawnElements source(seed, stream, deviation, shape[1]);
+  if (context->is_host() && parameter.zero_row() < 0)
+    return write_value(context, fresh, parameter, source, dtype, shape, subject);
   const Tensor drawn = Tensor::undefined(host_memory_of(context), DType::F32, shape, subject);
   source.rows(0, shape[0], shape[1], shape[1], drawn.data());
+  if (parameter.zero_row() >= 0) fill_tensor(drawn.slice(0, parameter.zero_row(), 1), 0);
   return copied_value(context, parameter, drawn, dtype);
 }
 
 ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
                              DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
   switch (parameter.initializer()) {
-    case Initializer::Xavier: break;
+    case Initializer::Xavier:
+    case Initializer::Normal: break;
     case Initializer::Zeros: return parameter.with_packed(context, Tensor::zeros(context, dtype, shape, subject));
     case Initializer::Ones: {
       const Tensor ones = Tensor::undefined(host_memory_of(context), dtype, shape, subject);
@@ -211,7 +216,8 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   own_inputs.cache = nullptr;
   begin(own_inputs, Purpose::Shapes, schedule, inputs, call);
   const std::vector<Shape> shapes = parameter_shapes(call);
-  const DType dtype = inputs.queries->dtype();
+  // The ids of an embedding have no floating dtype.
+  const DType dtype = is_floating(inputs.queries->dtype()) ? inputs.queries->dtype() : DType::F32;
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   FreshMemory fresh;

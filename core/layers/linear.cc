@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "layers/common_axes.h"
-#include "layers/projection.h"
-#include "ops/linear.h"
+#include "layers/row_linear.h"
 
 namespace heed {
 namespace {
@@ -48,26 +46,8 @@ void Linear::check(Schedule&, Purpose, LayerCall& call) const {
 }
 
 void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const Value& input = call.inputs.queries;
-  const Value& output = outputs.output;
-  const int32_t last = input.rank() - 1;
-  // A linear problem has two axes of rows. It gets the two longest, so that each run reuses the weight for as many rows
-  // as possible; there is one run for each index of the other axes.
-  CommonAxes outer_axes = common_axes(input, output, last);
-  const CommonAxis rows = outer_axes.take_longest();
-  const CommonAxis batch = outer_axes.take_longest();
-  LinearProblem& linear = schedule.add_linear("linear", outer_axes);
-  linear.batch = batch.size;
-  linear.rows = rows.size;
-  linear.input_size = input.dim(last);
-  schedule.set_operand(linear.input, input, {-1, -1, -1, last});
-  LinearPart& part = linear.parts[0];
-  set_parameters(schedule, part, {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)});
-  schedule.set_operand(part.output, output, {-1, -1, -1, last});
-  linear.input.strides[1] = batch.input_stride;
-  linear.input.strides[2] = rows.input_stride;
-  part.output.strides[1] = batch.output_stride;
-  part.output.strides[2] = rows.output_stride;
+  add_row_linear(schedule, "linear", {parameter_at(kWeight), options_.no_bias ? nullptr : &parameter_at(kBias)},
+                 call.inputs.queries, outputs.output);
 }
 
 void Linear::write_options(JsonWriter& json) const {

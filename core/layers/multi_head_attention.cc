@@ -298,7 +298,7 @@ void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_len
 HeadTransform MultiHeadAttention::head_transform() const {
   HeadTransform transform;
   if (options_.qk_norm_epsilon > 0) {
-    transform.norm = options_.qk_norm == QkNorm::Layer ? HeadNorm::Layer : HeadNorm::Rms;
+    transform.norm = options_.qk_norm == QkNorm::Layer ? NormKind::Layer : NormKind::Rms;
     transform.epsilon = options_.qk_norm_epsilon;
   }
   if (rotary_ != nullptr) rotary_->set(transform);
@@ -340,7 +340,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   }
   const RotaryPositions::Rotations rotations =
       rotary_ != nullptr ? rotary_->add(schedule, call) : RotaryPositions::Rotations{};
-  const bool has_norm = transform.norm != HeadNorm::None;
+  const bool has_norm = transform.norm != NormKind::None;
   const auto given = [](const HeadTransform& of_head) { return of_head.is_given() ? &of_head : nullptr; };
   const WantedRows wanted = queries_wanted(call);
   const Projected all[] = {
@@ -410,6 +410,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
     part.zeroes_unwanted = 1;
   }
   schedule.set_operand(part.output, outputs.output, {-1, batch, rows, rows + 1});
+  if (outputs.addend.is_given()) schedule.set_operand(part.addend, outputs.addend, {-1, batch, rows, rows + 1});
 }
 
 void MultiHeadAttention::write_options(JsonWriter& json) const {

@@ -26,6 +26,7 @@ enum class Initializer {
   Xavier,  // normal numbers of variance 2 / fan_in, for weights (out, in)
   Zeros,   // for biases
   Ones,    // for gains, such as a norm's
+  Normal,  // normal numbers of variance 1, for embeddings
 };
 
 // The input of a call that a projection reads: queries, keys or values.
@@ -47,7 +48,7 @@ class Parameter {
  public:
   // A parameter of a kind of layer, without memory for a value. `num_heads`: how many heads share the projected axis:
   // the output axis, or the input axis of the output projection. With a projected input, `shape` is (output size,
-  // kOpenDim): the open dim becomes the last dim of that input.
+  // kOpenDim) or has kOpenDim elsewhere: the open dim becomes the last dim of that input.
   Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, Use use = Use::Other,
             std::optional<ProjectedInput> projected_input = std::nullopt, Initializer initializer = Initializer::Xavier)
       : name_(name, HostAllocator()),
@@ -67,9 +68,14 @@ class Parameter {
   // In a tree of layers it begins with the names of the children, as in "0.self_attention.W_q.weight".
   const char* name() const { return name_.c_str(); }
   const Shape& shape() const { return shape_; }
+  // The axis of the open dim. Only with a projected input.
+  int32_t open_axis() const { return shape_[0] == kOpenDim ? 0 : 1; }
   int64_t num_heads() const { return num_heads_; }
   std::optional<ProjectedInput> projected_input() const { return projected_input_; }
   Initializer initializer() const { return initializer_; }
+  // The row that is initialized to 0; negative: none.
+  int64_t zero_row() const { return zero_row_; }
+  void set_zero_row(int64_t row) { zero_row_ = row; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory. It is replaced as a whole and never written, since snapshots share it.
   const Tensor& value() const { return (*value_)->tensor; }
@@ -101,6 +107,7 @@ class Parameter {
         use_(other.use_),
         projected_input_(other.projected_input_),
         initializer_(other.initializer_),
+        zero_row_(other.zero_row_),
         value_(std::move(value)) {}
 
   HostString name_;
@@ -109,6 +116,7 @@ class Parameter {
   Use use_;
   std::optional<ProjectedInput> projected_input_;
   Initializer initializer_;
+  int64_t zero_row_ = -1;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
   std::shared_ptr<std::optional<ParameterValue>> value_;
 };

@@ -14,7 +14,7 @@ struct WorkspaceBytes {
   int64_t held = 0;  // only the parts that this call holds
 };
 
-// Assigns `slot` and `offset` to a list of arrays in the order of their first use. A slot is a part of the workspace,
+// Assigns `slot` and `offset` to a list of arrays of one layer in the order of their first use. A slot is a part of the workspace,
 // as large as its largest array. An array takes the first slot that is free: whose latest array was last used before
 // this one's first use. Two arrays that one phase uses never share a slot. Sizes do not influence the choice, so larger
 // arrays never lead to a smaller workspace.

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/rounding.h"
+#include "layers/cache_call.h"
 #include "layers/placement.h"
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
@@ -20,6 +21,24 @@ constexpr int64_t kMaxIntermediateBytes = INT64_MAX / 2;
 [[noreturn]] void fail_workspace_overflow() {
   fail(Status::InvalidArgument,
        "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
+}
+
+// Places the arrays of a layer behind `begin` bytes of those of its ancestors, and then those of its children. Children
+// compute one after another, so that all of them use the same memory. Returns the bytes of the layer and its children.
+WorkspaceBytes place(const LayerPath& layer, size_t begin) {
+  WorkspaceBytes own = place_intermediates(layer.first_array);
+  for (Intermediate* array = layer.first_array; array != nullptr; array = array->next) {
+    if (array->slot == array) array->offset += begin;
+  }
+  WorkspaceBytes most;
+  for (const LayerPath* child = layer.first_child; child != nullptr; child = child->next) {
+    const WorkspaceBytes bytes = place(*child, begin + static_cast<size_t>(own.held));
+    most.whole = std::max(most.whole, bytes.whole);
+    most.held = std::max(most.held, bytes.held);
+  }
+  own.whole = saturating_add(own.whole, most.whole);
+  own.held = saturating_add(own.held, most.held);
+  return own;
 }
 
 void run_step(const Context& context, const Step& step, void* scratch) {
@@ -36,6 +55,7 @@ void run_step(const Context& context, const Step& step, void* scratch) {
   walk<2>(axes.sizes, {axes.input_strides, axes.output_strides}, [&](const auto& offsets) {
     problem.input.data = element(linear.input, offsets[0]);
     problem.parts[0].output.data = element(linear.parts[0].output, offsets[1]);
+    if (linear.parts[0].factor.given != 0) problem.parts[0].factor.data = problem.parts[0].output.data;
     context.run(problem.op, step.plan, scratch);
   });
 }
@@ -104,6 +124,23 @@ DropoutProblem& Schedule::add_dropout(const char* operation) {
   return problem;
 }
 
+void Schedule::add_cache(CacheCall& cache) {
+  (last_cache_ == nullptr ? first_cache_ : last_cache_->next) = &cache;
+  last_cache_ = &cache;
+}
+
+NormProblem& Schedule::add_norm(const char* operation) {
+  auto& problem = arena_.make<NormProblem>();
+  add(problem.op, operation, nullptr);
+  return problem;
+}
+
+EmbeddingProblem& Schedule::add_embedding(const char* operation) {
+  auto& problem = arena_.make<EmbeddingProblem>();
+  add(problem.op, operation, nullptr);
+  return problem;
+}
+
 RotationsProblem& Schedule::add_rotations(const char* operation) {
   auto& problem = arena_.make<RotationsProblem>();
   add(problem.op, operation, nullptr);
@@ -145,12 +182,13 @@ Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_h
   array.num_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_bytes)));
   array.num_held_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_held * size)));
   array.first_use = array.last_use = -1;
+  array.owner = path_;
   array.next = array.slot = nullptr;
   return array;
 }
 
 void Schedule::plan(const Context& context) {
-  const WorkspaceBytes bytes = place_intermediates(arrays_);
+  const WorkspaceBytes bytes = place(called_, 0);
   if (bytes.whole > kMaxIntermediateBytes) fail_workspace_overflow();
   intermediate_bytes_ = static_cast<size_t>(bytes.whole);
   held_bytes_ = static_cast<size_t>(bytes.held);

@@ -18,11 +18,18 @@
 
 namespace heed {
 
-// The layer in a tree that an operation belongs to: the name of a child and the path of its parent, null if that is the
-// called layer.
+// A layer in the tree of a call: the name of a child and its parent; null for the called layer itself.
 struct LayerPath {
-  const LayerPath* parent;
-  const char* child;
+  LayerPath* parent = nullptr;
+  const char* child = nullptr;
+  // The arrays that the layer reserved, in the order of their first use.
+  Intermediate* first_array = nullptr;
+  Intermediate* last_array = nullptr;
+  // Its children that have been checked, and the next one of its parent's.
+  LayerPath* first_child = nullptr;
+  LayerPath* next = nullptr;
+
+  bool is_called() const { return parent == nullptr; }
 };
 
 struct CacheCall;
@@ -32,7 +39,7 @@ struct Step {
   Op* op;                        // the first member of its problem
   const char* operation;         // its name in explain, such as "project queries"; static
   const CommonAxes* outer_axes;  // runs a linear problem once for each index of these axes; null: once
-  const LayerPath* path;         // null: belongs to the called layer itself
+  const LayerPath* path;         // the layer that added it
   Step* next;
   Plan plan = {};
 
@@ -63,17 +70,20 @@ class Schedule {
   const Tensor& on_host(const Tensor& tensor);
 
   LinearProblem& add_linear(const char* operation);
-  // Runs once for each index of the outer axes.
+  // Runs once for each index of the outer axes. A factor is then the output, and there is no addend.
   LinearProblem& add_linear(const char* operation, const CommonAxes& outer_axes);
   // The problem must live as long as the schedule.
   void add_attention(const char* operation, AttentionProblem& problem) { add(problem.op, operation, nullptr); }
   DropoutProblem& add_dropout(const char* operation);
+  NormProblem& add_norm(const char* operation);
+  EmbeddingProblem& add_embedding(const char* operation);
   RotationsProblem& add_rotations(const char* operation);
   PositionsProblem& add_positions(const char* operation);
 
-  // The rows that the call appends to a cache; in the arena. Null: none.
-  void add_cache(const CacheCall& cache) { cache_ = &cache; }
-  const CacheCall* cache() const { return cache_; }
+  // The rows that the call appends to a layer of a cache; in the arena.
+  void add_cache(CacheCall& cache);
+  // Those of all layers, as a list. Null: none.
+  const CacheCall* caches() const { return first_cache_; }
 
   // Operations added in this scope form one phase. So the size of the workspace does not depend on their number.
   class OnePhase {
@@ -90,20 +100,25 @@ class Schedule {
     Schedule& schedule_;
   };
 
-  // Operations added in this scope belong to a child.
+  // The path of a child of the layer whose scope this is.
+  LayerPath& add_child(const char* child) {
+    LayerPath& path = arena_.make<LayerPath>(path_, child);
+    path.next = std::exchange(path_->first_child, &path);
+    return path;
+  }
+
+  // Arrays reserved and operations added in this scope belong to a child.
   class InChild {
    public:
-    InChild(Schedule& schedule, const char* child)
-        : schedule_(schedule), parent_(std::exchange(schedule.path_, nullptr)) {
-      schedule_.path_ = &schedule_.arena_.make<LayerPath>(parent_, child);
-    }
+    InChild(Schedule& schedule, LayerPath& child)
+        : schedule_(schedule), parent_(std::exchange(schedule.path_, &child)) {}
     InChild(const InChild&) = delete;
     InChild& operator=(const InChild&) = delete;
     ~InChild() { schedule_.path_ = parent_; }
 
    private:
     Schedule& schedule_;
-    const LayerPath* parent_;
+    LayerPath* parent_;
   };
 
   // Reserves a row-major array between operations. It takes memory only if an operation uses it. Throws InvalidArgument
@@ -117,10 +132,18 @@ class Schedule {
   void use(Intermediate& array) {
     if (array.first_use < 0) {
       array.first_use = phase_;
-      *arrays_end_ = &array;
-      arrays_end_ = &array.next;
+      LayerPath& owner = *array.owner;
+      (owner.last_array == nullptr ? owner.first_array : owner.last_array->next) = &array;
+      owner.last_array = &array;
     }
     array.last_use = phase_;
+  }
+
+  // Makes `value` an operand of an elementwise operation, aligned at the last axis.
+  void set_elementwise(ElementwiseOperand& operand, const Value& value) {
+    set_array(operand, value);
+    const int32_t missing = kElementwiseRank - value.rank();
+    for (int32_t axis = 0; axis < value.rank(); ++axis) operand.strides[missing + axis] = value.stride(axis);
   }
 
   // Makes `value` an operand of the operation added last: a tensor as in ops/tensor_operand.h, and an intermediate with
@@ -188,13 +211,12 @@ class Schedule {
   IntermediateForm form_;
   // Host copies of lengths on a device. A list, so that their addresses stay valid.
   std::forward_list<HostCopy> host_copies_;
-  const LayerPath* path_ = nullptr;
+  LayerPath called_;
+  LayerPath* path_ = &called_;
   Step* first_ = nullptr;
   Step** end_ = &first_;  // where the next step is linked
-  // In the order of first use; arrays_end_ is where the next one is linked.
-  Intermediate* arrays_ = nullptr;
-  Intermediate** arrays_end_ = &arrays_;
-  const CacheCall* cache_ = nullptr;
+  CacheCall* first_cache_ = nullptr;
+  CacheCall* last_cache_ = nullptr;
   int32_t phase_ = -1;
   bool is_one_phase_ = false;
   Address* addresses_ = nullptr;

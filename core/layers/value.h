@@ -11,6 +11,8 @@
 
 namespace heed {
 
+struct LayerPath;
+
 // An array in the workspace. It owns its memory from the first operation that uses it to the last one; at other times
 // other arrays use the same bytes (placement.h).
 struct Intermediate {
@@ -28,7 +30,8 @@ struct Intermediate {
   // The first and the last phase that use the array; -1: none.
   int32_t first_use;
   int32_t last_use;
-  Intermediate* next;  // the next array in the order of first use
+  LayerPath* owner;    // the layer that reserved it
+  Intermediate* next;  // the owner's next array in the order of first use
 
   // Set by place_intermediates. `slot`: the first of the arrays that share this memory. `offset`: that array's offset
   // in the workspace.

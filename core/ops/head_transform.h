@@ -4,13 +4,10 @@
 
 #include <cstdint>
 
+#include "ops/norm.h"
 #include "ops/operand.h"
 
 namespace heed {
-
-// The norm of a head x of d elements: x / sqrt(mean of x^2 + epsilon) * weight, or (x - mean of x) / sqrt(variance of x
-// + epsilon) * weight.
-enum class HeadNorm : int32_t { None = 0, Rms = 1, Layer = 2 };
 
 // Which elements of a rotated slice make a pair. The numbers are those of HEED_ROPE_; capi/src asserts it.
 enum class RotaryLayout : int32_t {
@@ -20,7 +17,7 @@ enum class RotaryLayout : int32_t {
 };
 
 struct HeadTransform {
-  HeadNorm norm = HeadNorm::None;
+  NormKind norm = NormKind::None;  // of each head, without bias
   float epsilon = 0;
   Operand norm_weight;  // axes (h, -, -, d); F32, F16, BF16; given iff there is a norm
 
@@ -34,7 +31,7 @@ struct HeadTransform {
   int64_t rotary_offset = 0;
   Operand rotations;  // axes (-, s, r, d); F32: the cosines of all pairs of a row, then their sines; contiguous in d
 
-  bool is_given() const { return norm != HeadNorm::None || layout != RotaryLayout::None; }
+  bool is_given() const { return norm != NormKind::None || layout != RotaryLayout::None; }
 };
 
 }  // namespace heed

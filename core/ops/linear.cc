@@ -43,7 +43,10 @@ Cost cost_of(const LinearProblem& problem) {
     if (i == 0 || part.wanted_rows != problem.parts[i - 1].wanted_rows) rows = num_rows(problem, part);
     cost.flops += 2.0 * rows * static_cast<double>(e) * static_cast<double>(n);
     cost.bytes += bytes_of(part.weight, {1, 1, n, e}) + bytes_of(part.bias, {1, 1, 1, n}) +
-                  bytes_of_rows(problem, part, rows, part.output, n / d, d);
+                  bytes_of_rows(problem, part, rows, part.output, n / d, d) +
+                  bytes_of_rows(problem, part, rows, part.factor, n / d, d) +
+                  bytes_of_rows(problem, part, rows, part.addend, n / d, d);
+    cost.flops += rows * static_cast<double>(n) * (flops_of(part.activation) + part.factor.given + part.addend.given);
     input_bytes = std::max(input_bytes, bytes_of_rows(problem, part, rows, problem.input, 1, e));
   }
   cost.bytes += input_bytes;

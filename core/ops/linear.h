@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/activation.h"
 #include "ops/cost.h"
 #include "ops/head_transform.h"
 #include "ops/op.h"
@@ -33,6 +34,11 @@ struct LinearPart {
   WantedRows wanted_rows = WantedRows::All;
   // 1: rows that are not wanted become 0.
   int32_t zeroes_unwanted = 0;
+  // What happens to each sum before it is stored: output = activation(sum + bias) * factor + addend, in f32. Without
+  // `transform`.
+  Activation activation = Activation::None;
+  Operand factor;  // axes (h, s, r, d); F32, F16, BF16; optional; may be the output's memory
+  Operand addend;  // the same; optional
   // Applied to each head of the output. Then the output is F32, or the device's dtype of intermediates, and contiguous in
   // d.
   HeadTransform transform;
@@ -72,6 +78,8 @@ void visit_operands(Problem& problem, Visit visit) {
     const int64_t d = part.head_size;
     visit(part.weight, Sizes<kOperandRank>{1, 1, n, e}, Access::Read);
     visit(part.bias, Sizes<kOperandRank>{1, 1, 1, n}, Access::Read);
+    visit(part.factor, Sizes<kOperandRank>{n / d, s, r, d}, Access::Read);
+    visit(part.addend, Sizes<kOperandRank>{n / d, s, r, d}, Access::Read);
     visit(part.output, Sizes<kOperandRank>{n / d, s, r, d}, Access::Write);
     visit(part.transform.norm_weight, Sizes<kOperandRank>{n / d, 1, 1, d}, Access::Read);
     visit(part.transform.rotations, Sizes<kOperandRank>{1, s, r, part.transform.rotary_size}, Access::Read);

@@ -14,7 +14,9 @@ enum class OpKind : int32_t {
   Dropout = 3,
   Merge = 4,
   Rotations = 5,
-  Positions = 6
+  Positions = 6,
+  Norm = 7,
+  Embedding = 8
 };
 
 // The first member of each problem. A problem is a plain struct with a fixed layout.

@@ -9,8 +9,10 @@
 
 #include "ops/attention.h"
 #include "ops/dropout.h"
+#include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/merge.h"
+#include "ops/norm.h"
 #include "ops/op.h"
 #include "ops/positions.h"
 #include "ops/rotations.h"
@@ -30,6 +32,8 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
     case OpKind::Merge: return visit(problem_of<MergeProblem>(op));
     case OpKind::Rotations: return visit(problem_of<RotationsProblem>(op));
     case OpKind::Positions: return visit(problem_of<PositionsProblem>(op));
+    case OpKind::Norm: return visit(problem_of<NormProblem>(op));
+    case OpKind::Embedding: return visit(problem_of<EmbeddingProblem>(op));
   }
   __builtin_unreachable();  // there is no other kind
 }
@@ -37,7 +41,8 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
 // The size of the largest problem.
 inline constexpr size_t kMaxProblemBytes =
     std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem),
-              sizeof(MergeProblem), sizeof(RotationsProblem), sizeof(PositionsProblem)});
+              sizeof(MergeProblem), sizeof(RotationsProblem), sizeof(PositionsProblem), sizeof(NormProblem),
+              sizeof(EmbeddingProblem)});
 
 inline Cost cost_of(const Op& op) {
   return visit_problem(op, [](const auto& problem) { return cost_of(problem); });

@@ -180,7 +180,68 @@ AT(heed_cache_inputs, layer, 24);
 AT(heed_cache_inputs, use, 32);
 AT(heed_cache_inputs, reserved, 36);
 
-SIZE(heed_layer_inputs, 104);
+SIZE(heed_layer_norm_options, 24);
+AT(heed_layer_norm_options, struct_size, 0);
+AT(heed_layer_norm_options, epsilon, 8);
+AT(heed_layer_norm_options, kind, 12);
+AT(heed_layer_norm_options, no_bias, 16);
+AT(heed_layer_norm_options, reserved, 20);
+
+SIZE(heed_feed_forward_options, 40);
+AT(heed_feed_forward_options, struct_size, 0);
+AT(heed_feed_forward_options, hidden_size, 8);
+AT(heed_feed_forward_options, output_size, 16);
+AT(heed_feed_forward_options, activation, 24);
+AT(heed_feed_forward_options, gated, 28);
+AT(heed_feed_forward_options, no_bias, 32);
+AT(heed_feed_forward_options, dropout, 36);
+
+SIZE(heed_embedding_options, 40);
+AT(heed_embedding_options, struct_size, 0);
+AT(heed_embedding_options, num_embeddings, 8);
+AT(heed_embedding_options, embedding_size, 16);
+AT(heed_embedding_options, padding_index, 24);
+AT(heed_embedding_options, scale, 32);
+AT(heed_embedding_options, reserved, 36);
+
+SIZE(heed_encoder_layer_options, 40);
+AT(heed_encoder_layer_options, struct_size, 0);
+AT(heed_encoder_layer_options, attention, 8);
+AT(heed_encoder_layer_options, feed_forward, 16);
+AT(heed_encoder_layer_options, norm, 24);
+AT(heed_encoder_layer_options, norm_first, 32);
+AT(heed_encoder_layer_options, dropout, 36);
+
+SIZE(heed_decoder_layer_options, 48);
+AT(heed_decoder_layer_options, struct_size, 0);
+AT(heed_decoder_layer_options, self_attention, 8);
+AT(heed_decoder_layer_options, cross_attention, 16);
+AT(heed_decoder_layer_options, feed_forward, 24);
+AT(heed_decoder_layer_options, norm, 32);
+AT(heed_decoder_layer_options, norm_first, 40);
+AT(heed_decoder_layer_options, dropout, 44);
+
+SIZE(heed_encoder_options, 32);
+AT(heed_encoder_options, struct_size, 0);
+AT(heed_encoder_options, layer, 8);
+AT(heed_encoder_options, num_layers, 16);
+AT(heed_encoder_options, final_norm, 24);
+AT(heed_encoder_options, reserved, 28);
+
+SIZE(heed_decoder_options, 32);
+AT(heed_decoder_options, struct_size, 0);
+AT(heed_decoder_options, layer, 8);
+AT(heed_decoder_options, num_layers, 16);
+AT(heed_decoder_options, final_norm, 24);
+AT(heed_decoder_options, reserved, 28);
+
+SIZE(heed_decoder_inputs, 32);
+AT(heed_decoder_inputs, struct_size, 0);
+AT(heed_decoder_inputs, self_valid_lens, 8);
+AT(heed_decoder_inputs, self_mask, 16);
+AT(heed_decoder_inputs, self_bias, 24);
+
+SIZE(heed_layer_inputs, 112);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -195,6 +256,7 @@ AT(heed_layer_inputs, alibi_slopes, 72);
 AT(heed_layer_inputs, sequences, 80);
 AT(heed_layer_inputs, sinks, 88);
 AT(heed_layer_inputs, cache, 96);
+AT(heed_layer_inputs, decoder, 104);
 
 SIZE(heed_layer_outputs, 32);
 AT(heed_layer_outputs, struct_size, 0);

@@ -22,15 +22,15 @@ constexpr int64_t kHeadSizes[] = {2, 3, 6, 8, 12, 16, 24, 40, 64, 72, 80, 100, 1
 
 // A norm's weight and rotations for a Product with head-major F32 outputs.
 struct Transform {
-  Transform(const Form& form, HeadNorm norm, RotaryLayout layout, uint32_t seed) {
+  Transform(const Form& form, NormKind norm, RotaryLayout layout, uint32_t seed) {
     const int64_t size = form.head_size;
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-1, 1);
     transform.norm = norm;
     transform.layout = layout;
-    if (norm != HeadNorm::None) {
+    if (norm != NormKind::None) {
       transform.epsilon = 1e-3f;
-      is_shared = norm == HeadNorm::Rms;
+      is_shared = norm == NormKind::Rms;
       weight.resize(static_cast<size_t>(is_shared ? size : size * form.num_heads));
       for (float& element : weight) element = uniform(random);
       set(transform.norm_weight, weight, {is_shared ? 0 : size, 0, 0, 1});
@@ -71,9 +71,9 @@ struct Transform {
     const auto size = static_cast<int64_t>(head.size());
     std::vector<double> magnitudes;
     double spread = 0;  // of a layer norm: what is subtracted from each element
-    if (transform.norm != HeadNorm::None) {
+    if (transform.norm != NormKind::None) {
       double mean = 0;
-      if (transform.norm == HeadNorm::Layer) {
+      if (transform.norm == NormKind::Layer) {
         for (const double element : head) {
           mean += element / static_cast<double>(size);
           spread += std::abs(element) / static_cast<double>(size);
@@ -132,7 +132,7 @@ Form heads_of(int64_t rows, int64_t input_size, int64_t num_heads, int64_t head_
 // Roundings of an element: in a norm one for each vector of a sum, of which there are two, those of the sum of its lanes,
 // and some more; in a rotation two.
 double roundings_of(const HeadTransform& transform, int64_t size) {
-  const double of_norm = transform.norm == HeadNorm::None ? 0 : 2 * (static_cast<double>(size) / 4 + 2) + 8;
+  const double of_norm = transform.norm == NormKind::None ? 0 : 2 * (static_cast<double>(size) / 4 + 2) + 8;
   return (of_norm + 4) * 0x1p-24;
 }
 
@@ -141,7 +141,7 @@ class HeadTransforms : public testing::TestWithParam<Isa> {
   const KernelTable& kernels() const { return *GetParam().kernels; }
 
   // Runs the projection without and with the transform.
-  void expect_near_f64(const Form& form, HeadNorm norm, RotaryLayout layout, uint32_t seed, int32_t num_workers) {
+  void expect_near_f64(const Form& form, NormKind norm, RotaryLayout layout, uint32_t seed, int32_t num_workers) {
     Product product(kernels(), form, seed);
     product.run();
     const Array before = product.output;
@@ -168,7 +168,7 @@ class HeadTransforms : public testing::TestWithParam<Isa> {
 
 INSTANTIATE_TEST_SUITE_P(Isas, HeadTransforms, testing::ValuesIn(available_isas()), name_of_isa);
 
-constexpr HeadNorm kNorms[] = {HeadNorm::None, HeadNorm::Rms, HeadNorm::Layer};
+constexpr NormKind kNorms[] = {NormKind::None, NormKind::Rms, NormKind::Layer};
 constexpr RotaryLayout kLayouts[] = {RotaryLayout::None, RotaryLayout::Half, RotaryLayout::Interleaved};
 constexpr DType kWeights[] = {DType::F32, DType::F16, DType::BF16};
 
@@ -185,9 +185,9 @@ TEST_P(HeadTransforms, AgreeWithF64ForEverySizeOfHeads) {
         form.has_bias = seed % 2 == 0;
         form.packs = seed / 2 % 3 != 0;
         form.offset = seed % 4;
-        const HeadNorm norm = kNorms[seed / 3 % 3];
+        const NormKind norm = kNorms[seed / 3 % 3];
         // Without a norm there is a rotation.
-        const RotaryLayout layout = kLayouts[norm == HeadNorm::None ? 1 + seed % 2 : seed / 9 % 3];
+        const RotaryLayout layout = kLayouts[norm == NormKind::None ? 1 + seed % 2 : seed / 9 % 3];
         SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(num_heads) + " heads of " +
                      std::to_string(size) + ", seed " + std::to_string(seed));
         expect_near_f64(form, norm, layout, seed, 1 + static_cast<int32_t>(seed % 5));
@@ -226,7 +226,7 @@ TEST_P(HeadTransforms, GiveTheSameBitsHoweverTheWorkIsSplit) {
       for (const int64_t input_size : {20, 1100}) {
         Form form = heads_of(16, input_size, num_heads, size);
         ++seed;
-        const Transform transform(form, HeadNorm::Rms, kLayouts[1 + seed % 2], seed);
+        const Transform transform(form, NormKind::Rms, kLayouts[1 + seed % 2], seed);
         Product product(kernels(), form, seed);
         product.problem.parts[0].transform = transform.transform;
         product.run();
@@ -259,7 +259,7 @@ TEST_P(HeadTransforms, GiveTheSameBitsHoweverTheWorkIsSplit) {
 // Interleaved pairs give the bits of halves whose rows of the weight, and of the norm's, are permuted.
 TEST_P(HeadTransforms, OfOneLayoutAreThoseOfTheOtherWithPermutedRows) {
   for (const int64_t size : {2, 6, 16, 40, 64, 128}) {
-    for (const HeadNorm norm : kNorms) {
+    for (const NormKind norm : kNorms) {
       const Form form = heads_of(5, 30, 3, size);
       Transform interleaved(form, norm, RotaryLayout::Interleaved, 7);
       interleaved.transform.rotary_offset = 0;
@@ -279,9 +279,9 @@ TEST_P(HeadTransforms, OfOneLayoutAreThoseOfTheOtherWithPermutedRows) {
         const int64_t from = n / size * size + source(n % size);
         for (int64_t e = 0; e < form.input_size; ++e)
           permuted.weight.set(permuted.weight_index(n, e), product.weight.at(product.weight_index(from, e)));
-        if (norm == HeadNorm::Layer)
+        if (norm == NormKind::Layer)
           half.weight[static_cast<size_t>(n)] = interleaved.weight[static_cast<size_t>(from)];
-        if (norm == HeadNorm::Rms && n < size)
+        if (norm == NormKind::Rms && n < size)
           half.weight[static_cast<size_t>(n)] = interleaved.weight[static_cast<size_t>(from)];
       }
       permuted.problem.parts[0].transform = half.transform;
@@ -303,7 +303,7 @@ TEST_P(HeadTransforms, NeedNoLessScratchForMoreRows) {
         problem.parts[0].output_size = 12 * size;
         problem.parts[0].head_size = size;
         problem.parts[0].is_packed = is_packed;
-        problem.parts[0].transform.norm = HeadNorm::Rms;
+        problem.parts[0].transform.norm = NormKind::Rms;
         size_t last = 0;
         for (problem.rows = 0; problem.rows < 600; problem.rows += 7) {
           const size_t bytes = plan_linear(kernels(), problem, 2).scratch_bytes;
@@ -320,7 +320,7 @@ TEST_P(HeadTransforms, OfAHugeHeadArePlanned) {
   LinearProblem problem;
   problem.batch = problem.rows = problem.input_size = 1;
   problem.parts[0].output_size = problem.parts[0].head_size = (int64_t{1} << 40) - 87;
-  problem.parts[0].transform.norm = HeadNorm::Rms;
+  problem.parts[0].transform.norm = NormKind::Rms;
   EXPECT_EQ(plan_linear(kernels(), problem, 2).num_tasks, 1);
 }
 

@@ -670,7 +670,7 @@ HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, in
 
 /* ---- Layers: options --------------------------------------------------------------------------------------------- */
 
-/* Attention, a positional encoding, a linear layer or dropout, with its options and parameters. */
+/* Attention, another part of a network, or a Transformer's encoder or decoder, with its options and parameters. */
 typedef struct heed_layer heed_layer;
 
 /* Scratch memory for one forward at a time. */
@@ -931,6 +931,127 @@ typedef struct heed_positional_encoding_options {
 #define HEED_POSITIONAL_ENCODING_OPTIONS_INIT \
   { sizeof(heed_positional_encoding_options), 0, 0, 0, 0.0f, HEED_POSITIONS_SINUSOIDAL }
 
+/* The kinds of norm over the last axis. With x a row of d elements, g the parameter weight and b the parameter bias: */
+enum {
+  HEED_NORM_LAYER = 0, /* (x - mean) / sqrt(variance + epsilon) * g + b, with the mean and the biased variance of the row
+                          (Ba et al., "Layer Normalization", arXiv 1607.06450) */
+  HEED_NORM_RMS = 1    /* x / sqrt(mean of x^2 + epsilon) * g (Zhang and Sennrich, "Root Mean Square Layer Normalization",
+                          arXiv 1910.07467) */
+};
+
+/* A norm over the last axis of its input of any rank. Variances are computed in two passes, so that a row of numbers that
+ * are nearly equal is exact [rule 18]. Parameters, whose size is learned:
+ *   weight (d), initially 1     bias (d), initially 0, with HEED_NORM_LAYER unless no_bias */
+typedef struct heed_layer_norm_options {
+  size_t struct_size;
+  float epsilon;         /* above 0; 0: 1e-5, as PyTorch. Files of weights do not contain it: docs/blocks.md lists those
+                            of the families of models */
+  int32_t kind;          /* HEED_NORM_LAYER or HEED_NORM_RMS */
+  int32_t no_bias;       /* 1: a layer norm without bias */
+  int32_t reserved;      /* 0 */
+} heed_layer_norm_options;
+#define HEED_LAYER_NORM_OPTIONS_INIT { sizeof(heed_layer_norm_options), 0.0f, HEED_NORM_LAYER, 0, 0 }
+
+/* Activations, each with its formula, since frameworks call several of them "gelu" (Hendrycks and Gimpel, arXiv
+ * 1606.08415). sigma is the logistic function, Phi the distribution function of the normal distribution: */
+enum {
+  HEED_ACTIVATION_RELU = 0,      /* max(x, 0); NaN stays NaN */
+  HEED_ACTIVATION_GELU = 1,      /* x Phi(x): PyTorch's and Keras' default, "gelu" of Hugging Face */
+  HEED_ACTIVATION_GELU_TANH = 2, /* x sigma(2 sqrt(2 / pi) (x + 0.044715 x^3)): "gelu_new", "gelu_pytorch_tanh" */
+  HEED_ACTIVATION_GELU_QUICK = 3, /* x sigma(1.702 x): "quick_gelu" of CLIP */
+  HEED_ACTIVATION_SILU = 4       /* x sigma(x): "silu", "swish" */
+};
+
+/* The position-wise feed-forward network (Vaswani et al., section 3.3) over the last axis of its input of any rank:
+ * W_2 dropout(activation(W_1 x)), or with gated W_2 dropout(activation(W_gate x) * W_1 x) (Shazeer, "GLU Variants Improve
+ * Transformer", arXiv 2002.05202). Parameters, (out, in):
+ *   W_1.weight (hidden_size, E)         W_1.bias (hidden_size)       unless no_bias
+ *   W_gate.weight (hidden_size, E)      W_gate.bias (hidden_size)    with gated
+ *   W_2.weight (output_size, hidden_size)  W_2.bias (output_size)    unless no_bias */
+typedef struct heed_feed_forward_options {
+  size_t struct_size;
+  int64_t hidden_size;   /* required, >= 1 */
+  int64_t output_size;   /* 0: the size of the input */
+  int32_t activation;    /* HEED_ACTIVATION_... */
+  int32_t gated;         /* 1: activation(W_gate x) * W_1 x */
+  int32_t no_bias;       /* 1: no bias in any of them */
+  float dropout;         /* probability, 0 <= dropout < 1, that an element of what W_2 reads is dropped when training
+                            [rule 11] */
+} heed_feed_forward_options;
+#define HEED_FEED_FORWARD_OPTIONS_INIT { sizeof(heed_feed_forward_options), 0, 0, HEED_ACTIVATION_RELU, 0, 0, 0.0f }
+
+/* An embedding: output[..., :] = weight[id[...], :] * scale. Queries are the ids, I32 or I64, of rank 0 to 7. Parameter:
+ *   weight (num_embeddings, embedding_size) */
+typedef struct heed_embedding_options {
+  size_t struct_size;
+  int64_t num_embeddings; /* ids are from 0 to num_embeddings - 1; required, 1 to 2^31 - 1 */
+  int64_t embedding_size; /* required, >= 1 */
+  int64_t padding_index;  /* the id whose row is initialized to 0; it is read like any other. -1: none */
+  float scale;            /* 0: 1; sqrt(embedding_size) as in Vaswani et al., section 3.4, and Gemma */
+  int32_t reserved;       /* 0 */
+} heed_embedding_options;
+#define HEED_EMBEDDING_OPTIONS_INIT { sizeof(heed_embedding_options), 0, 0, -1, 0.0f, 0 }
+
+/* A layer of a Transformer's encoder (Vaswani et al., section 3.1), over (B, S, E), or packed (total, E). A is
+ * self_attention, F is feed_forward:
+ *   norm_first 0   h = norm_1(x + dropout_1(A(x)))         output = norm_2(h + dropout_2(F(h)))
+ *   norm_first 1   h = x + dropout_1(A(norm_1(x)))         output = h + dropout_2(F(norm_2(h)))
+ * (Xiong et al., "On Layer Normalization in the Transformer Architecture", arXiv 2002.04745, compare them.) Children:
+ * self_attention, feed_forward, norm_1, norm_2, dropout_1, dropout_2; parameters have their names before their own, as
+ * "self_attention.W_q.weight". */
+typedef struct heed_encoder_layer_options {
+  size_t struct_size;
+  const heed_multi_head_attention_options* attention; /* required, with num_hiddens E; output_size 0 or E; no
+                                                         no_output_projection */
+  const heed_feed_forward_options* feed_forward;      /* required; output_size 0 or E */
+  const heed_layer_norm_options* norm;                /* of both norms; NULL: the macro's values */
+  int32_t norm_first;    /* 1: norms before attention and feed-forward ("pre-norm") */
+  float dropout;         /* probability, 0 <= dropout < 1, of dropout_1 and dropout_2 when training [rule 11] */
+} heed_encoder_layer_options;
+#define HEED_ENCODER_LAYER_OPTIONS_INIT { sizeof(heed_encoder_layer_options), NULL, NULL, NULL, 0, 0.0f }
+
+/* A layer of a Transformer's decoder (Vaswani et al., section 3.1), over (B, T, E), or packed (total, E). A is
+ * self_attention, C(x) is cross_attention of queries x to the encoder's output, inputs->keys, F is feed_forward:
+ *   norm_first 0   h = norm_1(x + dropout_1(A(x)))   g = norm_2(h + dropout_2(C(h)))
+ *                  output = norm_3(g + dropout_3(F(g)))
+ *   norm_first 1   h = x + dropout_1(A(norm_1(x)))   g = h + dropout_2(C(norm_2(h)))
+ *                  output = g + dropout_3(F(norm_3(g)))
+ * Without cross attention, as in GPT, the second step, norm_3 and dropout_3 are left out, and F has norm_2 and dropout_2.
+ * Children: self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, dropout_1, dropout_2, dropout_3. Which
+ * keys are hidden is an option of the attentions, such as causal of self_attention, and an input. */
+typedef struct heed_decoder_layer_options {
+  size_t struct_size;
+  const heed_multi_head_attention_options* self_attention;  /* required, as attention of heed_encoder_layer_options */
+  const heed_multi_head_attention_options* cross_attention; /* the same; NULL: a decoder without an encoder */
+  const heed_feed_forward_options* feed_forward;            /* required; output_size 0 or E */
+  const heed_layer_norm_options* norm;                      /* of all norms; NULL: the macro's values */
+  int32_t norm_first;    /* as in heed_encoder_layer_options */
+  float dropout;
+} heed_decoder_layer_options;
+#define HEED_DECODER_LAYER_OPTIONS_INIT { sizeof(heed_decoder_layer_options), NULL, NULL, NULL, NULL, 0, 0.0f }
+
+/* A stack of encoder layers with equal options, each of which reads the output of the one before. Children: "layers.0",
+ * "layers.1", ... and "norm" with final_norm. */
+typedef struct heed_encoder_options {
+  size_t struct_size;
+  const heed_encoder_layer_options* layer; /* required */
+  int64_t num_layers;    /* required, 1 to 4096 */
+  int32_t final_norm;    /* 1: a norm after the last layer, with the options of the layers' norms. It is never assumed:
+                            with norm_first a stack usually has it, in nn.Transformer without norm_first too */
+  int32_t reserved;      /* 0 */
+} heed_encoder_options;
+#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0 }
+
+/* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. */
+typedef struct heed_decoder_options {
+  size_t struct_size;
+  const heed_decoder_layer_options* layer; /* required */
+  int64_t num_layers;
+  int32_t final_norm;
+  int32_t reserved;      /* 0 */
+} heed_decoder_options;
+#define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0 }
+
 /* ---- Cache ------------------------------------------------------------------------------------------------------- */
 
 /* The projected keys and values of sequences that grow row by row, so that a layer need not project them again
@@ -1144,6 +1265,17 @@ typedef struct heed_sequence_inputs {
 } heed_sequence_inputs;
 #define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
 
+/* What decoder layers and decoders read besides heed_layer_inputs, whose queries are the decoder's rows, and whose keys,
+ * valid_lens, mask and bias are those of cross attention: keys is the encoder's output, (B, S, E of the encoder). A pointer
+ * in heed_layer_inputs. */
+typedef struct heed_decoder_inputs {
+  size_t struct_size;
+  const heed_tensor* self_valid_lens; /* NULL, or the valid_lens of self-attention, over the T rows of queries */
+  const heed_tensor* self_mask;       /* NULL, or the mask of self-attention */
+  const heed_tensor* self_bias;       /* NULL, or the bias of self-attention */
+} heed_decoder_inputs;
+#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL }
+
 /* The inputs of a layer, which are neither changed nor kept.
  *
  *                multi-head, additive,    dot-product, rank 3     dot-product, rank 4
@@ -1154,12 +1286,16 @@ typedef struct heed_sequence_inputs {
  *
  * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
  *
- * Linear layers and dropout read only queries, of rank 1 to 8: (..., input size) for linear layers, any dims for
- * dropout. Positional encodings read queries, (B, S, size) or packed (total, size), and of sequences positions and
- * query_offsets. All other inputs must then be NULL.
+ * Linear layers, norms, feed-forward networks and dropout read only queries, of rank 1 to 8: (..., input size), for
+ * dropout any dims. Embeddings read only queries, ids of any rank up to 7. Positional encodings read queries, (B, S, size)
+ * or packed (total, size), and of sequences positions and query_offsets. Encoder layers and encoders read queries, (B, S,
+ * E) or packed (total, E), and what their self-attention reads, but no keys, values and cache. Decoder layers and decoders
+ * read queries, (B, T, E) or packed (total, E); of sequences what both attentions read; with cross attention keys, and
+ * valid_lens, mask and bias of it; decoder; cache, of self-attention: layer n of a decoder uses the cache's layer
+ * cache->layer + n. All other inputs must then be NULL.
  *
- * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13]. Any of B, Q, K may be 0, and for linear
- * layers and dropout any dim [rule 14]. */
+ * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13], the ids of embeddings I32 or I64. Any of B, Q, K
+ * may be 0, and for layers that read only queries any dim [rule 14]. */
 typedef struct heed_layer_inputs {
   size_t struct_size;
   const heed_tensor* queries;     /* required */
@@ -1185,9 +1321,10 @@ typedef struct heed_layer_inputs {
                                      longest sequence of the batch after the call, mask and bias may also have Q in place
                                      of K, above 1 and below K, and then concern the last Q rows alone, those of this
                                      call; valid_lens, key_offsets and training are refused */
+  const heed_decoder_inputs* decoder; /* NULL, or what decoder layers and decoders read besides; NULL for other layers */
 } heed_layer_inputs;
 #define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL }
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -1202,8 +1339,9 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
- * The output of a linear layer is (..., output_size); those of dropout and of positional encodings have the dims of
- * queries; the dtypes are as above. weights and log_sum_exp must be NULL for them.
+ * The output of a linear layer and of a feed-forward network is (..., output_size), that of an embedding (...,
+ * embedding_size) in the parameter's dtype or F32; those of the other layers without heads, of encoders and of decoders
+ * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
  *
  * weights are the attention weights before dropout [rule 11], with one more column for add_bias_kv and for add_zero_attn,
  * after those of keys. log_sum_exp is a natural logarithm; for a row without a visible key -inf, or its sink [rules 3,
@@ -1262,6 +1400,48 @@ HEED_API heed_status heed_positional_encoding_create(heed_context* context,
 HEED_API heed_status heed_linear_create(heed_context* context, const heed_linear_options* options,
                                         heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes a norm. Its size is learned when it gets its parameters. options NULL: the macro's values. The caller destroys
+ * *layer.
+ * Errors: INVALID_ARGUMENT (epsilon negative or not finite; kind; no_bias not 0 or 1). */
+HEED_API heed_status heed_layer_norm_create(heed_context* context, const heed_layer_norm_options* options,
+                                            heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a feed-forward network. Its input size is learned when it gets its parameters. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (hidden_size below 1; output_size negative; activation; flags not 0 or 1; dropout outside
+ * [0, 1)). */
+HEED_API heed_status heed_feed_forward_create(heed_context* context, const heed_feed_forward_options* options,
+                                              heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes an embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (num_embeddings or embedding_size out of range; padding_index that is neither -1 nor an id;
+ * scale not finite). */
+HEED_API heed_status heed_embedding_create(heed_context* context, const heed_embedding_options* options,
+                                           heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes an encoder layer with its children. The caller destroys *layer.
+ * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
+ * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; norm_first not 0 or 1;
+ * dropout outside [0, 1)). */
+HEED_API heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
+                                               heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a decoder layer with its children. The caller destroys *layer.
+ * Errors: as heed_encoder_layer_create; INVALID_ARGUMENT (cross_attention of another num_hiddens). */
+HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed_decoder_layer_options* options,
+                                               heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a stack of encoder layers. The memory of a call is that of one layer and of two activations (B, S, E). The caller
+ * destroys *layer.
+ * Errors: as heed_encoder_layer_create; INVALID_ARGUMENT (layer NULL; num_layers outside 1 to 4096; final_norm not 0 or
+ * 1). */
+HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a stack of decoder layers, likewise. The caller destroys *layer.
+ * Errors: as heed_encoder_create and heed_decoder_layer_create. */
+HEED_API heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's values, with
  * which nothing is dropped. The caller destroys *layer.
  * Errors: INVALID_ARGUMENT (dropout outside [0, 1)). */
@@ -1270,6 +1450,19 @@ HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropo
 
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
+
+/* How many children the layer has; 0 for a layer that is not made of others; -1 for NULL. */
+HEED_API int64_t heed_layer_child_count(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* The name of a child, such as "self_attention" or "layers.0", in the order of parameters; index is from 0 to
+ * heed_layer_child_count - 1. Valid while the layer lives. NULL for a bad handle or index. */
+HEED_API const char* heed_layer_child_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
+
+/* A child, or a child of a child by its dotted name, such as "layers.0.self_attention", as a layer of its own. It shares
+ * its parameters with the layer: what one of them sets, initializes or loads, the other has too. The caller destroys
+ * *child, before or after the layer.
+ * Errors: NOT_FOUND (naming the children). */
+HEED_API heed_status heed_layer_child(const heed_layer* layer, const char* name, heed_layer** child) HEED_NOEXCEPT;
 
 /* Makes all parameters for inputs of these shapes (only shapes and dtypes are read, so shape-only tensors are
  * sufficient). Parameters take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the
@@ -1434,7 +1627,8 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
  * added):
  *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
  *                                 "additive_attention", "general_attention", "dot_product_attention",
- *                                 "positional_encoding", "linear" and "dropout"
+ *                                 "positional_encoding", "linear", "dropout", "layer_norm", "feed_forward",
+ *                                 "embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
  *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
  *                                 and the instruction set that it uses, such as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation

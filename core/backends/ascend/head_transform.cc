@@ -197,7 +197,7 @@ class TransformedHeads::Slices {
 TransformedHeads::TransformedHeads(Npu& npu, const LinearPart& part, const DeviceArray& result)
     : npu_(npu), part_(part), result_(result) {
   if (part.transform.layout != RotaryLayout::None) slices_ = std::make_unique<Slices>(npu, part, result);
-  if (part.transform.norm != HeadNorm::None || slices_ == nullptr)
+  if (part.transform.norm != NormKind::None || slices_ == nullptr)
     product_ = Temporary(npu, result.dtype, result.shape);
   projected_ = product_.data() != nullptr ? product_.array() : slices_->heads;
 }
@@ -207,7 +207,7 @@ TransformedHeads::~TransformedHeads() = default;
 
 void TransformedHeads::normalize() {
   const HeadTransform& transform = part_.transform;
-  if (transform.norm == HeadNorm::None) return;
+  if (transform.norm == NormKind::None) return;
   Temporary kept;
   const int64_t size = part_.head_size;
   const DeviceArray weight = load(npu_, strided(transform.norm_weight, {1, 1, 1, size}), result_.dtype, kept);
@@ -257,9 +257,9 @@ bool have_same_rotation(const LinearPart& a, const LinearPart& b) {
 
 void add_transform_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part) {
   const HeadTransform& transform = part.transform;
-  if (transform.norm != HeadNorm::None) {
+  if (transform.norm != NormKind::None) {
     const bool is_shared = transform.norm_weight.strides[0] == 0 || num_heads(part) == 1;
-    if (transform.norm != HeadNorm::Rms || !is_shared)
+    if (transform.norm != NormKind::Rms || !is_shared)
       plan.add_reason("ATB normalizes heads only by their root mean square, with one weight for all heads");
     if (part.head_size % kNormUnit != 0)
       plan.add_reason("ATB's RmsNorm takes only heads whose size is a multiple of 16");

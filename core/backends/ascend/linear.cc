@@ -72,7 +72,7 @@ const char* kernel_of(const LinearProblem& problem) {
   bool has_norm = false;
   bool is_rotated = false;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
-    has_norm = has_norm || problem.parts[i].transform.norm != HeadNorm::None;
+    has_norm = has_norm || problem.parts[i].transform.norm != NormKind::None;
     is_rotated = is_rotated || problem.parts[i].transform.layout != RotaryLayout::None;
   }
   if (has_norm) return is_rotated ? "ATB Linear, RmsNorm and Rope" : "ATB Linear and RmsNorm";

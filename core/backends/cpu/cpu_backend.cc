@@ -10,10 +10,12 @@
 
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/embedding.h"
 #include "backends/cpu/host_executor.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/linear.h"
 #include "backends/cpu/merge.h"
+#include "backends/cpu/norm.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/positions.h"
 #include "backends/cpu/processors.h"
@@ -245,6 +247,31 @@ Status run_positions(BackendDevice& device, const PositionsProblem& problem, con
   return workers.status();
 }
 
+Status plan_norm(const BackendDevice& device, const NormProblem& problem, Plan* plan, Failure* failure) {
+  const int64_t size = problem.sizes[kElementwiseRank - 1];
+  if (size > kMaxWidth) return refuse_width("the size of a normalized row", size, failure);
+  new (plan) Plan(cpu::plan_norm(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_norm(BackendDevice& device, const NormProblem& problem, const Plan& plan, void* scratch, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_norm(*device.kernels, problem, plan, workers, scratch);
+  return workers.status();
+}
+
+Status plan_embedding(const BackendDevice& device, const EmbeddingProblem& problem, Plan* plan, Failure*) {
+  new (plan) Plan(cpu::plan_embedding(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_embedding(BackendDevice& device, const EmbeddingProblem& problem, const Plan& plan, void*,
+                     Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_embedding(*device.kernels, problem, plan, workers);
+  return workers.status();
+}
+
 // All operations, because the CPU computes those that another device does not support.
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
@@ -254,6 +281,8 @@ constexpr Operation kOperations[] = {
     operation<MergeProblem, plan_merge, run_merge>(),
     operation<RotationsProblem, plan_rotations, run_rotations>(),
     operation<PositionsProblem, plan_positions, run_positions>(),
+    operation<NormProblem, plan_norm, run_norm>(),
+    operation<EmbeddingProblem, plan_embedding, run_embedding>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -5,38 +5,19 @@
 #include <cmath>
 #include <cstddef>
 
+#include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int kLast = kElementwiseRank - 1;
-
-// Elements of a task: some microseconds of random numbers. A multiple of the number that a kernel draws at a time.
-constexpr int64_t kTaskElements = int64_t{1} << 14;
+// A multiple of the number of random words that a kernel draws at a time.
+static_assert(kTaskElements % 64 == 0);
 // For one element: ten rounds of Philox give four random words. Copying takes less.
 constexpr double kFlopsPerElement = 40;
 
-// A double, because plans are also made for shapes that are too large to run.
-double count_elements(const DropoutProblem& problem) {
-  double count = 1;
-  for (const int64_t size : problem.sizes) count *= static_cast<double>(size);
-  return count;
-}
-
 double count_tasks(const DropoutProblem& problem) {
-  return std::ceil(count_elements(problem) / static_cast<double>(kTaskElements));
-}
-
-// The row from its element `i` on. Rows are numbered in row-major order of all axes but the last.
-StridedRow row_of(const DropoutProblem& problem, const ElementwiseOperand& operand, int64_t row, int64_t i) {
-  int64_t index = i * operand.strides[kLast];
-  for (int axis = kLast - 1; axis >= 0; --axis) {
-    index += row % problem.sizes[axis] * operand.strides[axis];
-    row /= problem.sizes[axis];
-  }
-  auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[kLast], operand.dtype};
+  return std::ceil(count_elements(problem.sizes) / static_cast<double>(kTaskElements));
 }
 
 }  // namespace
@@ -52,32 +33,35 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
   plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
-  const double flops = count_elements(problem) * kFlopsPerElement;
+  const double flops = count_elements(problem.sizes) * kFlopsPerElement;
   plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
   set_choice(plan, flops);
-  if (is_gathered(problem.input, problem.sizes[kLast]))
+  if (is_gathered(problem.input, problem.sizes[kRowAxis]))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
-  if (is_gathered(problem.output, problem.sizes[kLast]))
+  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
     plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
   return plan;
 }
 
 void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers) {
-  const double count = count_elements(problem);
+  const double count = count_elements(problem.sizes);
   if (count == 0) return;
   const auto num_elements = static_cast<int64_t>(count);
-  const int64_t row_size = problem.sizes[kLast];
+  const int64_t row_size = problem.sizes[kRowAxis];
   workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
     const int64_t end = std::min(num_elements, (task + 1) * kTaskElements);
     for (int64_t element = task * kTaskElements; element < end;) {
       const int64_t row = element / row_size;
       const int64_t i = element % row_size;
       DropoutArguments arguments = {};
-      arguments.input = row_of(problem, problem.input, row, i);
-      arguments.output = row_of(problem, problem.output, row, i);
+      arguments.input = row_of(problem.sizes, problem.input, row, i);
+      arguments.output = row_of(problem.sizes, problem.output, row, i);
+      if (problem.addend.given != 0) arguments.addend = row_of(problem.sizes, problem.addend, row, i);
       arguments.count = std::min(row_size - i, end - element);
       arguments.first = element;
-      if (problem.dropout == 0) {
+      if (is_padding(problem, row)) {
+        zero_row(arguments.output, arguments.count);
+      } else if (problem.dropout == 0) {
         kernels.copy_row(&arguments.input, &arguments.output, arguments.count);
       } else {
         arguments.seed = problem.seed;

@@ -237,11 +237,17 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     LinearPartArguments& to = arguments.parts[i];
     to.output_size = part.output_size;
     // Adjacent heads are treated as one head.
-    to.head_size =
-        part.output.strides[0] == part.head_size * part.output.strides[3] ? part.output_size : part.head_size;
+    const auto are_adjacent = [&part](const Operand& operand) {
+      return operand.given == 0 || operand.strides[0] == part.head_size * operand.strides[3];
+    };
+    const bool is_one_head = are_adjacent(part.output) && are_adjacent(part.factor) && are_adjacent(part.addend);
+    to.head_size = is_one_head ? part.output_size : part.head_size;
     copy_operand(to.weight, part.weight);
     copy_operand(to.bias, part.bias);
     copy_operand(to.output, part.output);
+    to.activation = part.activation;
+    copy_operand(to.factor, part.factor);
+    copy_operand(to.addend, part.addend);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
     if (!part.transform.is_given()) continue;
     to.transform = &part.transform;
@@ -254,8 +260,10 @@ LinearArguments arguments_of(const LinearProblem& problem) {
 void merge_single_row_batch(const LinearProblem& problem, LinearArguments& arguments) {
   arguments.rows = problem.batch;
   arguments.input.strides[2] = arguments.input.strides[1];
-  for (int32_t i = 0; i < problem.num_parts; ++i)
-    arguments.parts[i].output.strides[2] = arguments.parts[i].output.strides[1];
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    LinearPartArguments& part = arguments.parts[i];
+    for (Operand* operand : {&part.output, &part.factor, &part.addend}) operand->strides[2] = operand->strides[1];
+  }
 }
 
 // Whether the rows of a batch of single rows are one axis in the operands of all transforms too.

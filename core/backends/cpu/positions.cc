@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
 #include "base/rounding.h"
 #include "ops/visible_keys.h"
 
 namespace heed::cpu {
 namespace {
-
-// Elements of a task, some microseconds.
-constexpr int64_t kTaskElements = int64_t{1} << 14;
-
-int64_t rows_of_task(const PositionsProblem& problem) {
-  return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, problem.size));
-}
 
 StridedRow row_of(const Operand& operand, int64_t b, int64_t row) {
   const int64_t index = b * operand.strides[1] + row * operand.strides[2];
@@ -30,7 +24,7 @@ Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem,
   Plan plan;
   plan.kernel = "add_rows";
   plan.isa = kernels.isa;
-  const int64_t blocks = divide_up(problem.limits.num_queries, rows_of_task(problem));
+  const int64_t blocks = divide_up(problem.limits.num_queries, rows_of_task(problem.size));
   const double tasks = static_cast<double>(problem.batch) * static_cast<double>(blocks);
   plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
   const double work = work_of(cost_of(problem));
@@ -45,7 +39,7 @@ Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem,
 
 void run_positions(const KernelTable& kernels, const PositionsProblem& problem, const Plan& plan,
                    const Workers& workers) {
-  const int64_t rows = rows_of_task(problem);
+  const int64_t rows = rows_of_task(problem.size);
   const int64_t blocks = divide_up(problem.limits.num_queries, rows);
   workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
     const int64_t b = task / blocks;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
+#include "backends/cpu/kernels/row_parts-inl.h"
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/kernels/simd.h"
 
@@ -53,7 +54,9 @@ static void dropout_row(const DropoutArguments* arguments) {
       const int64_t count = smaller(stop - i, kLanes);
       float elements[kLanes] = {};
       widen_row(from, input.dtype, input.stride, count, elements);
-      store(elements, dropped(load(elements), words + (i - base), *arguments));
+      Vec value = dropped(load(elements), words + (i - base), *arguments);
+      if (arguments->addend.data != nullptr) value += load_row_part(arguments->addend, i - arguments->first, count);
+      store(elements, value);
       narrow_row(elements, count, to, output.dtype, output.stride);
       i += count;
       from += count * input_step;

@@ -59,10 +59,10 @@ struct Normalizer {
 template <bool is_whole>
 HEED_INLINE Normalizer find_normalizer(const HeadTransform& transform, int64_t size, const float* head,
                                        const float* weight) {
-  if (transform.norm == HeadNorm::None) return {Vec{}, Vec{}, nullptr};
+  if (transform.norm == NormKind::None) return {Vec{}, Vec{}, nullptr};
   const auto count = static_cast<float>(size);
   Vec shift{};
-  if (transform.norm == HeadNorm::Layer) {
+  if (transform.norm == NormKind::Layer) {
     Vec sum{};
     for (int64_t d = 0; d < size; d += kLanes) sum += load_lanes<is_whole>(head + d, smaller(size - d, kLanes));
     shift = broadcast(sum_of_lanes(sum) / count);

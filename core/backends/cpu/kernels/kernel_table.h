@@ -90,6 +90,9 @@ struct KernelTable {
   void (*merge_row)(const MergeArguments* arguments);
   // output[i] = a[i] + b[i]
   void (*add_row)(const StridedRow* a, const StridedRow* b, const StridedRow* output, int64_t count);
+  void (*norm_row)(const NormArguments* arguments);
+  // output[i] = input[i] * scale
+  void (*scale_row)(const StridedRow* input, const StridedRow* output, int64_t count, float scale);
 };
 
 extern const KernelTable kPortableKernels;

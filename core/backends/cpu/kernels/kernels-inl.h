@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear-inl.h"
 #include "backends/cpu/kernels/merge-inl.h"
+#include "backends/cpu/kernels/norm-inl.h"
 #include "backends/cpu/kernels/packing-inl.h"
 #include "backends/cpu/kernels/softmax-inl.h"
 
@@ -56,6 +57,8 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .copy_row = HEED_ISA_NAMESPACE::copy_row,
     .merge_row = HEED_ISA_NAMESPACE::merge_row,
     .add_row = HEED_ISA_NAMESPACE::add_row,
+    .norm_row = HEED_ISA_NAMESPACE::norm_row,
+    .scale_row = HEED_ISA_NAMESPACE::scale_row,
 };
 
 }  // namespace heed::cpu

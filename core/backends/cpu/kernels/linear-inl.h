@@ -9,6 +9,7 @@
 // not depend bitwise on rows, tiles, blocks and threads.
 #pragma once
 
+#include "backends/cpu/kernels/activation-inl.h"
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/head_transform-inl.h"
 #include "backends/cpu/kernels/linear.h"
@@ -330,6 +331,8 @@ HEED_INLINE RowCursor first_row_of(const LinearArguments& arguments, const Linea
 struct Piece {
   int64_t first;   // column of the panel
   int64_t count;   // of columns
+  int64_t head;    // of its first element
+  int64_t d;       // the same
   int64_t offset;  // of its first element in an output row
 };
 
@@ -343,18 +346,23 @@ struct PanelOutput {
   float bias_block[kPanelColumns];
 };
 
+// Whether sums are changed before they are stored, apart from the bias.
+HEED_INLINE bool has_epilogue(const LinearPartArguments& part) {
+  return part.activation != Activation::None || part.factor.data != nullptr || part.addend.data != nullptr;
+}
+
 static void find_pieces(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
   const int64_t width = panel.vectors * kLanes;
   const int64_t left = part.output_size - panel.first_column;
   const int64_t end = panel.first_column + smaller(width, left);
   const int64_t* strides = part.output.strides;
   output.num_pieces = 0;
-  output.is_direct = part.output.dtype == DType::F32 && strides[3] == 1 && width <= left;
+  output.is_direct = part.output.dtype == DType::F32 && strides[3] == 1 && width <= left && !has_epilogue(part);
   int64_t head = panel.first_column / part.head_size;
   for (int64_t n = panel.first_column; n < end; ++head) {
     const int64_t d = n - head * part.head_size;
     const int64_t count = smaller(part.head_size - d, end - n);
-    output.pieces[output.num_pieces++] = {n - panel.first_column, count, head * strides[0] + d * strides[3]};
+    output.pieces[output.num_pieces++] = {n - panel.first_column, count, head, d, head * strides[0] + d * strides[3]};
     output.is_direct = output.is_direct && count % kLanes == 0;
     n += count;
   }
@@ -383,12 +391,70 @@ static void find_bias(const LinearPartArguments& part, PanelRange panel, PanelOu
   widen_row(element_address(part.bias, panel.first_column * stride), part.bias.dtype, stride, count, output.bias_block);
 }
 
+// Multiplies one row of a tile, [width] in f32, by the operand's elements of its pieces, or adds these.
+template <bool multiplies>
+static void combine_row(const Operand& operand, const PanelOutput& output, int64_t row_offset, float* row) {
+  for (int64_t p = 0; p < output.num_pieces; ++p) {
+    const Piece& piece = output.pieces[p];
+    const char* from =
+        element_address(operand, row_offset + piece.head * operand.strides[0] + piece.d * operand.strides[3]);
+    const int64_t step = operand.strides[3] * size_of_element(operand.dtype);
+    for (int64_t i = 0; i < piece.count; i += kLanes) {
+      const int64_t count = smaller(piece.count - i, kLanes);
+      float* const to = row + piece.first + i;
+      const Vec other = gather_first_elements(from + i * step, operand.dtype, operand.strides[3], count);
+      const Vec value = load_first(to, count);
+      store_first(to, multiplies ? value * other : value + other, count);
+    }
+  }
+}
+
 // Stores one row of a tile, [width] in f32, to the output elements of its pieces.
 static void store_row(const Operand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
     char* to = const_cast<char*>(element_address(operand, row_offset + piece.offset));
     narrow_row(from + piece.first, piece.count, to, operand.dtype, operand.strides[3]);
+  }
+}
+
+// The offsets of the rows of a tile in the operands of a part.
+struct TileRows {
+  int64_t output[kLinearRows] = {};
+  int64_t factor[kLinearRows] = {};
+  int64_t addend[kLinearRows] = {};
+
+  void set(const LinearPartArguments& part, const RowCursor& cursor, int64_t i) {
+    output[i] = cursor.offset_in(part.output);
+    factor[i] = cursor.offset_in(part.factor);
+    addend[i] = cursor.offset_in(part.addend);
+  }
+};
+
+// Prefetches the elements of a tile's rows in the columns of a panel into the second-level cache.
+static void prefetch_rows(const Operand& operand, const PanelOutput& output, const int64_t (&rows)[kLinearRows],
+                          int64_t count) {
+  if (operand.data == nullptr || operand.strides[3] != 1) return;
+  const int64_t size = size_of_element(operand.dtype);
+  for (int64_t p = 0; p < output.num_pieces; ++p) {
+    const Piece& piece = output.pieces[p];
+    const int64_t first = piece.head * operand.strides[0] + piece.d;
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t byte = 0; byte < piece.count * size; byte += kCacheLine)
+        __builtin_prefetch(element_address(operand, rows[i] + first) + byte, 0, 2);
+    }
+  }
+}
+
+// Completes the sums of `count` rows of a tile, [count][width], which have their bias, and stores them.
+static void finish_rows(const LinearPartArguments& part, const PanelOutput& output, const TileRows& rows, int64_t count,
+                        int64_t width, float* sums) {
+  activate_row(part.activation, sums, count * width);
+  for (int64_t i = 0; i < count; ++i) {
+    float* const row = sums + i * width;
+    if (part.factor.data != nullptr) combine_row<true>(part.factor, output, rows.factor[i], row);
+    if (part.addend.data != nullptr) combine_row<false>(part.addend, output, rows.addend[i], row);
+    store_row(part.output, output, rows.output[i], row);
   }
 }
 
@@ -451,13 +517,15 @@ struct PanelBlock {
 // the rows of one tile.
 static void multiply_panel(const LinearArguments& arguments, const LinearTask& task, InputRows input,
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
-  const Operand& operand = arguments.parts[task.part].output;
+  const LinearPartArguments& part = arguments.parts[task.part];
+  const Operand& operand = part.output;
+  const bool has_epilogue = heed::cpu::HEED_ISA_NAMESPACE::has_epilogue(part);
   const int64_t num_rows = task.num_rows;
   const int64_t width = panel.vectors * kLanes;
   const int64_t num_tiles = divide_up(num_rows, kLinearRows);
   const bool is_whole = panel.is_first && panel.is_last;
   float* rows[kLinearRows];
-  int64_t offsets[kLinearRows] = {};
+  TileRows offsets;
   LinearTile tile;
   tile.input_row = input.stride;
   tile.panel = panel.data;
@@ -486,8 +554,13 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
     if (panel.is_last) {
       for (int64_t i = 0; i < count; ++i) {
         if (begin + i > 0) cursor.advance();
-        offsets[i] = cursor.offset_in(operand);
-        rows[i] = static_cast<float*>(operand.data) + offsets[i];
+        offsets.set(part, cursor, i);
+        rows[i] = static_cast<float*>(operand.data) + offsets.output[i];
+      }
+      if (has_epilogue) {
+        prefetch_rows(operand, output, offsets.output, count);
+        prefetch_rows(part.factor, output, offsets.factor, count);
+        prefetch_rows(part.addend, output, offsets.addend, count);
       }
     }
     if (panel.dtype == DType::F32)
@@ -496,9 +569,7 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
       linear_tile_of_size<F16>(count, panel.vectors, tile);
     else
       linear_tile_of_size<BF16>(count, panel.vectors, tile);
-    if (panel.is_last && !output.is_direct) {
-      for (int64_t i = 0; i < count; ++i) store_row(operand, output, offsets[i], tile.sums + i * width);
-    }
+    if (panel.is_last && !output.is_direct) finish_rows(part, output, offsets, count, width, tile.sums);
     if (num_tiles > kFewTiles) tile.prefetch += tile.prefetch_lines * kCacheLine * tile_prefetches;
     begin += count;
   }
@@ -547,10 +618,10 @@ static int64_t stream_task(const LinearArguments& arguments, const LinearTask& t
   const InputRows input = input_rows(arguments, task, 0, arguments.input_size, nullptr);
   float sums[kStreams<rows> * rows * kPanelColumns];
   RowCursor cursor = first_row_of(arguments, task);
-  int64_t offsets[rows];
+  TileRows offsets;
   for (int64_t i = 0; i < rows; ++i) {
     if (i > 0) cursor.advance();
-    offsets[i] = cursor.offset_in(part.output);
+    offsets.set(part, cursor, i);
   }
   PanelOutput output;
   int64_t first = task.first_panel;
@@ -563,13 +634,12 @@ static int64_t stream_task(const LinearArguments& arguments, const LinearTask& t
       const PanelRange range = panel_at(part.output_size, first + p);
       find_pieces(part, range, output);
       find_bias(part, range, output);
-      for (int64_t i = 0; i < rows; ++i) {
-        float* row = sums + (p * rows + i) * kPanelColumns;
-        if (output.bias != nullptr) {
-          for (int64_t n = 0; n < kPanelColumns; n += kLanes) store(row + n, load(row + n) + load(output.bias + n));
-        }
-        store_row(part.output, output, offsets[i], row);
+      float* const panel_sums = sums + p * rows * kPanelColumns;
+      for (int64_t i = 0; i < rows && output.bias != nullptr; ++i) {
+        float* const row = panel_sums + i * kPanelColumns;
+        for (int64_t n = 0; n < kPanelColumns; n += kLanes) store(row + n, load(row + n) + load(output.bias + n));
       }
+      finish_rows(part, output, offsets, rows, kPanelColumns, panel_sums);
     }
   }
   return first;
@@ -599,7 +669,7 @@ static void transform_heads(const LinearArguments& arguments, const LinearTask& 
   const int64_t end_column = smaller(last.first_column + last.vectors * kLanes, part.output_size);
   const int64_t end_head = end_column / head_size;
   for (int64_t head = panel_at(part.output_size, first_panel).first_column / head_size; head < end_head; ++head) {
-    if (transform.norm != HeadNorm::None) load_norm_weight(transform, head_size, head, scratch, weight);
+    if (transform.norm != NormKind::None) load_norm_weight(transform, head_size, head, scratch, weight);
     RowCursor cursor = first_row_of(arguments, task);
     for (int64_t i = 0; i < task.num_rows; ++i) {
       if (i > 0) cursor.advance();

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ops/activation.h"
 #include "ops/head_transform.h"
 #include "ops/operand.h"
 
@@ -21,9 +22,13 @@ struct RowRange {
 struct LinearPartArguments {
   int64_t output_size;
   int64_t head_size;
-  Operand weight;      // (-, -, n, e); its element type is also that of `packed`
-  Operand bias;        // (-, -, -, n)
-  Operand output;      // (h, s, r, d)
+  Operand weight;  // (-, -, n, e); its element type is also that of `packed`
+  Operand bias;    // (-, -, -, n)
+  Operand output;  // (h, s, r, d)
+  // What happens to each sum: activation(sum + bias) * factor + addend. Null data: no factor, no addend.
+  Activation activation;
+  Operand factor;      // (h, s, r, d)
+  Operand addend;      // (h, s, r, d)
   const void* packed;  // from pack_linear; null: the kernel reads `weight`
   // [s]; null: all rows of each batch element. Wanted rows are numbered through the whole batch.
   const RowRange* ranges;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels for softmax, dropout and merging: one row.
+// Arguments of the kernels for softmax, dropout, merging, norms and embeddings: one row.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ops/norm.h"
 #include "tensor/dtype.h"
 
 namespace heed::cpu {
@@ -20,6 +21,7 @@ struct StridedRow {
 struct DropoutArguments {
   StridedRow input;
   StridedRow output;
+  StridedRow addend;  // added to each element; null: nothing is
   int64_t count;
   int64_t first;
   uint64_t seed;
@@ -34,6 +36,19 @@ struct MergeArguments {
   int64_t num_parts;
   StridedRow output;
   int64_t count;
+};
+
+// The norm of a row, plus a row.
+struct NormArguments {
+  StridedRow input;
+  StridedRow addend;    // null: nothing is added
+  StridedRow output;    // may be the input
+  const float* weight;  // for whole vectors
+  const float* bias;    // the same; null: none
+  int64_t size;
+  NormKind kind;
+  float epsilon;
+  float* scratch;  // for whole vectors
 };
 
 }  // namespace heed::cpu

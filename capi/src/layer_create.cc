@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that create layers.
+#include <heed/heed.h>
+
+#include <memory>
+
+#include "arguments.h"
+#include "errors.h"
+#include "handles.h"
+#include "layer_options.h"
+#include "layers/dot_product_attention.h"
+
+namespace heed::capi {
+namespace {
+
+// Creates a layer of that kind with the options of the caller. `function`: the C function's name in messages.
+template <typename Kind, typename Options>
+heed_status create_layer(const char* function, heed_context* context, const Options* options,
+                         heed_layer** layer) noexcept {
+  return guarded(function, context, [&] {
+    require(context, "context");
+    require(layer, "layer");
+    *layer = make_handle(heed_layer{
+        host_make_shared<Kind>(context->context->host_allocator(), context->context, read_layer_options(options))});
+  });
+}
+
+}  // namespace
+}  // namespace heed::capi
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+heed_status heed_dot_product_attention_create(heed_context* context, const heed_dot_product_attention_options* options,
+                                              heed_layer** layer) noexcept {
+  return create_layer<DotProductAttention>(__func__, context, options, layer);
+}
+
+heed_status heed_additive_attention_create(heed_context* context, const heed_additive_attention_options* options,
+                                           heed_layer** layer) noexcept {
+  return create_layer<AdditiveAttention>(__func__, context, options, layer);
+}
+
+heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
+                                          heed_layer** layer) noexcept {
+  return create_layer<GeneralAttention>(__func__, context, options, layer);
+}
+
+heed_status heed_multi_head_attention_create(heed_context* context, const heed_multi_head_attention_options* options,
+                                             heed_layer** layer) noexcept {
+  return create_layer<MultiHeadAttention>(__func__, context, options, layer);
+}
+
+heed_status heed_positional_encoding_create(heed_context* context, const heed_positional_encoding_options* options,
+                                            heed_layer** layer) noexcept {
+  return create_layer<PositionalEncoding>(__func__, context, options, layer);
+}
+
+heed_status heed_linear_create(heed_context* context, const heed_linear_options* options, heed_layer** layer) noexcept {
+  return create_layer<Linear>(__func__, context, options, layer);
+}
+
+heed_status heed_layer_norm_create(heed_context* context, const heed_layer_norm_options* options,
+                                   heed_layer** layer) noexcept {
+  return create_layer<LayerNorm>(__func__, context, options, layer);
+}
+
+heed_status heed_feed_forward_create(heed_context* context, const heed_feed_forward_options* options,
+                                     heed_layer** layer) noexcept {
+  return create_layer<FeedForward>(__func__, context, options, layer);
+}
+
+heed_status heed_embedding_create(heed_context* context, const heed_embedding_options* options,
+                                  heed_layer** layer) noexcept {
+  return create_layer<Embedding>(__func__, context, options, layer);
+}
+
+heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
+                                      heed_layer** layer) noexcept {
+  return create_layer<EncoderLayer>(__func__, context, options, layer);
+}
+
+heed_status heed_decoder_layer_create(heed_context* context, const heed_decoder_layer_options* options,
+                                      heed_layer** layer) noexcept {
+  return create_layer<DecoderLayer>(__func__, context, options, layer);
+}
+
+heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
+                                heed_layer** layer) noexcept {
+  return create_layer<Encoder>(__func__, context, options, layer);
+}
+
+heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
+                                heed_layer** layer) noexcept {
+  return create_layer<Decoder>(__func__, context, options, layer);
+}
+
+heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
+                                heed_layer** layer) noexcept {
+  return create_layer<Dropout>(__func__, context, options, layer);
+}
+
+}  // extern "C"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of operands of elementwise operations: all axes but the last.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/rows.h"
+#include "ops/operand.h"
+#include "ops/sequence.h"
+
+namespace heed::cpu {
+
+// The last axis of an elementwise operation: that of a row's elements.
+inline constexpr int kRowAxis = kElementwiseRank - 1;
+
+// Elements of a task of simple operations: some microseconds.
+inline constexpr int64_t kTaskElements = int64_t{1} << 14;
+
+inline int64_t rows_of_task(int64_t row_size) {
+  return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, row_size));
+}
+
+// A double, because plans are also made for shapes that are too large to run.
+inline double count_elements(const Sizes<kElementwiseRank>& sizes) {
+  double count = 1;
+  for (const int64_t size : sizes) count *= static_cast<double>(size);
+  return count;
+}
+
+inline double count_rows(const Sizes<kElementwiseRank>& sizes) {
+  double count = 1;
+  for (int axis = 0; axis < kRowAxis; ++axis) count *= static_cast<double>(sizes[axis]);
+  return count;
+}
+
+// The row from its element `i` on. Rows are numbered in row-major order of all axes but the last.
+inline StridedRow row_of(const Sizes<kElementwiseRank>& sizes, const ElementwiseOperand& operand, int64_t row,
+                         int64_t i) {
+  int64_t index = i * operand.strides[kRowAxis];
+  for (int axis = kRowAxis - 1; axis >= 0 && row != 0; --axis) {
+    index += row % sizes[axis] * operand.strides[axis];
+    row /= sizes[axis];
+  }
+  auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
+  return {data, operand.strides[kRowAxis], operand.dtype};
+}
+
+// Whether a row of (batch, rows, size) is no query of its batch element. Without limits every row is one.
+template <typename Problem>
+bool is_padding(const Problem& problem, int64_t row) {
+  if (problem.has_limits == 0) return false;
+  const int64_t rows = problem.sizes[kRowAxis - 1];
+  return row % rows >= sequence_of(problem.limits, row / rows).query_count;
+}
+
+// Sets the first `count` elements to 0.
+inline void zero_row(const StridedRow& row, int64_t count) {
+  const auto bytes = static_cast<int64_t>(size_of(row.dtype));
+  auto* element = static_cast<std::byte*>(row.data);
+  for (int64_t i = 0; i < count; ++i) std::fill_n(element + i * row.stride * bytes, bytes, std::byte{0});
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/embedding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/kernel_operand.h"
+
+namespace heed::cpu {
+
+Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, int32_t num_workers) {
+  Plan plan;
+  plan.kernel = "copy_rows";
+  plan.isa = kernels.isa;
+  const double tasks =
+      std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem.sizes[kRowAxis])));
+  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
+  const double work = work_of(cost_of(problem));
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
+  set_choice(plan, work);
+  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  return plan;
+}
+
+void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, const Plan& plan,
+                   const Workers& workers) {
+  if (count_elements(problem.sizes) == 0) return;
+  const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
+  const int64_t size = problem.sizes[kRowAxis];
+  const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
+  const Operand& table = problem.table;
+  const auto element_bytes = static_cast<int64_t>(size_of(table.dtype));
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+    const int64_t end = std::min(num_rows, (task + 1) * task_rows);
+    for (int64_t row = task * task_rows; row < end; ++row) {
+      std::byte* const data = static_cast<std::byte*>(table.data) + problem.ids[row] * table.strides[2] * element_bytes;
+      const StridedRow from = {data, table.strides[3], table.dtype};
+      const StridedRow to = row_of(problem.sizes, problem.output, row, 0);
+      if (problem.scale == 1)
+        kernels.copy_row(&from, &to, size);
+      else
+        kernels.scale_row(&from, &to, size, problem.scale);
+    }
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/kernel_operand.h"
+#include "base/rounding.h"
+
+namespace heed::cpu {
+namespace {
+
+// For one element: three passes over the row, in the first-level cache.
+constexpr double kFlopsOfNorm = 10;
+
+// A row, a weight and a bias in f32.
+constexpr size_t kScratchRows = 3;
+
+// Rows are padded to whole vectors.
+size_t row_bytes(const NormProblem& problem) {
+  static_assert(kMemoryAlignment >= 64);
+  return round_up_to_alignment(static_cast<size_t>(problem.sizes[kRowAxis]) * sizeof(float));
+}
+
+double work_of_norm(const NormProblem& problem) { return count_elements(problem.sizes) * kFlopsOfNorm; }
+
+// A parameter of the row as contiguous f32 in whole vectors: in place, or copied to `memory`.
+const float* widened(const KernelTable& kernels, const Operand& operand, int64_t size, float* memory) {
+  if (operand.given == 0) return nullptr;
+  if (operand.dtype == DType::F32 && operand.strides[3] == 1 && size % kernels.lanes == 0)
+    return static_cast<const float*>(operand.data);
+  const StridedRow from = {operand.data, operand.strides[3], operand.dtype};
+  const StridedRow to = {memory, 1, DType::F32};
+  kernels.copy_row(&from, &to, size);
+  return memory;
+}
+
+}  // namespace
+
+Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t num_workers) {
+  Plan plan;
+  plan.kernel = problem.kind == NormKind::Layer ? "layer_norm" : "rms_norm";
+  plan.isa = kernels.isa;
+  plan.scratch_bytes = kScratchRows * row_bytes(problem) * static_cast<size_t>(num_workers);
+  const double tasks =
+      std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem.sizes[kRowAxis])));
+  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
+  const double work = work_of_norm(problem);
+  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
+  set_choice(plan, work);
+  if (is_gathered(problem.input, problem.sizes[kRowAxis]) || is_gathered(problem.addend, problem.sizes[kRowAxis]))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  return plan;
+}
+
+void run_norm(const KernelTable& kernels, const NormProblem& problem, const Plan& plan, const Workers& workers,
+              void* scratch) {
+  if (count_elements(problem.sizes) == 0) return;
+  const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
+  const int64_t size = problem.sizes[kRowAxis];
+  const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
+  const size_t bytes = row_bytes(problem);
+  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
+    std::byte* const memory = static_cast<std::byte*>(scratch) + kScratchRows * bytes * static_cast<size_t>(worker);
+    const auto row_at = [&](size_t index) { return reinterpret_cast<float*>(memory + index * bytes); };
+    NormArguments arguments = {};
+    arguments.weight = widened(kernels, problem.weight, size, row_at(1));
+    arguments.bias = widened(kernels, problem.bias, size, row_at(2));
+    arguments.size = size;
+    arguments.kind = problem.kind;
+    arguments.epsilon = problem.epsilon;
+    arguments.scratch = row_at(0);
+    const int64_t end = std::min(num_rows, (task + 1) * task_rows);
+    for (int64_t row = task * task_rows; row < end; ++row) {
+      arguments.output = row_of(problem.sizes, problem.output, row, 0);
+      if (is_padding(problem, row)) {
+        zero_row(arguments.output, size);
+        continue;
+      }
+      arguments.input = row_of(problem.sizes, problem.input, row, 0);
+      if (problem.addend.given != 0) arguments.addend = row_of(problem.sizes, problem.addend, row, 0);
+      kernels.norm_row(&arguments);
+    }
+  });
+}
+
+}  // namespace heed::cpu

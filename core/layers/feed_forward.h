@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The position-wise feed-forward network: two linear operations with an activation between them, or three with a gate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "layers/layer.h"
+#include "ops/activation.h"
+
+namespace heed {
+
+// The members of heed_feed_forward_options; an output_size of 0 means the size of the input.
+struct FeedForwardOptions {
+  int64_t hidden_size = 0;
+  int64_t output_size = 0;
+  Activation activation = Activation::Relu;
+  bool gated = false;
+  bool no_bias = false;
+  float dropout = 0;
+};
+
+// As a child of another layer it adds OutputValues::addend.
+class FeedForward final : public Layer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  FeedForward(std::shared_ptr<Context> context, const FeedForwardOptions& options);
+
+  const char* kind() const override { return "feed_forward"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void write_options(JsonWriter& json) const override;
+
+ private:
+  FeedForwardOptions options_;
+  // The first parameters of W_1, W_gate and W_2.
+  size_t first_;
+  size_t gate_;
+  size_t second_;
+};
+
+// Adds each option to the JSON object by its name in heed.h.
+void write_options(const FeedForwardOptions& options, JsonWriter& json);
+
+}  // namespace heed

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of a Transformer's encoder and decoder: attention and feed-forward, each with a residual and a norm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "layers/feed_forward.h"
+#include "layers/layer.h"
+#include "layers/layer_norm.h"
+#include "layers/multi_head_attention.h"
+
+namespace heed {
+
+// The members of heed_encoder_layer_options.
+struct EncoderLayerOptions {
+  MultiHeadAttentionOptions attention;
+  FeedForwardOptions feed_forward;
+  LayerNormOptions norm;
+  bool norm_first = false;
+  float dropout = 0;
+};
+
+// The members of heed_decoder_layer_options.
+struct DecoderLayerOptions {
+  MultiHeadAttentionOptions self_attention;
+  std::optional<MultiHeadAttentionOptions> cross_attention;
+  FeedForwardOptions feed_forward;
+  LayerNormOptions norm;
+  bool norm_first = false;
+  float dropout = 0;
+};
+
+// A sequence of sublayers f_1, f_2, ...: x_i = norm_i(x_(i-1) + dropout_i(f_i(x_(i-1)))), or with norm_first x_i = x_(i-1) +
+// dropout_i(f_i(norm_i(x_(i-1)))).
+class TransformerLayer : public Layer {
+ public:
+  struct Sublayer {
+    const char* name;  // of f_i
+    std::shared_ptr<Layer> layer;
+  };
+
+ protected:
+  // The sublayers are self_attention, perhaps cross_attention, and feed_forward.
+  TransformerLayer(const std::shared_ptr<Context>& context, std::span<const Sublayer> sublayers,
+                   const LayerNormOptions& norm, bool norm_first, float dropout, int64_t size);
+
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
+  // Adds the members norm, norm_first and dropout.
+  void write_common_options(JsonWriter& json) const;
+
+ private:
+  // What attention `index` reads when its queries are `queries`.
+  virtual InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                                       Schedule& schedule) const = 0;
+
+  size_t num_attentions() const { return num_sublayers_ - 1; }
+  // Children are the sublayers, then the norms, then the dropouts.
+  size_t norm_of(size_t sublayer) const { return num_sublayers_ + sublayer; }
+  size_t dropout_of(size_t sublayer) const { return 2 * num_sublayers_ + sublayer; }
+  bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
+
+  size_t num_sublayers_;
+  bool norm_first_;
+  float dropout_;
+  int64_t size_;
+};
+
+class EncoderLayer final : public TransformerLayer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options);
+
+  const char* kind() const override { return "encoder_layer"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void write_options(JsonWriter& json) const override;
+
+ private:
+  InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                               Schedule& schedule) const override;
+};
+
+class DecoderLayer final : public TransformerLayer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options);
+
+  const char* kind() const override { return "decoder_layer"; }
+
+ protected:
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void write_options(JsonWriter& json) const override;
+
+ private:
+  InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                               Schedule& schedule) const override;
+  static std::vector<Sublayer> sublayers_of(const std::shared_ptr<Context>& context,
+                                            const DecoderLayerOptions& options);
+
+  bool has_cross_attention_;
+};
+
+// The checks of the tensors of encoder layers and encoders, and of decoder layers and decoders.
+LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, const char* device_name);
+LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention,
+                                  const char* device_name);
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a table by their numbers: the problem, its operands and its cost.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/cost.h"
+#include "ops/op.h"
+#include "ops/operand.h"
+
+namespace heed {
+
+// output[..., :] = table[id[...], :] * scale. The last of the sizes is that of a row.
+struct EmbeddingProblem {
+  Op op = {OpKind::Embedding, sizeof(EmbeddingProblem)};
+  int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+  // The ids in row-major order of all axes but the last, each from 0 to num_table_rows - 1, in host memory that lives until
+  // `run` returns. Null in problems that are only planned.
+  const int32_t* ids = nullptr;
+  int64_t num_table_rows = 0;
+  Operand table;              // axes (-, -, id, d); F32, F16, BF16
+  ElementwiseOperand output;  // F32, F16, BF16
+  // 1: rows of the table's dtype keep their bits.
+  float scale = 1;
+  int32_t unused = 0;
+};
+
+// Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks
+// an axis, the size is 1 or the stride is 0.
+template <typename Problem, typename Visit>
+requires std::same_as<std::remove_const_t<Problem>, EmbeddingProblem>
+void visit_operands(Problem& problem, Visit visit) {
+  visit(problem.table, Sizes<kOperandRank>{1, 1, problem.num_table_rows, problem.sizes[kElementwiseRank - 1]},
+        Access::Read);
+  visit(problem.output, problem.sizes, Access::Write);
+}
+
+// flops: one multiplication for each element; none with a scale of 1. bytes: as many rows of the table as of the output,
+// but at most the table.
+inline Cost cost_of(const EmbeddingProblem& problem) {
+  double rows = 1;
+  for (int axis = 0; axis < kElementwiseRank - 1; ++axis) rows *= static_cast<double>(problem.sizes[axis]);
+  const int64_t size = problem.sizes[kElementwiseRank - 1];
+  const double row_bytes = static_cast<double>(size) * static_cast<double>(size_of(problem.table.dtype));
+  const double table_rows = std::min(rows, static_cast<double>(problem.num_table_rows));
+  return {.flops = problem.scale == 1 ? 0 : rows * static_cast<double>(size),
+          .bytes = table_rows * row_bytes + bytes_of(problem.output, problem.sizes)};
+}
+
+}  // namespace heed

@@ -19,6 +19,9 @@ if(NOT HEED_SANITIZE)
   # No C++ type or exception crosses the C functions, so heed can contain its own C++ library, and the host program can
   # use another one.
   target_link_options(heed PRIVATE -static-libstdc++ -static-libgcc)
-  # Only if the C++ library is linked statically: the memory of a shared C++ library belongs to the whole process.
-  target_sources(heed PRIVATE ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)
+  # Only if the C++ library is linked statically: the memory of a shared C++ library, and how it ends a process, belong to the whole
+  # process.
+  target_sources(heed PRIVATE
+    ${PROJECT_SOURCE_DIR}/core/platform/uncaught_gnu.cc
+    ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)
 endif()

@@ -4,11 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -30,17 +28,8 @@ class JsonWriter {
   void begin_array() { begin('['); }
   void end_array() { end(']'); }
 
-  void key(std::string_view name) {
-    separate();
-    quote(name);
-    text_ += style_ == JsonStyle::Indented ? ": " : ":";
-    after_key_ = true;
-  }
-
-  void value(std::string_view text) {
-    separate();
-    quote(text);
-  }
+  void key(std::string_view name);
+  void value(std::string_view text);
 
   // Integers, booleans and finite floats; a float gets the fewest digits that read back as the same float. The
   // constraint keeps string literals out, which would otherwise convert to bool and not to string_view.
@@ -49,10 +38,12 @@ class JsonWriter {
   void value(Number number) {
     if constexpr (std::same_as<Number, bool>) {
       put(number ? "true" : "false");
+    } else if constexpr (std::same_as<Number, float>) {
+      put_float(number);
+    } else if constexpr (std::unsigned_integral<Number>) {
+      put_unsigned(number);
     } else {
-      char digits[24];
-      const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-      put({digits, static_cast<size_t>(end - digits)});
+      put_signed(number);
     }
   }
 
@@ -70,58 +61,16 @@ class JsonWriter {
   const std::string& text() const { return text_; }
 
  private:
-  void begin(char bracket) {
-    separate();
-    text_ += bracket;
-    ++depth_;
-    first_ = true;
-  }
-
-  void end(char bracket) {
-    --depth_;
-    if (!first_) new_line();
-    text_ += bracket;
-    first_ = false;
-  }
-
-  void put(std::string_view token) {
-    separate();
-    text_ += token;
-  }
-
+  void begin(char bracket);
+  void end(char bracket);
+  void put(std::string_view token);
+  void put_float(float number);
+  void put_signed(int64_t number);
+  void put_unsigned(uint64_t number);
   // Writes the comma, line break and indentation before the next value.
-  void separate() {
-    if (after_key_) {
-      after_key_ = false;
-      return;
-    }
-    if (depth_ > 0) {
-      if (!first_) text_ += ',';
-      new_line();
-    }
-    first_ = false;
-  }
-
-  void new_line() {
-    if (style_ == JsonStyle::Compact) return;
-    text_ += '\n';
-    text_.append(2 * depth_, ' ');
-  }
-
-  void quote(std::string_view text) {
-    text_ += '"';
-    for (const char c : text) {
-      if (c == '"' || c == '\\') text_ += '\\';
-      if (static_cast<unsigned char>(c) < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-        text_ += escape;
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
-  }
+  void separate();
+  void new_line();
+  void quote(std::string_view text);
 
   JsonStyle style_;
   std::string text_;

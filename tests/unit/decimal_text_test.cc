@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in error messages: as printf writes them in the "C" locale, in which this program runs.
+// Numbers in error messages: as printf writes them in the "C" locale, in which this program runs. Numbers in JSON: as std::to_chars writes
+// them.
 #include "base/decimal_text.h"
 
 #include <gtest/gtest.h>
 
 #include <cfloat>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +19,7 @@ namespace {
 
 void expect_as_printf(double value) {
   char expected[64];
-  for (const int num_digits : {6, 9, 17}) {
+  for (const int num_digits : {1, 2, 6, 9, 16, 17}) {
     std::snprintf(expected, sizeof expected, "%.*g", num_digits, value);
     EXPECT_STREQ(DecimalText(value, num_digits).c_str(), expected);
   }
@@ -40,7 +42,49 @@ TEST(DecimalText, IsThatOfPrintf) {
   }
 }
 
+// Ties are rounded to an even digit.
+TEST(DecimalText, RoundsMiddlesAsPrintf) {
+  for (int i = 1; i < 4'000; ++i) {
+    expect_as_printf(i / 8.0);
+    expect_as_printf(i * 12.5);
+  }
+}
+
 TEST(DecimalText, HasSixDigitsByDefault) { EXPECT_STREQ(DecimalText(1.0 / 3).c_str(), "0.333333"); }
+
+void expect_as_to_chars(float value) {
+  char expected[32];
+  *std::to_chars(expected, expected + sizeof expected - 1, value).ptr = '\0';
+  EXPECT_STREQ(ShortestText(value).c_str(), expected);
+}
+
+float float_of(uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The distances to the next smaller and the next larger float differ only at powers of two.
+TEST(ShortestText, IsThatOfToCharsAroundPowersOfTwo) {
+  for (uint32_t exponent = 0; exponent < 255; ++exponent) {
+    for (uint32_t step = 0; step < 20; ++step) {
+      expect_as_to_chars(float_of((exponent << 23) + step));
+      if (exponent > 0) expect_as_to_chars(-float_of((exponent << 23) - step));
+    }
+  }
+  expect_as_to_chars(FLT_MAX);
+}
+
+TEST(ShortestText, IsThatOfToCharsForShortAndLongNumbers) {
+  for (int i = 0; i < 3'000; ++i) {
+    for (const double unit : {1e-7, 1e-3, 1.0, 1e3, 12345.0}) expect_as_to_chars(static_cast<float>(i * unit));
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const float value = float_of(static_cast<uint32_t>(random()));
+    if (std::isfinite(value)) expect_as_to_chars(value);
+  }
+}
 
 }  // namespace
 }  // namespace heed

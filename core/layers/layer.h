@@ -107,6 +107,9 @@ class Layer {
   virtual void write_options(JsonWriter& json) const = 0;
   // Adds a child's options as an object.
   void write_child_options(size_t index, const char* member, JsonWriter& json) const;
+  // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors
+  // in the modules of its parameters always do.
+  virtual bool reads_whole_module() const { return false; }
   // What the layer computes with its weights, for the comparison with the model in a file.
   virtual LayerAttention layer_attention() const { return {}; }
 
@@ -147,6 +150,10 @@ class Layer {
   auto with_file_contents(const Write& write) const;
   // Finds the parameters' tensors in a file, after checking that the file's model matches this layer.
   FoundWeights find_in(const SafetensorsFile& file, std::string_view given_prefix, const LoadOptions& options) const;
+  // The same for a layer that is made of others, child by child. Throws also if the file has tensors in the children's
+  // modules that none of them reads.
+  FoundWeights find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
+                                const LoadOptions& options) const;
   // Throws if a found tensor's shape or dtype does not fit its parameter.
   void check_found(const SafetensorsFile& file, const FoundWeights& found) const;
   // Performs all checks of a call and plans its schedule.

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "layers/block_layout.h"
 #include "layers/element_source.h"
 #include "layers/layer.h"
 #include "layers/load_accept.h"
@@ -270,12 +272,46 @@ void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) 
   }
 }
 
+FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
+                                     const LoadOptions& options) const {
+  const std::string_view prefix = without_separator(file, given_prefix);
+  std::vector<const char*> names;
+  std::vector<const Layer*> layers;
+  for (const Child& child : children_) {
+    if (child.layer->parameters_.empty()) continue;
+    names.push_back(child.name.c_str());
+    layers.push_back(child.layer.get());
+  }
+  const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
+  FoundWeights all{children.layout == nullptr ? kOwnTitle : children.layout->title, {}};
+  for (size_t i = 0; i < layers.size(); ++i) {
+    FoundWeights found = layers[i]->find_in(file, children.prefixes[i], options);
+    if (all.title == kOwnTitle) all.title = found.title;
+    std::ranges::move(found.weights, std::back_inserter(all.weights));
+    std::ranges::move(found.known, std::back_inserter(all.known));
+  }
+  std::ranges::sort(all.known);
+  if (children.layout == nullptr) return all;
+  const LoadAccept accept(options.accept);
+  std::vector<std::string> others = left_over(file, prefix, *children.layout, all.known);
+  std::erase_if(others, [&](const std::string& name) {
+    return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
+  });
+  if (others.empty()) return all;
+  const std::string more =
+      others.size() == 1 ? "" : ", nor " + std::to_string(others.size() - 1) + " more tensors there";
+  fail(Status::InvalidArgument,
+       "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
+       "that the file has, or the names of these tensors in accept",
+       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), kind(), more.c_str());
+}
+
 FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_prefix,
                             const LoadOptions& options) const {
   if (parameters_.empty()) return {kOwnTitle, {}};
+  if (num_own_parameters_ == 0) return find_in_children(file, given_prefix, options);
   const std::string_view prefix = without_separator(file, given_prefix);
   const LoadAccept accept(options.accept);
-  accept.check(file, prefix);
   const std::optional<ModelConfig> config = config_beside(file, accept);
 
   const LayerAttention attention = layer_attention();
@@ -294,7 +330,7 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   set_norms_plus_one(found, models);
   std::vector<UnsupportedTensor> changing = found.changing;
-  if (!is_linear) {
+  if (reads_whole_module()) {
     const std::vector<UnsupportedTensor> unknown = unknown_tensors(file, prefix, found);
     changing.insert(changing.end(), unknown.begin(), unknown.end());
   }
@@ -321,6 +357,7 @@ void Layer::add_possible_parameters(const std::string& prefix, std::vector<std::
 
 const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {
   const bool keeps_form = is_initialized();
+  LoadAccept(options.accept).check(file, without_separator(file, prefix));
   const FoundWeights all_found = find_in(file, prefix, options);
   const char* title = all_found.title;
   const std::vector<FoundWeight>& found = all_found.weights;

@@ -35,6 +35,7 @@ class PositionalEncoding final : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
+  bool reads_whole_module() const override { return true; }
   LayerAttention layer_attention() const override;
 
  private:

@@ -161,6 +161,20 @@ constexpr WeightSource kDjlLinear[] = {
     {"bias", "bias"},
 };
 
+// The feed-forward network of nn.TransformerEncoderLayer and nn.TransformerDecoderLayer, in the layer's own module.
+constexpr WeightSource kPyTorchFeedForward[] = {
+    {"W_1.weight", "linear1.weight"},
+    {"W_1.bias", "linear1.bias"},
+    {"W_2.weight", "linear2.weight"},
+    {"W_2.bias", "linear2.bias"},
+};
+
+// A norm of Keras, and of files that were converted from TensorFlow.
+constexpr WeightSource kGammaBeta[] = {
+    {"weight", "gamma"},
+    {"bias", "beta"},
+};
+
 // Keras's variable paths, with '/' or '.'. Keras 2 appends the number of an output, ":0".
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
@@ -246,6 +260,8 @@ constexpr WeightLayout kLayouts[] = {
     {"d2l-java AdditiveAttention", kD2lJavaAdditive, kJavaAdditiveBiases, kDjlStyles},
     {"Keras Dense", kKerasDense, {}, kKerasStyles},
     {"DJL Linear", kDjlLinear, {}, kDjlStyles},
+    {layout_title::kPyTorchTransformer, kPyTorchFeedForward, {}},
+    {"Keras LayerNormalization", kGammaBeta, {}, kKerasStyles},
 };
 
 }  // namespace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How frameworks name the modules of layers that are made of layers, in the files they write. To support another
+// framework, add its modules to the table in block_layout.cc, and the names of their tensors to weight_layout.cc.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/safetensors.h"
+
+namespace heed {
+
+// The module of a child. '*' in both names stands for the same number.
+struct ChildModule {
+  const char* child;
+  // Below the module of the layer; "": that module itself, whose tensors the child shares with others.
+  const char* module;
+};
+
+struct BlockLayout {
+  const char* title;
+  // The kind of the layer.
+  const char* kind;
+  std::span<const ChildModule> modules;
+};
+
+// Where a file has a layer's children.
+struct ChildPrefixes {
+  const BlockLayout* layout = nullptr;  // null: of a kind that has none; then prefixes are the children's names
+  std::vector<std::string> prefixes;    // of the children, in their order
+};
+
+// Recognizes the layout of a layer of this kind by its modules: the one whose modules the file has for most children; of
+// several the first, which is heed's own. `children`: the names of the children that have parameters.
+ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
+                                  std::span<const char* const> children);
+
+// Full names of the file's tensors in the modules of the layout that are in none of `known`, which is sorted: also in the
+// modules of children that the layer lacks, as another layer of a stack or a final norm.
+std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix, const BlockLayout& layout,
+                                   std::span<const std::string> known);
+
+}  // namespace heed

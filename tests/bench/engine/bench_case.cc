@@ -39,6 +39,7 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
       {"Hkv", &BenchCase::kv_heads}, {"Q", &BenchCase::queries},
       {"D", &BenchCase::head_size},  {"Dv", &BenchCase::value_size},
       {"M", &BenchCase::rows},       {"N", &BenchCase::outputs},
+      {"F", &BenchCase::hidden},     {"layers", &BenchCase::layers},
       {"E", &BenchCase::embedding},  {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
   if (const auto found = sizes.find(key); found != sizes.end()) {
     self.*found->second = std::stoll(value);
@@ -90,14 +91,14 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
 }
 
 void set_defaults(BenchCase& self, const std::string& line) {
-  if (self.kind == Kind::kLayer) self.head_size = self.embedding / self.heads;
+  if (self.kind == Kind::kLayer || self.kind == Kind::kEncoder) self.head_size = self.embedding / self.heads;
   if (self.kind == Kind::kCache) {
     self.embedding = kCacheInputs;
     for (const int32_t length : self.lengths) self.keys = std::max<int64_t>(self.keys, length);
     for (const int32_t rows : self.rows_of_call) self.queries = std::max<int64_t>(self.queries, rows);
   }
   if (self.kv_heads == 0) self.kv_heads = self.heads;
-  self.has_own_keys = self.kind != Kind::kLayer || self.keys != 0;
+  self.has_own_keys = (self.kind != Kind::kLayer && self.kind != Kind::kEncoder) || self.keys != 0;
   if (self.keys == 0) self.keys = self.queries;
   if (self.value_size == 0) self.value_size = self.head_size;
   const bool complete = self.kind == Kind::kLinear ? self.rows > 0 && self.outputs > 0 && self.inputs > 0
@@ -129,6 +130,10 @@ double BenchCase::flops() const {
     valid_keys += length;
   }
   const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
+  if (kind == Kind::kEncoder) {
+    const auto weights = static_cast<double>(4 * embedding * embedding + 2 * embedding * hidden);
+    return static_cast<double>(layers) * (attention + 2.0 * static_cast<double>(batch * queries) * weights);
+  }
   if (kind != Kind::kLayer) return attention;
   // Rows of queries and outputs, and of keys and values.
   const auto rows_of_projections = static_cast<double>(2 * (packed ? valid_keys : batch * queries) + 2 * valid_keys);
@@ -189,11 +194,9 @@ int64_t BenchCase::copies() const {
 }
 
 std::vector<BenchCase> read_cases(const std::string& path) {
-  const std::map<std::string, Kind> kinds = {{"attention", Kind::kAttention},
-                                             {"cache", Kind::kCache},
-                                             {"idle", Kind::kIdle},
-                                             {"layer", Kind::kLayer},
-                                             {"linear", Kind::kLinear}};
+  const std::map<std::string, Kind> kinds = {{"attention", Kind::kAttention}, {"cache", Kind::kCache},
+                                             {"encoder", Kind::kEncoder},     {"idle", Kind::kIdle},
+                                             {"layer", Kind::kLayer},         {"linear", Kind::kLinear}};
   std::ifstream file(path);
   if (!file) fail("cannot read " + path);
   std::vector<BenchCase> cases;

@@ -11,7 +11,7 @@
 
 namespace bench {
 
-enum class Kind { kAttention, kCache, kIdle, kLayer, kLinear };
+enum class Kind { kAttention, kCache, kEncoder, kIdle, kLayer, kLinear };
 
 // The layout of keys and values of attention: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
 enum class KeyLayout { kHeads, kTokens, kTransposed };
@@ -31,6 +31,9 @@ struct BenchCase {
   int64_t head_size = 0;
   int64_t value_size = 0;
   int64_t embedding = 0;
+  // Encoder: the hidden size of the feed-forward networks, and the number of layers.
+  int64_t hidden = 0;
+  int64_t layers = 1;
   // Linear: (rows, inputs) times the transpose of (outputs, inputs).
   int64_t rows = 0;
   int64_t outputs = 0;

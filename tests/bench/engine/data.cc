@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cache_data.h"
+#include "encoder_data.h"
 #include "fail.h"
 #include "processors.h"
 
@@ -131,6 +132,11 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
     while (static_cast<int64_t>(caches.size()) < self.copies()) {
       caches.push_back(filled_cache(context.get(), self, weights));
     }
+    return;
+  }
+  if (self.kind == Kind::kEncoder) {
+    queries = random_tensor(context.get(), HEED_F32, {self.batch, self.queries, self.embedding}, 1, 1);
+    encoder = make_encoder(context.get(), self);
     return;
   }
   if (self.packed) {

@@ -42,8 +42,8 @@ struct Data {
   explicit Data(const BenchCase& bench_case);
 
   Context context;
-  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv), the last two in the case's layout. Layer: queries is (B,
-  // Q, E); keys and values, if present, are (B, K, E). Linear: queries is (M, K).
+  // Attention: (B, H, Q, D), (B, Hkv, K, D), (B, Hkv, K, Dv), the last two in the case's layout. Layer, encoder: queries is
+  // (B, Q, E); keys and values, if present, are (B, K, E). Linear: queries is (M, K).
   Tensor queries;
   std::vector<Tensor> keys;
   std::vector<Tensor> values;
@@ -56,6 +56,8 @@ struct Data {
   // (Hkv * D, E), W_v (Hkv * Dv, E).
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
+  // Encoder: the encoder, whose parameters other libraries copy.
+  Layer encoder;
   // Cache: copies of one, filled. queries is (B, Q, E), with rows_of_call (total, E); there are no keys and values.
   std::vector<Cache> caches;
 

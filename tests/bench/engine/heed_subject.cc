@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cache_data.h"
+#include "encoder_data.h"
 #include "fail.h"
 #include "processors.h"
 
@@ -109,6 +110,7 @@ void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
     case Kind::kAttention:
     case Kind::kIdle: layers_.push_back(attention_layer(context_.get(), bench_case)); break;
     case Kind::kCache: layers_.push_back(cache_layer(context_.get(), bench_case, data.weights)); break;
+    case Kind::kEncoder: layers_.push_back(make_encoder(context_.get(), bench_case)); break;
     case Kind::kLayer: layers_.push_back(multi_head_layer(context_.get(), bench_case, data)); break;
     case Kind::kLinear:
       for (const Tensor& weight : data.weights) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "buffer.h"
+#include "encoder_data.h"
 #include "ort_model.h"
 
 namespace bench {
@@ -321,6 +322,78 @@ class LayerOfAttention : public OrtSubject {
   [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
 };
 
+// An encoder as ONNX Runtime's optimizer for BERT writes it: com.microsoft Attention, SkipLayerNormalization, which adds the
+// residual and a bias, and BiasGelu.
+class FusedEncoder : public OrtSubject {
+ public:
+  FusedEncoder(const BenchCase& c, const Data& data, int threads) : OrtSubject("fused encoder", c, data, threads) {
+    OnnxModel model(kOpset);
+    std::string rows = "x";
+    for (int64_t i = 0; i < c.layers; ++i) {
+      const std::string layer = "layers." + std::to_string(i) + ".";
+      const std::string output = i + 1 == c.layers ? "result" : layer + "output";
+      add_layer(model, layer, rows, output);
+      rows = output;
+    }
+    const Dims dims = {c.batch, c.queries, c.embedding};
+    load(model, {{lent("x", data.queries.get(), dims)}}, {{result(dims)}});
+  }
+  [[nodiscard]] std::vector<float> output() const override { return result_floats(); }
+
+ private:
+  [[nodiscard]] std::vector<float> parameter(const std::string& name) const {
+    return parameter_floats(data().encoder.get(), name);
+  }
+
+  // A weight (out, in) as a constant (in, out).
+  void add_matmul(OnnxModel& model, const std::string& weight, int64_t outputs, int64_t inputs, const std::string& from,
+                  const std::string& to) const {
+    const std::vector<float> turned = swap_axes(parameter(weight), outputs, inputs, 1);
+    model.add_constant(weight, OnnxType::kFloat, {inputs, outputs}, turned.data(), turned.size() * sizeof(float));
+    model.add_node("", "MatMul", {from, weight}, {to});
+  }
+
+  void add_norm(OnnxModel& model, const std::string& norm, const std::string& bias, const std::string& from,
+                const std::string& residual, const std::string& to) const {
+    add_vector(model, norm + ".weight", parameter(norm + ".weight"));
+    add_vector(model, norm + ".bias", parameter(norm + ".bias"));
+    add_vector(model, bias, parameter(bias));
+    model.add_node(kMicrosoft, "SkipLayerNormalization", {from, residual, norm + ".weight", norm + ".bias", bias},
+                   {to});
+  }
+
+  void add_layer(OnnxModel& model, const std::string& layer, const std::string& input,
+                 const std::string& output) const {
+    const BenchCase& c = the_case();
+    std::vector<float> weights(3 * c.embedding * c.embedding);
+    std::vector<float> biases;
+    for (int64_t i = 0; i < 3; ++i) {
+      const std::string projection = layer + "self_attention." + (i == 0 ? "W_q" : i == 1 ? "W_k" : "W_v");
+      const std::vector<float> weight = parameter(projection + ".weight");
+      for (int64_t out = 0; out < c.embedding; ++out) {
+        for (int64_t in = 0; in < c.embedding; ++in)
+          weights[(in * 3 + i) * c.embedding + out] = weight[out * c.embedding + in];
+      }
+      const std::vector<float> bias = parameter(projection + ".bias");
+      biases.insert(biases.end(), bias.begin(), bias.end());
+    }
+    model.add_constant(layer + "weights", OnnxType::kFloat, {c.embedding, 3 * c.embedding}, weights.data(),
+                       weights.size() * sizeof(float));
+    add_vector(model, layer + "biases", biases);
+    model.add_node(kMicrosoft, "Attention", {input, layer + "weights", layer + "biases"}, {layer + "heads"},
+                   {{"num_heads", c.heads}});
+    add_matmul(model, layer + "self_attention.W_o.weight", c.embedding, c.embedding, layer + "heads",
+               layer + "projected");
+    add_norm(model, layer + "norm_1", layer + "self_attention.W_o.bias", layer + "projected", input,
+             layer + "attended");
+    add_matmul(model, layer + "feed_forward.W_1.weight", c.hidden, c.embedding, layer + "attended", layer + "hidden");
+    add_vector(model, layer + "feed_forward.W_1.bias", parameter(layer + "feed_forward.W_1.bias"));
+    model.add_node(kMicrosoft, "BiasGelu", {layer + "hidden", layer + "feed_forward.W_1.bias"}, {layer + "activated"});
+    add_matmul(model, layer + "feed_forward.W_2.weight", c.embedding, c.hidden, layer + "activated", layer + "second");
+    add_norm(model, layer + "norm_2", layer + "feed_forward.W_2.bias", layer + "second", layer + "attended", output);
+  }
+};
+
 }  // namespace
 
 Subjects make_ort_subjects(const BenchCase& c, const Data& data, int threads, std::vector<std::string>* refusals) {
@@ -344,6 +417,8 @@ Subjects make_ort_subjects(const BenchCase& c, const Data& data, int threads, st
     }
   } else if (c.kind == Kind::kLinear) {
     offer("MatMul", [&] { return std::make_unique<MatMul>(c, data, threads); });
+  } else if (c.kind == Kind::kEncoder) {
+    offer("fused encoder", [&] { return std::make_unique<FusedEncoder>(c, data, threads); });
   } else if (!c.has_own_keys) {
     offer("4 MatMul + MHA", [&] { return std::make_unique<LayerOfMatMul>(c, data, threads); });
     offer("fused Attention", [&] { return std::make_unique<LayerOfAttention>(c, data, threads); });

@@ -14,6 +14,7 @@
 #endif
 #include "cache_subjects.h"
 #include "eigen_subject.h"
+#include "encoder_data.h"
 #include "layout_subjects.h"
 #include "ort_model.h"
 #include "ort_subjects.h"
@@ -33,6 +34,10 @@ Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, 
   Subjects peers;
   if (!ort_is_absent()) peers = make_ort_subjects(bench_case, data, threads, refusals);
   wait_for_quiet();
+  if (bench_case.kind == Kind::kEncoder) {
+    for (auto& subject : make_encoder_subjects(bench_case, data, threads)) peers.push_back(std::move(subject));
+    return peers;
+  }
   const bool linear = bench_case.kind == Kind::kLinear;
 #if defined(HEED_BENCH_HAS_ONEDNN)
   try {

@@ -155,11 +155,17 @@ struct LinearTile {
   int64_t input_row;
   const void* panel;  // [depth][width]
   int64_t depth;
-  float* sums;                    // [rows][width]: the sums so far; and the results, unless they go to `rows`
-  bool is_first;                  // the sums so far are 0
-  const float* bias;              // [width], added at the end, or null
-  float* const* rows;             // addresses for whole vectors, at vector_offsets; null: to `sums`
+  float* sums;        // [rows][width]: the sums so far; and the results, unless they go to `rows`
+  bool is_first;      // the sums so far are 0
+  const float* bias;  // [width], added at the end, or null
+  // Addresses of output rows, for whole vectors at vector_offsets, which are prefetched before the end. With is_direct the
+  // results go there, otherwise to `sums`. Null: to `sums`.
+  float* const* rows;
   const int64_t* vector_offsets;  // [vectors]
+  bool is_direct;
+  // The rows of an addend, at addend_offsets, which are prefetched too; null: none.
+  const float* const* addend_rows;
+  const int64_t* addend_offsets;
   // The address to prefetch into the second-level cache: prefetch_lines cache lines after each prefetch_steps.
   const char* prefetch;
   int64_t prefetch_lines;
@@ -191,6 +197,9 @@ static void linear_tile(const LinearTile& tile) {
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.rows[i] + tile.vector_offsets[v], 1, 3);
       }
+      for (int i = 0; i < rows && tile.addend_rows != nullptr; ++i) {
+        for (int v = 0; v < vectors; ++v) __builtin_prefetch(tile.addend_rows[i] + tile.addend_offsets[v], 0, 3);
+      }
     }
     multiply_tile<rows, vectors>(tile.input + k, tile.input_row, 1, panel + k * vectors * kLanes, vectors * kLanes,
                                  depth, sums);
@@ -209,7 +218,7 @@ static void linear_tile(const LinearTile& tile) {
   for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      store(tile.rows != nullptr ? tile.rows[i] + tile.vector_offsets[v] : tile.sums + (i * vectors + v) * kLanes,
+      store(tile.is_direct ? tile.rows[i] + tile.vector_offsets[v] : tile.sums + (i * vectors + v) * kLanes,
             sums[i][v]);
     }
   }
@@ -340,8 +349,12 @@ struct Piece {
 struct PanelOutput {
   Piece pieces[kPanelColumns];
   int64_t num_pieces;
-  bool is_direct;  // columns are stored as whole vectors of f32
+  // All columns are whole vectors of f32, in the output and in factor and addend: at these offsets in a row.
+  bool is_whole;
+  bool is_direct;  // and sums are stored as they are
   int64_t vector_offsets[kLinearVectors];
+  int64_t factor_offsets[kLinearVectors];
+  int64_t addend_offsets[kLinearVectors];
   const float* bias;  // null if there is none
   float bias_block[kPanelColumns];
 };
@@ -357,20 +370,28 @@ static void find_pieces(const LinearPartArguments& part, PanelRange panel, Panel
   const int64_t end = panel.first_column + smaller(width, left);
   const int64_t* strides = part.output.strides;
   output.num_pieces = 0;
-  output.is_direct = part.output.dtype == DType::F32 && strides[3] == 1 && width <= left && !has_epilogue(part);
+  const auto is_vectors = [](const Operand& operand) {
+    return operand.data == nullptr || (operand.dtype == DType::F32 && operand.strides[3] == 1);
+  };
+  output.is_whole = width <= left && is_vectors(part.output) && is_vectors(part.factor) && is_vectors(part.addend);
   int64_t head = panel.first_column / part.head_size;
   for (int64_t n = panel.first_column; n < end; ++head) {
     const int64_t d = n - head * part.head_size;
     const int64_t count = smaller(part.head_size - d, end - n);
     output.pieces[output.num_pieces++] = {n - panel.first_column, count, head, d, head * strides[0] + d * strides[3]};
-    output.is_direct = output.is_direct && count % kLanes == 0;
+    output.is_whole = output.is_whole && count % kLanes == 0;
     n += count;
   }
-  if (!output.is_direct) return;
+  output.is_direct = output.is_whole && !has_epilogue(part);
+  if (!output.is_whole) return;
   for (int64_t p = 0; p < output.num_pieces; ++p) {
     const Piece& piece = output.pieces[p];
-    for (int64_t i = 0; i < piece.count; i += kLanes)
-      output.vector_offsets[(piece.first + i) / kLanes] = piece.offset + i;
+    for (int64_t i = 0; i < piece.count; i += kLanes) {
+      const int64_t v = (piece.first + i) / kLanes;
+      output.vector_offsets[v] = piece.offset + i;
+      output.factor_offsets[v] = piece.head * part.factor.strides[0] + piece.d + i;
+      output.addend_offsets[v] = piece.head * part.addend.strides[0] + piece.d + i;
+    }
   }
 }
 
@@ -431,17 +452,23 @@ struct TileRows {
   }
 };
 
-// Prefetches the elements of a tile's rows in the columns of a panel into the second-level cache.
-static void prefetch_rows(const Operand& operand, const PanelOutput& output, const int64_t (&rows)[kLinearRows],
-                          int64_t count) {
-  if (operand.data == nullptr || operand.strides[3] != 1) return;
-  const int64_t size = size_of_element(operand.dtype);
-  for (int64_t p = 0; p < output.num_pieces; ++p) {
-    const Piece& piece = output.pieces[p];
-    const int64_t first = piece.head * operand.strides[0] + piece.d;
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t byte = 0; byte < piece.count * size; byte += kCacheLine)
-        __builtin_prefetch(element_address(operand, rows[i] + first) + byte, 0, 2);
+// The rows of a tile in an operand of f32.
+static void find_rows(const Operand& operand, const int64_t (&offsets)[kLinearRows], int64_t count, float** rows) {
+  for (int64_t i = 0; i < count; ++i) rows[i] = static_cast<float*>(operand.data) + offsets[i];
+}
+
+// finish_rows where all columns are whole vectors of f32.
+template <bool has_factor, bool has_addend>
+static void finish_whole_rows(const LinearPartArguments& part, const PanelOutput& output, const TileRows& rows,
+                              int64_t count, int64_t vectors, const float* sums) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Vec value = load(sums + (i * vectors + v) * kLanes);
+      if (has_factor)
+        value *= load(static_cast<const float*>(part.factor.data) + rows.factor[i] + output.factor_offsets[v]);
+      if (has_addend)
+        value += load(static_cast<const float*>(part.addend.data) + rows.addend[i] + output.addend_offsets[v]);
+      store(static_cast<float*>(part.output.data) + rows.output[i] + output.vector_offsets[v], value);
     }
   }
 }
@@ -450,6 +477,14 @@ static void prefetch_rows(const Operand& operand, const PanelOutput& output, con
 static void finish_rows(const LinearPartArguments& part, const PanelOutput& output, const TileRows& rows, int64_t count,
                         int64_t width, float* sums) {
   activate_row(part.activation, sums, count * width);
+  if (output.is_whole) {
+    const int64_t vectors = width / kLanes;
+    if (part.factor.data != nullptr && part.addend.data != nullptr)
+      return finish_whole_rows<true, true>(part, output, rows, count, vectors, sums);
+    if (part.factor.data != nullptr) return finish_whole_rows<true, false>(part, output, rows, count, vectors, sums);
+    if (part.addend.data != nullptr) return finish_whole_rows<false, true>(part, output, rows, count, vectors, sums);
+    return finish_whole_rows<false, false>(part, output, rows, count, vectors, sums);
+  }
   for (int64_t i = 0; i < count; ++i) {
     float* const row = sums + i * width;
     if (part.factor.data != nullptr) combine_row<true>(part.factor, output, rows.factor[i], row);
@@ -519,12 +554,12 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
                            const PanelBlock& panel, const PanelOutput& output, float* sums) {
   const LinearPartArguments& part = arguments.parts[task.part];
   const Operand& operand = part.output;
-  const bool has_epilogue = heed::cpu::HEED_ISA_NAMESPACE::has_epilogue(part);
   const int64_t num_rows = task.num_rows;
   const int64_t width = panel.vectors * kLanes;
   const int64_t num_tiles = divide_up(num_rows, kLinearRows);
-  const bool is_whole = panel.is_first && panel.is_last;
+  const bool is_one_block = panel.is_first && panel.is_last;
   float* rows[kLinearRows];
+  float* addend_rows[kLinearRows];
   TileRows offsets;
   LinearTile tile;
   tile.input_row = input.stride;
@@ -532,8 +567,12 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
   tile.depth = panel.depth;
   tile.is_first = panel.is_first;
   tile.bias = panel.is_last ? output.bias : nullptr;
-  tile.rows = panel.is_last && output.is_direct ? rows : nullptr;
+  const bool is_whole = panel.is_last && output.is_whole;
+  tile.rows = is_whole ? rows : nullptr;
   tile.vector_offsets = output.vector_offsets;
+  tile.is_direct = is_whole && output.is_direct;
+  tile.addend_rows = is_whole && part.addend.data != nullptr ? addend_rows : nullptr;
+  tile.addend_offsets = output.addend_offsets;
   tile.prefetch = panel.next;
   tile.prefetch_steps = kPrefetchSteps;
   const int64_t tile_prefetches = divide_up(panel.depth, kPrefetchSteps);
@@ -550,18 +589,14 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
     // Tile heights differ by at most one, since a tile of one row would wait for its FMAs.
     const int64_t count = num_rows * (t + 1) / num_tiles - begin;
     tile.input = input.data + begin * input.stride;
-    tile.sums = is_whole ? sums : sums + begin * width;
+    tile.sums = is_one_block ? sums : sums + begin * width;
     if (panel.is_last) {
       for (int64_t i = 0; i < count; ++i) {
         if (begin + i > 0) cursor.advance();
         offsets.set(part, cursor, i);
-        rows[i] = static_cast<float*>(operand.data) + offsets.output[i];
       }
-      if (has_epilogue) {
-        prefetch_rows(operand, output, offsets.output, count);
-        prefetch_rows(part.factor, output, offsets.factor, count);
-        prefetch_rows(part.addend, output, offsets.addend, count);
-      }
+      if (is_whole) find_rows(operand, offsets.output, count, rows);
+      if (tile.addend_rows != nullptr) find_rows(part.addend, offsets.addend, count, addend_rows);
     }
     if (panel.dtype == DType::F32)
       linear_tile_of_size<float>(count, panel.vectors, tile);

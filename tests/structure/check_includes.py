@@ -9,9 +9,11 @@ from pathlib import Path, PurePosixPath
 # Headers of ops/ with plain structs that kernels read directly. A kernel must not call functions of these headers that
 # are not always inline: an inline function in the objects of several ISAs would be one symbol for all of them.
 PLAIN_OPS = [
+    "core/ops/activation.h",
     "core/ops/attention.h",
     "core/ops/cached_keys.h",
     "core/ops/head_transform.h",
+    "core/ops/norm.h",
     "core/ops/operand.h",
     "core/ops/sequence.h",
     "core/tensor/dtype.h",

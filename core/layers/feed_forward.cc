@@ -92,7 +92,7 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   };
   Shape shape = input.shape();
   shape[input.rank() - 1] = options_.hidden_size;
-  Value hidden = schedule.reserve(schedule.form().dtype, shape);
+  Value hidden = schedule.reserve_spread(shape);
   LinearPart& first = add("first linear", first_, input, hidden, {});
   if (options_.gated) {
     LinearPart& gate = add("gate", gate_, input, hidden, {});
@@ -104,7 +104,7 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   }
   const AttentionInputs& others = *call.inputs.others;
   if (others.training && options_.dropout != 0) {
-    const Value kept = schedule.reserve(schedule.form().dtype, shape);
+    const Value kept = schedule.reserve_spread(shape);
     add_dropout(schedule, "dropout", hidden, kept, others.dropout_seed, options_.dropout);
     hidden = kept;
   }

@@ -29,8 +29,6 @@ constexpr const char* kOperations[] = {
 // cache, where attention reads a head equally fast in either layout. And a row whose heads are no multiple of a vector
 // is then written as one piece instead of one piece per head.
 constexpr int64_t kMaxWholeRowElements = 8192;
-// Rows whose distance is a multiple of this many elements (4 KiB) map to the same cache sets.
-constexpr int64_t kCollidingRow = 1024;
 
 // Reserves (batch, heads, rows, head size) in the memory order (batch, row, head): all heads of a row are adjacent.
 // Each batch element stores only the rows `held`.

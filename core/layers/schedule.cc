@@ -171,6 +171,18 @@ Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {
   return array;
 }
 
+Intermediate& Schedule::reserve_spread(const Shape& shape) {
+  // A cache line.
+  constexpr int64_t kGap = 16;
+  const int32_t last = shape.rank - 1;
+  if (form_.whole_rows != 0 || shape[last] == 0 || shape[last] % kCollidingRow != 0) return reserve(form_.dtype, shape);
+  Shape spread = shape;
+  spread[last] += kGap;
+  Intermediate& array = reserve(form_.dtype, spread);
+  array.dims[last] = shape[last];
+  return array;
+}
+
 Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_held) {
   const auto size = static_cast<int64_t>(size_of(dtype));
   int64_t num_bytes = 0;

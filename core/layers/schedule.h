@@ -34,6 +34,9 @@ struct LayerPath {
 
 struct CacheCall;
 
+// Rows whose distance is a multiple of this many elements of f32 (4 KiB) map to the same cache sets.
+inline constexpr int64_t kCollidingRow = 1024;
+
 // One operation of a schedule.
 struct Step {
   Op* op;                        // the first member of its problem
@@ -124,6 +127,9 @@ class Schedule {
   // Reserves a row-major array between operations. It takes memory only if an operation uses it. Throws InvalidArgument
   // if its size overflows.
   Intermediate& reserve(DType dtype, const Shape& shape);
+  // Like reserve, but rows of a multiple of kCollidingRow elements lie further apart, so that a projection of them need not
+  // copy them first; not where the device needs dense arrays.
+  Intermediate& reserve_spread(const Shape& shape);
   // Reserves an array of num_elements elements, of which this call stores only num_held. The caller sets rank, dims,
   // strides and, unless it is 0, origin.
   Intermediate& reserve(DType dtype, int64_t num_elements, int64_t num_held);

@@ -122,22 +122,21 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
     inputs.others = call.inputs.others;
     check_child(child, inputs, schedule, purpose, call);
   };
-  const DType dtype = schedule.form().dtype;
   // The input of a sublayer and, after it, its norm.
   Value rows = input;
   for (size_t i = 0; i < num_sublayers_; ++i) {
     const bool is_last = i + 1 == num_sublayers_;
     if (norm_first_) check_rows(norm_of(i), rows);
-    const Value from = norm_first_ ? Value(schedule.reserve(dtype, input.shape())) : rows;
+    const Value from = norm_first_ ? Value(schedule.reserve_spread(input.shape())) : rows;
     if (i < num_attentions()) {
       check_child(i, attention_inputs(i, call, from, schedule), schedule, purpose, call);
       if (i == 0 && call.inputs.others->query_lens != nullptr) call.row_limits = &call.children[0].attention->limits;
     } else {
       check_rows(i, from);
     }
-    if (!norm_first_ || !is_last || drops(call)) rows = schedule.reserve(dtype, input.shape());
+    if (!norm_first_ || !is_last || drops(call)) rows = schedule.reserve_spread(input.shape());
     if (!norm_first_) check_rows(norm_of(i), rows);
-    if (drops(call)) check_rows(dropout_of(i), schedule.reserve(dtype, input.shape()));
+    if (drops(call)) check_rows(dropout_of(i), schedule.reserve_spread(input.shape()));
   }
   for (size_t i = num_attentions(); i < num_children(); ++i) call.children[i].row_limits = call.row_limits;
   call.shapes.dtype = input.dtype();

@@ -54,7 +54,7 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   InputValues inputs = call.inputs;
   for (size_t i = 0; i < num_children(); ++i) {
     const bool is_layer = i < num_layers_;
-    if (i > 0) inputs.queries = schedule.reserve(schedule.form().dtype, call.inputs.queries.shape());
+    if (i > 0) inputs.queries = schedule.reserve_spread(call.inputs.queries.shape());
     if (!is_layer) inputs.keys = inputs.values = Value();
     if (is_layer && inputs.others->cache != nullptr) {
       auto& others = schedule.arena().make<AttentionInputs>(*call.inputs.others);

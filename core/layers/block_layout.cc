@@ -31,6 +31,58 @@ constexpr ChildModule kPyTorchDecoderLayer[] = {{"self_attention", "self_attn"},
                                                 {"norm_2", "norm2"},
                                                 {"norm_3", "norm3"}};
 
+constexpr ChildModule kBertLayer[] = {{"self_attention", "attention"},
+                                      {"feed_forward", ""},
+                                      {"norm_1", "attention.output.LayerNorm"},
+                                      {"norm_2", "output.LayerNorm"}};
+constexpr ChildModule kViTLayer[] = {{"self_attention", "attention"},
+                                     {"feed_forward", ""},
+                                     {"norm_1", "layernorm_before"},
+                                     {"norm_2", "layernorm_after"}};
+constexpr ChildModule kDistilBertLayer[] = {{"self_attention", "attention"},
+                                            {"feed_forward", ""},
+                                            {"norm_1", "sa_layer_norm"},
+                                            {"norm_2", "output_layer_norm"}};
+constexpr ChildModule kAlbertLayer[] = {{"self_attention", "attention"},
+                                        {"feed_forward", ""},
+                                        {"norm_1", "attention.LayerNorm"},
+                                        {"norm_2", "full_layer_layer_norm"}};
+// Also MBart, Marian and Whisper; without cross attention encoders of these, and OPT.
+constexpr ChildModule kBartLayer[] = {{"self_attention", "self_attn"},
+                                      {"feed_forward", ""},
+                                      {"norm_1", "self_attn_layer_norm"},
+                                      {"norm_2", "final_layer_norm"}};
+constexpr ChildModule kBartDecoderLayer[] = {
+    {"self_attention", "self_attn"},    {"cross_attention", "encoder_attn"},   {"feed_forward", ""},
+    {"norm_1", "self_attn_layer_norm"}, {"norm_2", "encoder_attn_layer_norm"}, {"norm_3", "final_layer_norm"}};
+constexpr ChildModule kClipLayer[] = {
+    {"self_attention", "self_attn"}, {"feed_forward", "mlp"}, {"norm_1", "layer_norm1"}, {"norm_2", "layer_norm2"}};
+constexpr ChildModule kT5Layer[] = {{"self_attention", "layer.0.SelfAttention"},
+                                    {"feed_forward", "layer.1.DenseReluDense"},
+                                    {"norm_1", "layer.0.layer_norm"},
+                                    {"norm_2", "layer.1.layer_norm"}};
+constexpr ChildModule kT5DecoderLayer[] = {{"self_attention", "layer.0.SelfAttention"},
+                                           {"cross_attention", "layer.1.EncDecAttention"},
+                                           {"feed_forward", "layer.2.DenseReluDense"},
+                                           {"norm_1", "layer.0.layer_norm"},
+                                           {"norm_2", "layer.1.layer_norm"},
+                                           {"norm_3", "layer.2.layer_norm"}};
+constexpr ChildModule kGpt2Layer[] = {
+    {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "ln_1"}, {"norm_2", "ln_2"}};
+// Also Mistral, Qwen, Gemma, Phi-3 and Granite.
+constexpr ChildModule kLlamaLayer[] = {{"self_attention", "self_attn"},
+                                       {"feed_forward", "mlp"},
+                                       {"norm_1", "input_layernorm"},
+                                       {"norm_2", "post_attention_layernorm"}};
+constexpr ChildModule kModernBertLayer[] = {
+    {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "attn_norm"}, {"norm_2", "mlp_norm"}};
+
+constexpr ChildModule kBertStack[] = {{"layers.*", "layer.*"}};
+constexpr ChildModule kBartStack[] = {{"layers.*", "layers.*"}, {"norm", "layer_norm"}};
+constexpr ChildModule kOptStack[] = {{"layers.*", "layers.*"}, {"norm", "final_layer_norm"}};
+constexpr ChildModule kT5Stack[] = {{"layers.*", "block.*"}, {"norm", "final_layer_norm"}};
+constexpr ChildModule kGpt2Stack[] = {{"layers.*", "h.*"}, {"norm", "ln_f"}};
+
 constexpr BlockLayout kBlockLayouts[] = {
     {kOwnTitle, "encoder_layer", kOwnEncoderLayer},
     {kOwnTitle, "decoder_layer", kOwnDecoderLayer},
@@ -38,6 +90,23 @@ constexpr BlockLayout kBlockLayouts[] = {
     {kOwnTitle, "decoder", kStack},
     {layout_title::kPyTorchTransformer, "encoder_layer", kPyTorchEncoderLayer},
     {layout_title::kPyTorchTransformer, "decoder_layer", kPyTorchDecoderLayer},
+    {layout_title::kBert, nullptr, kBertLayer},
+    {layout_title::kViT, nullptr, kViTLayer},
+    {layout_title::kDistilBert, nullptr, kDistilBertLayer},
+    {layout_title::kAlbert, nullptr, kAlbertLayer},
+    {layout_title::kBart, nullptr, kBartLayer},
+    {layout_title::kBart, "decoder_layer", kBartDecoderLayer},
+    {layout_title::kClip, nullptr, kClipLayer},
+    {layout_title::kT5, nullptr, kT5Layer},
+    {layout_title::kT5, "decoder_layer", kT5DecoderLayer},
+    {layout_title::kGpt2, nullptr, kGpt2Layer},
+    {layout_title::kLlama, nullptr, kLlamaLayer},
+    {layout_title::kModernBert, nullptr, kModernBertLayer},
+    {layout_title::kBert, nullptr, kBertStack},
+    {layout_title::kBart, nullptr, kBartStack},
+    {layout_title::kBart, nullptr, kOptStack},
+    {layout_title::kT5, nullptr, kT5Stack},
+    {layout_title::kGpt2, nullptr, kGpt2Stack},
 };
 
 // "layers.0" of the pattern "layers.*" gives "0"; nothing if it does not match. A pattern without '*' matches itself, with
@@ -100,27 +169,31 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
   ChildPrefixes result;
   size_t most = 0;
   for (const BlockLayout& layout : kBlockLayouts) {
-    if (kind != layout.kind) continue;
+    if (layout.kind != nullptr && kind != layout.kind) continue;
     const bool has_all = std::all_of(children.begin(), children.end(),
                                      [&](const char* child) { return module_of(layout, child).has_value(); });
     const size_t count = has_all ? num_found(file, prefix, layout, children) : 0;
-    if (result.layout != nullptr && count <= most) continue;
+    if (!has_all || count < most) continue;
+    if (count > most) result.layouts.clear();
     most = count;
-    result.layout = &layout;
+    result.layouts.push_back(&layout);
   }
   for (const char* child : children)
-    result.prefixes.push_back(joined(prefix, result.layout == nullptr ? child : *module_of(*result.layout, child)));
+    result.prefixes.push_back(
+        joined(prefix, result.layouts.empty() ? child : *module_of(*result.layouts.front(), child)));
   return result;
 }
 
-std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix, const BlockLayout& layout,
-                                   std::span<const std::string> known) {
+std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
+                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known) {
   std::vector<std::string> modules;
-  for (const ChildModule& child : layout.modules) {
-    const std::string_view module = child.module;
-    const std::string_view list = module.substr(0, module.find(".*"));
-    // Without a prefix the whole file is the layer's own module, and may have other things in it.
-    if (!joined(prefix, list).empty()) modules.push_back(joined(prefix, list));
+  for (const BlockLayout* layout : layouts) {
+    for (const ChildModule& child : layout->modules) {
+      const std::string_view module = child.module;
+      const std::string_view list = module.substr(0, module.find(".*"));
+      // Without a prefix the whole file is the layer's own module, and may have other things in it.
+      if (!joined(prefix, list).empty()) modules.push_back(joined(prefix, list));
+    }
   }
   std::vector<std::string> others;
   for (size_t i = 0; i < file.num_tensors(); ++i) {

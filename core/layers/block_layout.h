@@ -21,15 +21,17 @@ struct ChildModule {
 
 struct BlockLayout {
   const char* title;
-  // The kind of the layer.
+  // The kind of the layer; null: any whose children the layout has.
   const char* kind;
   std::span<const ChildModule> modules;
 };
 
 // Where a file has a layer's children.
 struct ChildPrefixes {
-  const BlockLayout* layout = nullptr;  // null: of a kind that has none; then prefixes are the children's names
-  std::vector<std::string> prefixes;    // of the children, in their order
+  // The layouts that fit equally well, the chosen one first. None for a kind without layouts; then prefixes are the
+  // children's names.
+  std::vector<const BlockLayout*> layouts;
+  std::vector<std::string> prefixes;  // of the children, in their order
 };
 
 // Recognizes the layout of a layer of this kind by its modules: the one whose modules the file has for most children; of
@@ -37,9 +39,9 @@ struct ChildPrefixes {
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
                                   std::span<const char* const> children);
 
-// Full names of the file's tensors in the modules of the layout that are in none of `known`, which is sorted: also in the
+// Full names of the file's tensors in the modules of the layouts that are in none of `known`, which is sorted: also in the
 // modules of children that the layer lacks, as another layer of a stack or a final norm.
-std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix, const BlockLayout& layout,
-                                   std::span<const std::string> known);
+std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
+                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known);
 
 }  // namespace heed

@@ -111,15 +111,13 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   add("second linear", second_, hidden, outputs.output, outputs.addend);
 }
 
-void FeedForward::write_options(JsonWriter& json) const { heed::write_options(options_, json); }
-
-void write_options(const FeedForwardOptions& options, JsonWriter& json) {
-  json.member("hidden_size", options.hidden_size);
-  json.member("output_size", options.output_size);
-  json.member("activation", name_of(options.activation));
-  json.member("gated", options.gated);
-  json.member("no_bias", options.no_bias);
-  json.member("dropout", options.dropout);
+void FeedForward::write_options(JsonWriter& json) const {
+  json.member("hidden_size", options_.hidden_size);
+  json.member("output_size", options_.output_size);
+  json.member("activation", name_of(options_.activation));
+  json.member("gated", options_.gated);
+  json.member("no_bias", options_.no_bias);
+  json.member("dropout", options_.dropout);
 }
 
 }  // namespace heed

@@ -42,7 +42,4 @@ class FeedForward final : public Layer {
   size_t second_;
 };
 
-// Adds each option to the JSON object by its name in heed.h.
-void write_options(const FeedForwardOptions& options, JsonWriter& json);
-
 }  // namespace heed

@@ -20,6 +20,7 @@
 #include "layers/layer_call.h"
 #include "layers/load_options.h"
 #include "layers/model_attention.h"
+#include "layers/model_block.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
 #include "tensor/safetensors.h"
@@ -107,6 +108,10 @@ class Layer {
   virtual void write_options(JsonWriter& json) const = 0;
   // Adds a child's options as an object.
   void write_child_options(size_t index, const char* member, JsonWriter& json) const;
+  // For layers with norms and a feed-forward network: what they compute, for the comparison with the model in a file.
+  virtual std::optional<LayerBlock> layer_block() const { return std::nullopt; }
+  // The member of the options that has the options of a child, such as "feed_forward"; null: none.
+  virtual const char* options_of_child(size_t) const { return nullptr; }
   // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors
   // in the modules of its parameters always do.
   virtual bool reads_whole_module() const { return false; }

@@ -20,7 +20,7 @@ constexpr float kDefaultEpsilon = 1e-5f;
 enum : size_t { kGain, kShift };
 constexpr const char* kNormParameterNames[] = {"weight", "bias", nullptr};
 
-LayerNormOptions complete(LayerNormOptions options) {
+LayerNormOptions with_defaults(LayerNormOptions options) {
   if (options.epsilon == 0) options.epsilon = kDefaultEpsilon;
   if (options.kind == NormKind::Rms) options.no_bias = true;
   return options;
@@ -31,7 +31,7 @@ std::vector<Parameter> make_parameters(const LayerNormOptions& options) {
     fail(Status::InvalidArgument, "options->epsilon is %s, expected a finite number above 0, or 0 for 1e-5",
          DecimalText(static_cast<double>(options.epsilon), 9).c_str());
   }
-  const LayerNormOptions all = complete(options);
+  const LayerNormOptions all = with_defaults(options);
   std::vector<Parameter> parameters;
   parameters.emplace_back(kNormParameterNames[kGain], Shape{kOpenDim}, 1, Use::Other, ProjectedInput::Queries,
                           Initializer::Ones);
@@ -45,7 +45,7 @@ std::vector<Parameter> make_parameters(const LayerNormOptions& options) {
 }  // namespace
 
 LayerNorm::LayerNorm(std::shared_ptr<Context> context, const LayerNormOptions& options)
-    : Layer(std::move(context), make_parameters(options), kNormParameterNames), options_(complete(options)) {}
+    : Layer(std::move(context), make_parameters(options), kNormParameterNames), options_(with_defaults(options)) {}
 
 LayerInputs LayerNorm::check_tensors(const LayerInputs& inputs) const {
   check_one_input(inputs, kind(), context()->device_name());
@@ -73,12 +73,12 @@ void LayerNorm::compose(Schedule& schedule, const LayerCall& call, const OutputV
   problem.limits = *call.row_limits;
 }
 
-void LayerNorm::write_options(JsonWriter& json) const { heed::write_options(options_, json); }
-
-void write_options(const LayerNormOptions& options, JsonWriter& json) {
-  json.member("kind", options.kind == NormKind::Rms ? "rms" : "layer");
-  json.member("epsilon", complete(options).epsilon);
-  json.member("no_bias", options.no_bias);
+void LayerNorm::write_options(JsonWriter& json) const {
+  json.member("kind", options_.kind == NormKind::Rms ? "rms" : "layer");
+  json.member("epsilon", options_.epsilon);
+  json.member("no_bias", options_.no_bias);
 }
+
+float epsilon_of(const LayerNormOptions& options) { return with_defaults(options).epsilon; }
 
 }  // namespace heed

@@ -34,7 +34,7 @@ class LayerNorm final : public Layer {
   LayerNormOptions options_;
 };
 
-// Adds each option to the JSON object, with its default filled in.
-void write_options(const LayerNormOptions& options, JsonWriter& json);
+// The epsilon, with its default filled in.
+float epsilon_of(const LayerNormOptions& options);
 
 }  // namespace heed

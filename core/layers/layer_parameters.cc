@@ -4,7 +4,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
-#include "layers/block_layout.h"
 #include "layers/element_source.h"
+#include "layers/file_context.h"
 #include "layers/layer.h"
 #include "layers/load_accept.h"
 #include "layers/model_check.h"
@@ -141,17 +140,6 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
   }
 }
 
-// Reads the config.json in the file's folder, if there is one.
-std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const LoadAccept& accept) {
-  const std::string folder = file.folder();
-  if (folder.empty() || accept.has(feature::kConfig)) return std::nullopt;
-  try {
-    return find_model_config(folder);
-  } catch (const Error& error) {
-    fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.text, feature::kConfig);
-  }
-}
-
 // Norms that multiply by 1 + weight.
 void set_norms_plus_one(FoundWeights& found, const std::vector<ModelAttention>& models) {
   const bool adds_one = std::any_of(models.begin(), models.end(), [](const ModelAttention& model) {
@@ -189,21 +177,6 @@ void require_known_packing(const SafetensorsFile& file, std::string_view prefix,
          "as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
          in_quotes(file.path()).c_str(), in_quotes(weight.name).c_str(), besides.c_str());
   }
-}
-
-// Removes a trailing separator: "encoder." becomes "encoder". The separator stays if the file's names continue with
-// another one: in "key_.W_q.weight" the "_" belongs to the module's name "key_".
-std::string_view without_separator(const SafetensorsFile& file, std::string_view prefix) {
-  constexpr std::string_view kSeparators = "./_";
-  if (prefix.empty() || kSeparators.find(prefix.back()) == std::string_view::npos) return prefix;
-  bool is_separator = false;
-  for (size_t i = 0; i < file.num_tensors(); ++i) {
-    const std::string_view name = file.name(i);
-    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
-    if (kSeparators.find(name[prefix.size()]) != std::string_view::npos) return prefix;
-    is_separator = true;
-  }
-  return is_separator ? prefix.substr(0, prefix.size() - 1) : prefix;
 }
 
 }  // namespace
@@ -270,40 +243,6 @@ void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) 
                                         packed_rows(found.weights, parameters_, keeps_form, weight.name));
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
-}
-
-FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
-                                     const LoadOptions& options) const {
-  const std::string_view prefix = without_separator(file, given_prefix);
-  std::vector<const char*> names;
-  std::vector<const Layer*> layers;
-  for (const Child& child : children_) {
-    if (child.layer->parameters_.empty()) continue;
-    names.push_back(child.name.c_str());
-    layers.push_back(child.layer.get());
-  }
-  const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
-  FoundWeights all{children.layout == nullptr ? kOwnTitle : children.layout->title, {}};
-  for (size_t i = 0; i < layers.size(); ++i) {
-    FoundWeights found = layers[i]->find_in(file, children.prefixes[i], options);
-    if (all.title == kOwnTitle) all.title = found.title;
-    std::ranges::move(found.weights, std::back_inserter(all.weights));
-    std::ranges::move(found.known, std::back_inserter(all.known));
-  }
-  std::ranges::sort(all.known);
-  if (children.layout == nullptr) return all;
-  const LoadAccept accept(options.accept);
-  std::vector<std::string> others = left_over(file, prefix, *children.layout, all.known);
-  std::erase_if(others, [&](const std::string& name) {
-    return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
-  });
-  if (others.empty()) return all;
-  const std::string more =
-      others.size() == 1 ? "" : ", nor " + std::to_string(others.size() - 1) + " more tensors there";
-  fail(Status::InvalidArgument,
-       "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
-       "that the file has, or the names of these tensors in accept",
-       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), kind(), more.c_str());
 }
 
 FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_prefix,

@@ -15,6 +15,7 @@ namespace heed {
 namespace feature {
 inline constexpr const char* kAlibi = "alibi";
 inline constexpr const char* kAttention = "attention";  // another kind of attention
+inline constexpr const char* kBlock = "block";          // norms and activations
 inline constexpr const char* kCausal = "causal";
 inline constexpr const char* kClipQkv = "clip_qkv";
 inline constexpr const char* kConfig = "config";  // a config.json that cannot be read

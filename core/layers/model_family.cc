@@ -101,6 +101,14 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
   return attentions;
 }
 
+std::vector<ModelBlock> configured_blocks(std::string_view prefix, const std::optional<ModelConfig>& config) {
+  std::vector<ModelBlock> blocks;
+  if (!config) return blocks;
+  for (const std::string& model : models_of(*config, ModulePath(prefix)))
+    blocks.push_back(configured_block(*config, model));
+  return blocks;
+}
+
 bool is_packing_known(std::string_view prefix, std::string_view module, const std::optional<ModelConfig>& config) {
   const ModulePath path(prefix);
   const std::vector<std::string> models = config ? models_of(*config, path) : std::vector<std::string>();

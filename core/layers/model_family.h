@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/model_attention.h"
+#include "layers/model_block.h"
 #include "tensor/model_config.h"
 #include "tensor/safetensors.h"
 
@@ -25,6 +26,9 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
 // Describes the attention by the configuration alone; empty without a configuration.
 std::vector<ModelAttention> configured_attentions(std::string_view prefix, const std::optional<ModelConfig>& config,
                                                   int64_t head_size);
+
+// Describes the layers of the configured models that the prefix may be in; empty without a configuration.
+std::vector<ModelBlock> configured_blocks(std::string_view prefix, const std::optional<ModelConfig>& config);
 
 // Whether the family is known to pack queries, keys and values in the module of that name, such as "Wqkv", as its layout
 // says: by the configuration or, without one, by the prefix.

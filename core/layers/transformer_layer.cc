@@ -100,12 +100,23 @@ std::vector<Layer::NamedLayer> children_of(const std::shared_ptr<Context>& conte
 }  // namespace
 
 TransformerLayer::TransformerLayer(const std::shared_ptr<Context>& context, std::span<const Sublayer> sublayers,
-                                   const LayerNormOptions& norm, bool norm_first, float dropout, int64_t size)
+                                   const LayerNormOptions& norm, bool norm_first, float dropout, int64_t size,
+                                   Activation activation)
     : Layer(context, {}, kNoParameters, children_of(context, sublayers, norm, dropout)),
       num_sublayers_(sublayers.size()),
       norm_first_(norm_first),
       dropout_(dropout),
-      size_(size) {}
+      size_(size) {
+  block_.norm = norm.kind;
+  block_.epsilon = double{epsilon_of(norm)};
+  block_.norm_first = norm_first;
+  block_.activation = activation;
+}
+
+const char* TransformerLayer::options_of_child(size_t index) const {
+  if (index < num_attentions()) return options_of_attention(index);
+  return index < num_sublayers_ ? "feed_forward" : "norm";
+}
 
 void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
@@ -202,7 +213,8 @@ EncoderLayer::EncoderLayer(const std::shared_ptr<Context>& context, const Encode
               {"self_attention",
                make_attention(context, options.attention, "attention", options.attention.num_hiddens)},
               {"feed_forward", make_feed_forward(context, options.feed_forward, options.attention.num_hiddens)}},
-          options.norm, options.norm_first, options.dropout, options.attention.num_hiddens) {}
+          options.norm, options.norm_first, options.dropout, options.attention.num_hiddens,
+          options.feed_forward.activation) {}
 
 LayerInputs EncoderLayer::check_tensors(const LayerInputs& inputs) const {
   return check_encoder_tensors(inputs, kind(), context()->device_name());
@@ -270,7 +282,7 @@ LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, b
 
 DecoderLayer::DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options)
     : TransformerLayer(context, sublayers_of(context, options), options.norm, options.norm_first, options.dropout,
-                       options.self_attention.num_hiddens),
+                       options.self_attention.num_hiddens, options.feed_forward.activation),
       has_cross_attention_(options.cross_attention.has_value()) {}
 
 std::vector<TransformerLayer::Sublayer> DecoderLayer::sublayers_of(const std::shared_ptr<Context>& context,

@@ -47,10 +47,14 @@ class TransformerLayer : public Layer {
  protected:
   // The sublayers are self_attention, perhaps cross_attention, and feed_forward.
   TransformerLayer(const std::shared_ptr<Context>& context, std::span<const Sublayer> sublayers,
-                   const LayerNormOptions& norm, bool norm_first, float dropout, int64_t size);
+                   const LayerNormOptions& norm, bool norm_first, float dropout, int64_t size, Activation activation);
 
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
+  const char* options_of_child(size_t index) const final;
+  std::optional<LayerBlock> layer_block() const final { return block_; }
+  // The member of the options that has those of attention `index`.
+  virtual const char* options_of_attention(size_t index) const = 0;
   // Adds the members norm, norm_first and dropout.
   void write_common_options(JsonWriter& json) const;
 
@@ -69,6 +73,7 @@ class TransformerLayer : public Layer {
   bool norm_first_;
   float dropout_;
   int64_t size_;
+  LayerBlock block_;
 };
 
 class EncoderLayer final : public TransformerLayer {
@@ -79,6 +84,7 @@ class EncoderLayer final : public TransformerLayer {
   const char* kind() const override { return "encoder_layer"; }
 
  protected:
+  const char* options_of_attention(size_t) const override { return "attention"; }
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
 
@@ -95,6 +101,9 @@ class DecoderLayer final : public TransformerLayer {
   const char* kind() const override { return "decoder_layer"; }
 
  protected:
+  const char* options_of_attention(size_t index) const override {
+    return index == 0 ? "self_attention" : "cross_attention";
+  }
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
 

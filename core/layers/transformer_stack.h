@@ -30,6 +30,7 @@ class TransformerStack : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
   void write_options(JsonWriter& json) const final;
+  const char* options_of_child(size_t index) const final { return index < num_layers_ ? "layer" : "layer->norm"; }
 
  private:
   size_t num_layers_;

@@ -169,6 +169,42 @@ constexpr WeightSource kPyTorchFeedForward[] = {
     {"W_2.bias", "linear2.bias"},
 };
 
+// The feed-forward networks of Hugging Face's models. Those of BERT, BART, DistilBERT and ALBERT are in the module of the
+// layer, the others in one of their own.
+constexpr std::array<WeightSource, 4> feed_forward_modules(ProjectionNames first, ProjectionNames second,
+                                                           WeightForm form = WeightForm::Linear) {
+  return {{{"W_1.weight", first.weight, form},
+           {"W_1.bias", first.bias},
+           {"W_2.weight", second.weight, form},
+           {"W_2.bias", second.bias}}};
+}
+constexpr auto kBertFeedForward = feed_forward_modules({"intermediate.dense.weight", "intermediate.dense.bias"},
+                                                       {"output.dense.weight", "output.dense.bias"});
+constexpr auto kBartFeedForward = feed_forward_modules({"fc1.weight", "fc1.bias"}, {"fc2.weight", "fc2.bias"});
+constexpr auto kDistilBertFeedForward =
+    feed_forward_modules({"ffn.lin1.weight", "ffn.lin1.bias"}, {"ffn.lin2.weight", "ffn.lin2.bias"});
+constexpr auto kAlbertFeedForward =
+    feed_forward_modules({"ffn.weight", "ffn.bias"}, {"ffn_output.weight", "ffn_output.bias"});
+constexpr auto kGpt2FeedForward =
+    feed_forward_modules({"c_fc.weight", "c_fc.bias"}, {"c_proj.weight", "c_proj.bias"}, WeightForm::Transposed);
+constexpr auto kT5FeedForward = feed_forward_modules({"wi.weight", "wi.bias"}, {"wo.weight", "wo.bias"});
+// T5 1.1 and its relatives.
+constexpr WeightSource kGatedT5FeedForward[] = {
+    {"W_1.weight", "wi_1.weight"}, {"W_gate.weight", "wi_0.weight"}, {"W_2.weight", "wo.weight"}};
+constexpr WeightSource kLlamaFeedForward[] = {{"W_1.weight", "up_proj.weight"},      {"W_1.bias", "up_proj.bias"},
+                                              {"W_gate.weight", "gate_proj.weight"}, {"W_gate.bias", "gate_proj.bias"},
+                                              {"W_2.weight", "down_proj.weight"},    {"W_2.bias", "down_proj.bias"}};
+// The first half passes the activation.
+constexpr WeightSource kPhi3FeedForward[] = {{"W_gate.weight", "gate_up_proj.weight", WeightForm::Linear, 0, 2},
+                                             {"W_1.weight", "gate_up_proj.weight", WeightForm::Linear, 1, 2},
+                                             {"W_2.weight", "down_proj.weight"}};
+constexpr WeightSource kModernBertFeedForward[] = {{"W_gate.weight", "Wi.weight", WeightForm::Linear, 0, 2},
+                                                   {"W_gate.bias", "Wi.bias", WeightForm::Linear, 0, 2},
+                                                   {"W_1.weight", "Wi.weight", WeightForm::Linear, 1, 2},
+                                                   {"W_1.bias", "Wi.bias", WeightForm::Linear, 1, 2},
+                                                   {"W_2.weight", "Wo.weight"},
+                                                   {"W_2.bias", "Wo.bias"}};
+
 // A norm of Keras, and of files that were converted from TensorFlow.
 constexpr WeightSource kGammaBeta[] = {
     {"weight", "gamma"},
@@ -261,6 +297,16 @@ constexpr WeightLayout kLayouts[] = {
     {"Keras Dense", kKerasDense, {}, kKerasStyles},
     {"DJL Linear", kDjlLinear, {}, kDjlStyles},
     {layout_title::kPyTorchTransformer, kPyTorchFeedForward, {}},
+    {layout_title::kBert, kBertFeedForward, {}},
+    {layout_title::kBart, kBartFeedForward, {}},
+    {layout_title::kDistilBert, kDistilBertFeedForward, {}},
+    {layout_title::kAlbert, kAlbertFeedForward, {}},
+    {layout_title::kGpt2, kGpt2FeedForward, {}},
+    {layout_title::kT5, kT5FeedForward, {}},
+    {layout_title::kT5, kGatedT5FeedForward, {}},
+    {layout_title::kLlama, kLlamaFeedForward, {}},
+    {layout_title::kPhi3, kPhi3FeedForward, {}},
+    {layout_title::kModernBert, kModernBertFeedForward, {}},
     {"Keras LayerNormalization", kGammaBeta, {}, kKerasStyles},
 };
 

@@ -77,6 +77,7 @@ inline constexpr const char* kGptNeoX = "Hugging Face GPT-NeoX";
 inline constexpr const char* kPhi3 = "Hugging Face Phi-3";
 inline constexpr const char* kMpt = "Hugging Face MPT";
 inline constexpr const char* kModernBert = "Hugging Face ModernBERT";
+inline constexpr const char* kClip = "Hugging Face CLIP";
 inline constexpr const char* kPyTorchTransformer = "PyTorch nn.Transformer";
 }  // namespace layout_title
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the parameters of a layer that is made of others in a file, child by child.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/shown_text.h"
+#include "layers/block_layout.h"
+#include "layers/errors_of_member.h"
+#include "layers/file_context.h"
+#include "layers/layer.h"
+#include "layers/load_accept.h"
+#include "layers/model_block.h"
+#include "layers/model_family.h"
+#include "layers/weight_finder.h"
+
+namespace heed {
+namespace {
+
+// Fails if the layer computes something else than the models' layers; it has to fit one of them.
+void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std::vector<ModelBlock>& models,
+                 const LoadAccept& accept) {
+  if (accept.has(feature::kBlock)) return;
+  std::vector<std::string> found;
+  for (const ModelBlock& model : models) {
+    if (!model.unsupported.empty()) {
+      fail(Status::Unsupported,
+           "%s has layers with %s (by %s), and heed has no option for it; with accept \"%s\" it is loaded all the same",
+           in_quotes(file.path()).c_str(), model.unsupported.front().text, model.source.c_str(), feature::kBlock);
+    }
+    found = differences(layer, model);
+    if (found.empty()) return;
+  }
+  if (found.empty()) return;
+  std::string all;
+  for (const std::string& one : found) all += (all.empty() ? "" : "; ") + one;
+  fail(Status::InvalidArgument,
+       "%s is of a model with other options by %s: %s; with accept \"%s\" it is loaded all the same",
+       in_quotes(file.path()).c_str(), models.back().source.c_str(), all.c_str(), feature::kBlock);
+}
+
+// Names that say nothing of the model: a configuration of an unknown family may lie beside them by chance.
+bool is_general(std::string_view title) { return title == kOwnTitle || title == layout_title::kPyTorchTransformer; }
+
+}  // namespace
+
+FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
+                                     const LoadOptions& options) const {
+  const std::string_view prefix = without_separator(file, given_prefix);
+  std::vector<const char*> names;
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < children_.size(); ++i) {
+    if (children_[i].layer->parameters_.empty()) continue;
+    names.push_back(children_[i].name.c_str());
+    indices.push_back(i);
+  }
+  const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
+  FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
+  std::vector<size_t> norms;  // indices of their weights
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Layer& child = *children_[indices[i]].layer;
+    const auto find = [&] { return child.find_in(file, children.prefixes[i], options); };
+    const char* const member = options_of_child(indices[i]);
+    FoundWeights found = member == nullptr ? find() : ErrorsOfMember(member).of(find);
+    if (all.title == kOwnTitle) all.title = found.title;
+    if (child.kind() == std::string_view("layer_norm")) norms.push_back(all.weights.size());
+    std::ranges::move(found.weights, std::back_inserter(all.weights));
+    std::ranges::move(found.known, std::back_inserter(all.known));
+  }
+  const LoadAccept accept(options.accept);
+  std::vector<ModelBlock> models = configured_blocks(prefix, config_beside(file, accept));
+  if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.norm; });
+  if (const std::optional<LayerBlock> block = layer_block()) check_block(file, *block, models, accept);
+  const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });
+  // heed's own files have the parameters themselves.
+  for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.title != kOwnTitle;
+
+  std::ranges::sort(all.known);
+  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known);
+  std::erase_if(others, [&](const std::string& name) {
+    return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
+  });
+  if (others.empty()) return all;
+  const std::string more =
+      others.size() == 1 ? "" : ", nor " + std::to_string(others.size() - 1) + " more tensors there";
+  fail(Status::InvalidArgument,
+       "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
+       "that the file has, or the names of these tensors in accept",
+       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), kind(), more.c_str());
+}
+
+}  // namespace heed

@@ -164,7 +164,7 @@ char* write_beginning(const Binary& value, char* to) {
   if (value.is_finite && value.mantissa != 0) return to;
   const char* word = "0";
   if (!value.is_finite) word = value.mantissa == 0 ? "inf" : "nan";
-  std::strcpy(to, word);
+  std::memcpy(to, word, std::strlen(word) + 1);
   return nullptr;
 }
 

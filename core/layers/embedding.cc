@@ -55,10 +55,11 @@ std::string index_text(const Shape& shape, int64_t number) {
   if (shape.rank == 0) return "";
   std::string text;
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
-    text = std::to_string(number % shape[axis]) + (text.empty() ? "" : ", ") + text;
+    if (!text.empty()) text.insert(0, ", ");
+    text.insert(0, std::to_string(number % shape[axis]));
     number /= shape[axis];
   }
-  return "[" + text + "]";
+  return "[" + std::move(text) + "]";
 }
 
 }  // namespace

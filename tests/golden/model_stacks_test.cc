@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/support/objects.h"
+#include "golden/support/derived_bound.h"
 #include "golden/support/model_attentions.h"
 #include "golden/support/models.h"
 #include "property/support/device.h"

@@ -7,6 +7,8 @@
 
 namespace heed {
 
+namespace {
+
 std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const LoadAccept& accept) {
   const std::string folder = file.folder();
   if (folder.empty() || accept.has(feature::kConfig)) return std::nullopt;
@@ -15,6 +17,13 @@ std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const Load
   } catch (const Error& error) {
     fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.text, feature::kConfig);
   }
+}
+
+}  // namespace
+
+SharedConfig::SharedConfig(const SafetensorsFile& file, const LoadAccept& accept, const LoadOptions& options)
+    : given_(options.config) {
+  if (given_ == nullptr) read_ = config_beside(file, accept);
 }
 
 std::string_view without_separator(const SafetensorsFile& file, std::string_view prefix) {

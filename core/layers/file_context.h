@@ -6,13 +6,26 @@
 #include <string_view>
 
 #include "layers/load_accept.h"
+#include "layers/load_options.h"
 #include "tensor/model_config.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
 
-// Reads the config.json in the file's folder, if there is one and `accept` does not say otherwise.
-std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const LoadAccept& accept);
+// The config.json in the file's folder, if there is one and `accept` does not say otherwise: that of the options, or read
+// here.
+class SharedConfig {
+ public:
+  SharedConfig(const SafetensorsFile& file, const LoadAccept& accept, const LoadOptions& options);
+  SharedConfig(const SharedConfig&) = delete;
+  SharedConfig& operator=(const SharedConfig&) = delete;
+
+  const std::optional<ModelConfig>& get() const { return given_ != nullptr ? *given_ : read_; }
+
+ private:
+  const std::optional<ModelConfig>* given_;
+  std::optional<ModelConfig> read_;
+};
 
 // Removes a trailing separator: "encoder." becomes "encoder". The separator stays if the file's names continue with
 // another one: in "key_.W_q.weight" the "_" belongs to the module's name "key_".

@@ -63,11 +63,15 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
            has_queries ? "inputs->queries" : "inputs->keys", name_of(dtype));
     }
   }
+  check_devices(complete, owner, device_name);
+  return complete;
+}
+
+void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name) {
   for (const auto& [name, member] : kLayerInputs) {
-    const Tensor* tensor = complete.*member;
+    const Tensor* tensor = inputs.*member;
     if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner, device_name);
   }
-  return complete;
 }
 
 void check_queries(const LayerInputs& inputs) { checked_queries(inputs); }

@@ -59,6 +59,9 @@ enum class Purpose {
 // in messages, such as "the layer".
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name);
 
+// Checks that every tensor is on `device_name`, the device of `owner`.
+void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name);
+
 // Checks that queries are given and floating.
 void check_queries(const LayerInputs& inputs);
 

@@ -59,12 +59,16 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     names.push_back(children_[i].name.c_str());
     indices.push_back(i);
   }
+  const LoadAccept accept(options.accept);
+  const SharedConfig config(file, accept, options);
+  LoadOptions of_children = options;
+  of_children.config = &config.get();
   const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
   std::vector<size_t> norms;  // indices of their weights
   for (size_t i = 0; i < indices.size(); ++i) {
     const Layer& child = *children_[indices[i]].layer;
-    const auto find = [&] { return child.find_in(file, children.prefixes[i], options); };
+    const auto find = [&] { return child.find_in(file, children.prefixes[i], of_children); };
     const char* const member = options_of_child(indices[i]);
     FoundWeights found = member == nullptr ? find() : ErrorsOfMember(member).of(find);
     if (all.title == kOwnTitle) all.title = found.title;
@@ -72,8 +76,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     std::ranges::move(found.weights, std::back_inserter(all.weights));
     std::ranges::move(found.known, std::back_inserter(all.known));
   }
-  const LoadAccept accept(options.accept);
-  std::vector<ModelBlock> models = configured_blocks(prefix, config_beside(file, accept));
+  std::vector<ModelBlock> models = configured_blocks(prefix, config.get());
   if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.norm; });
   if (const std::optional<LayerBlock> block = layer_block()) check_block(file, *block, models, accept);
   const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });

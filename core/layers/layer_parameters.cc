@@ -251,7 +251,8 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   if (num_own_parameters_ == 0) return find_in_children(file, given_prefix, options);
   const std::string_view prefix = without_separator(file, given_prefix);
   const LoadAccept accept(options.accept);
-  const std::optional<ModelConfig> config = config_beside(file, accept);
+  const SharedConfig shared_config(file, accept, options);
+  const std::optional<ModelConfig>& config = shared_config.get();
 
   const LayerAttention attention = layer_attention();
   const bool is_linear = kind() == std::string_view("linear");

@@ -9,7 +9,6 @@
 #include "layers/cache_call.h"
 #include "layers/dropout.h"
 #include "layers/errors_of_member.h"
-#include "tensor/device.h"
 
 namespace heed {
 namespace {
@@ -68,13 +67,6 @@ std::shared_ptr<Layer> make_attention(const std::shared_ptr<Context>& context, c
 void refuse_input(const Tensor* tensor, const char* name, const char* kind, const char* expected) {
   if (tensor != nullptr)
     fail(Status::InvalidArgument, "%s is set, but a %s layer has %s: expected NULL", name, kind, expected);
-}
-
-void check_devices(const LayerInputs& inputs, const char* device_name) {
-  for (const auto& [name, member] : kLayerInputs) {
-    const Tensor* tensor = inputs.*member;
-    if (tensor != nullptr) check_same_device(name, tensor->device_name(), "the layer", device_name);
-  }
 }
 
 }  // namespace
@@ -145,7 +137,7 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
     } else {
       check_rows(i, from);
     }
-    if (!norm_first_ || !is_last || drops(call)) rows = schedule.reserve_spread(input.shape());
+    if (!norm_first_ || !is_last) rows = schedule.reserve_spread(input.shape());
     if (!norm_first_) check_rows(norm_of(i), rows);
     if (drops(call)) check_rows(dropout_of(i), schedule.reserve_spread(input.shape()));
   }
@@ -202,7 +194,7 @@ LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, c
         kind);
   }
   check_queries(inputs);
-  check_devices(inputs, device_name);
+  check_devices(inputs, "the layer", device_name);
   return inputs;
 }
 
@@ -269,12 +261,10 @@ LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, b
   }
   if (inputs.cache != nullptr && !inputs.cache->appends()) {
     fail(Status::InvalidArgument,
-         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: the self-attention of a %s layer appends "
-         "its "
-         "rows",
+         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: self-attention of a %s layer appends rows",
          kind);
   }
-  check_devices(inputs, device_name);
+  check_devices(inputs, "the layer", device_name);
   LayerInputs complete = inputs;
   complete.values = complete.keys;
   return complete;

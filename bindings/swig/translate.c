@@ -34,11 +34,29 @@ static size_t length_of_match(const char* phrase, const char* at) {
   return is_word(phrase[length - 1]) && is_word(at[length]) ? 0 : length;
 }
 
+/* The same for a phrase that begins with options->, which is also that of a child: options->num_heads is also
+ * options->layer->attention->num_heads. */
+static size_t length_of_path_match(const char* phrase, const char* at) {
+  static const char kOptions[] = "options->";
+  const size_t begin = sizeof kOptions - 1;
+  size_t length = length_of_match(phrase, at);
+  const char* member = NULL;
+  if (length || strncmp(phrase, kOptions, begin) != 0 || strncmp(at, kOptions, begin) != 0) return length;
+  member = at + begin;
+  while (!length) {
+    while (is_word(*member)) ++member;
+    if (member[0] != '-' || member[1] != '>') return 0;
+    member += 2;
+    length = length_of_match(phrase + begin, member);
+  }
+  return (size_t)(member - at) + length;
+}
+
 static const WordEntry* longest_match(const WordEntry* words, int is_of_file, const char* at, size_t* length) {
   const WordEntry* longest = NULL;
   *length = 0;
   for (; words->c; ++words) {
-    const size_t found = is_of_file && words->scope == kNotOfFiles ? 0 : length_of_match(words->c, at);
+    const size_t found = is_of_file && words->scope == kNotOfFiles ? 0 : length_of_path_match(words->c, at);
     if (found > *length) {
       *length = found;
       longest = words;

@@ -28,7 +28,7 @@ OF_FILES = re.compile(r"\b(?:tensors?|dtype|pointer|F32|F16|BF16|F64|I32|I64|I8|
 # Words with an underscore that are the same in every language.
 OF_ALL = re.compile(
     r"HEED_ISA|HEED_PLUGIN_PATH"  # environment variables
-    r"|W_[qkvo]\.(?:weight|bias)"  # names of parameters
+    r"|W_[qkvo]\.(?:weight|bias)|cross_attention"  # names of parameters and of children
     r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
     r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
     r"|cxx_abi|ASCEND_\w+|Ascend910_93"  # options, variables and chips of Ascend
@@ -59,7 +59,7 @@ NOT_PIECES = re.compile(
 )
 
 # Kinds of layers, which sentences name.
-KINDS = re.compile(r"(?:additive|dot_product|general|multi_head)_attention")
+KINDS = re.compile(r"(?:additive|dot_product|general|multi_head)_attention|layer_norm|feed_forward")
 
 # Words that heed writes in the same way as both languages; no source needs to contain them.
 VALUES = {"NaN", "Infinity"}
@@ -86,6 +86,33 @@ RULES = [
         "a positional_encoding layer reads inputs->queries, positions and query_offsets",
         "a PositionalEncoding block reads queries, positions and queryOffsets",
         "a PositionalEncoding block reads Queries, Positions and QueryOffsets",
+    ),
+    (
+        "options->cross_attention->num_hiddens is 8, expected 4, as self_attention has",
+        "numHiddens is 8, expected 4, as selfAttention has",
+        "NumHiddens is 8, expected 4, as SelfAttention has",
+    ),
+    (
+        "options->attention->no_output_projection is 1, expected 0: the output is added to rows of num_hiddens",
+        "outputProjection is false, expected true: the output is added to rows of numHiddens",
+        "OutputProjection is false, expected true: the output is added to rows of NumHiddens",
+    ),
+    (
+        "inputs->cache is set, but a encoder_layer layer keeps no keys: expected NULL, or a decoder layer without cross attention",
+        "cache is set, but a TransformerEncoderBlock keeps no keys: expected null, or a TransformerDecoderBlock without cross attention",
+        "Cache is set, but a TransformerEncoderBlock keeps no keys: expected null, or a TransformerDecoderBlock without cross attention",
+    ),
+    ("the decoder_layer layer's cross attention", "the TransformerDecoderBlock's cross attention", "the TransformerDecoderBlock's cross attention"),
+    ("a encoder layer and a decoder layer", "a TransformerEncoder and a TransformerDecoder", "a TransformerEncoder and a TransformerDecoder"),
+    (
+        "inputs->decoder->self_mask is set, but a layer_norm layer is no decoder; a decoder reads what is in inputs->decoder",
+        "selfMask is set, but a LayerNorm block is no decoder; a decoder reads what is in selfValidLens, selfMask and selfBias",
+        "SelfMask is set, but a LayerNorm block is no decoder; a decoder reads what is in SelfValidLens, SelfMask and SelfBias",
+    ),
+    (
+        "options->layer->attention->rope->no_rounding is set, and options->layer->attention->biases HEED_BIAS_NONE",
+        "rounding is false, and no biases",
+        "Rounding is false, and Biases Bias.None",
     ),
     ("options->executor->parallel_for is x", "parallelFor is x", "ParallelFor is x"),
     ("heed_layer_load2 xheed_layer_load heed_layer_load", "heed_layer_load2 xheed_layer_load load", "heed_layer_load2 xheed_layer_load Load"),

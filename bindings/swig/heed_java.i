@@ -143,6 +143,8 @@ typedef jboolean java_boolean;
 %enddef
 %typemap(javainterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
   struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.Members"
+%typemap(javainterfaces) struct heed_encoder_layer_options, struct heed_decoder_layer_options
+  "TransformerOptions.Members"
 
 /* The bytes of a struct, which begins with its size, as a direct buffer that is valid as long as the struct. */
 %{

@@ -9,7 +9,11 @@ import java.util.function.ObjLongConsumer;
 /**
  * The inputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
  * once and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link
- * Linear}, {@link Dropout}, {@link PositionalEncoding}) read it as queries. Not thread-safe.
+ * Linear}, {@link Dropout}, {@link PositionalEncoding}, {@link LayerNorm}, {@link FeedForward}, {@link Embedding}) read
+ * it as queries. Encoders read their rows as queries, and what their self-attention reads, but no keys and values.
+ * Decoders read their rows as queries, the encoder's output as keys, and for their cross attention validLens, mask and
+ * bias; those of their self-attention are {@link #setSelfValidLens}, {@link #setSelfMask} and {@link #setSelfBias}. Not
+ * thread-safe.
  *
  * <p>Letters in shapes: B batch, H query heads, Hkv key heads (Hkv divides H), Q queries, K keys, D head size, Dv
  * head size of values; Eq, Ek and Ev input sizes of queries, keys and values.
@@ -36,7 +40,10 @@ public final class AttentionInputs {
         POSITIONS("positions"),
         QUERY_LENS("queryLens"),
         QUERY_OFFSETS("queryOffsets"),
-        KEY_OFFSETS("keyOffsets");
+        KEY_OFFSETS("keyOffsets"),
+        SELF_VALID_LENS("selfValidLens"),
+        SELF_MASK("selfMask"),
+        SELF_BIAS("selfBias");
 
         private static final Input[] ALL = values();
 
@@ -58,12 +65,16 @@ public final class AttentionInputs {
             NativeLayerInputs::setAlibiSlopes,
             NativeLayerInputs::setSinks);
 
-    /** Those of the inputs after them, which are in another struct. */
+    /** Those of the inputs after them, which are in the struct of sequences. */
     static final List<ObjLongConsumer<NativeSequenceInputs>> SEQUENCE_SETTERS = List.of(
             NativeSequenceInputs::setPositions,
             NativeSequenceInputs::setQueryLens,
             NativeSequenceInputs::setQueryOffsets,
             NativeSequenceInputs::setKeyOffsets);
+
+    /** Those of the last inputs, which are in the struct of decoders. */
+    static final List<ObjLongConsumer<NativeDecoderInputs>> DECODER_SETTERS = List.of(
+            NativeDecoderInputs::setSelfValidLens, NativeDecoderInputs::setSelfMask, NativeDecoderInputs::setSelfBias);
 
     private static final String[] NAMES =
             Arrays.stream(Input.ALL).map(input -> input.label).toArray(String[]::new);
@@ -84,8 +95,9 @@ public final class AttentionInputs {
      * Sets the queries, which are required.
      *
      * @param queries (B, Q, Eq), packed (total, Eq); for {@link DotProductAttention} also (B, H, Q, D), packed (H,
-     *     total, D); for {@link PositionalEncoding} (B, S, numHiddens), packed (total, numHiddens); for {@link Linear}
-     *     and {@link Dropout} any shape; of FLOAT32, FLOAT16 or BFLOAT16
+     *     total, D); for {@link PositionalEncoding} (B, S, numHiddens), packed (total, numHiddens); for {@link Linear},
+     *     {@link LayerNorm}, {@link FeedForward} and {@link Dropout} any shape; of FLOAT32, FLOAT16 or BFLOAT16. For
+     *     {@link Embedding} ids of any shape of up to 7 axes, of INT32 or INT64
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {
@@ -133,11 +145,7 @@ public final class AttentionInputs {
      * @throws IllegalArgumentException if the mask is not BOOLEAN: a mask of 0 and -inf, to be added, is a bias
      */
     public AttentionInputs setMask(NDArray mask) {
-        if (mask != null && mask.data().dataType != DataType.BOOLEAN) {
-            throw new IllegalArgumentException("mask is of " + mask.data().dataType.name()
-                    + ", expected BOOLEAN with true = may attend; setBias takes numbers that are added to the scores");
-        }
-        return set(Input.MASK, mask);
+        return set(Input.MASK, checkedMask(mask, Input.MASK, "setBias"));
     }
 
     /**
@@ -221,7 +229,43 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets the cache that holds the keys and values, for {@link MultiHeadAttention} with {@link Scoring#DOT_PRODUCT}.
+     * Sets the validLens of the self-attention of a {@link TransformerDecoderBlock} or {@link TransformerDecoder}. Not
+     * with a cache.
+     *
+     * @param selfValidLens (B) or (B, T) of FLOAT32, INT32 or INT64, whole numbers from 0 to T; null: all
+     * @return this
+     */
+    public AttentionInputs setSelfValidLens(NDArray selfValidLens) {
+        return set(Input.SELF_VALID_LENS, selfValidLens);
+    }
+
+    /**
+     * Sets the mask of the self-attention of a {@link TransformerDecoderBlock} or {@link TransformerDecoder}.
+     *
+     * @param selfMask BOOLEAN of (B, H, T, T) or (T, T), where an axis that is repeated has size 1: true = may attend;
+     *     null: all
+     * @return this
+     * @throws IllegalArgumentException if the mask is not BOOLEAN: a mask of 0 and -inf, to be added, is a bias
+     */
+    public AttentionInputs setSelfMask(NDArray selfMask) {
+        return set(Input.SELF_MASK, checkedMask(selfMask, Input.SELF_MASK, "setSelfBias"));
+    }
+
+    /**
+     * Sets the bias that is added to the scaled scores in the self-attention of a {@link TransformerDecoderBlock} or
+     * {@link TransformerDecoder}.
+     *
+     * @param selfBias FLOAT32 or the queries' type, of the same shapes as a selfMask; negative infinity hides a key;
+     *     null: nothing
+     * @return this
+     */
+    public AttentionInputs setSelfBias(NDArray selfBias) {
+        return set(Input.SELF_BIAS, selfBias);
+    }
+
+    /**
+     * Sets the cache that holds the keys and values, for {@link MultiHeadAttention} with {@link Scoring#DOT_PRODUCT},
+     * and for the self-attention of a {@link TransformerDecoderBlock} or {@link TransformerDecoder}, which only append.
      * The call appends its rows to sequences of the cache, as many as it has queries: row i of batch element b is
      * appended to the sequence of b, and attends to all rows of the sequence that causal mask and window leave visible,
      * those of this call included. queryLens and queryOffsets say how many rows each element has, which may be none. A
@@ -249,7 +293,8 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets which of the cache's layers the block is.
+     * Sets which of the cache's layers the block is. For a {@link TransformerDecoder} it is that of its first layer,
+     * after which the others follow.
      *
      * @param cacheLayer the layer, from 0, which is the default
      * @return this
@@ -435,6 +480,33 @@ public final class AttentionInputs {
     }
 
     /**
+     * Returns the valid lengths of a decoder's self-attention.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getSelfValidLens() {
+        return arrays[Input.SELF_VALID_LENS.ordinal()];
+    }
+
+    /**
+     * Returns the mask of a decoder's self-attention.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getSelfMask() {
+        return arrays[Input.SELF_MASK.ordinal()];
+    }
+
+    /**
+     * Returns the bias of a decoder's self-attention.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getSelfBias() {
+        return arrays[Input.SELF_BIAS.ordinal()];
+    }
+
+    /**
      * Returns the cache.
      *
      * @return what was set, or null
@@ -497,6 +569,11 @@ public final class AttentionInputs {
         return seeded;
     }
 
+    /** The index of keys in a list of inputs. */
+    static int indexOfKeys() {
+        return Input.KEYS.ordinal();
+    }
+
     /** The index of validLens in a list of inputs. */
     static int indexOfValidLens() {
         return Input.VALID_LENS.ordinal();
@@ -530,6 +607,15 @@ public final class AttentionInputs {
         if (wrong != null) {
             throw new IllegalArgumentException(wrong + ", but cache is null: expected a cache");
         }
+    }
+
+    private static NDArray checkedMask(NDArray mask, Input input, String setterOfBias) {
+        if (mask != null && mask.data().dataType != DataType.BOOLEAN) {
+            throw new IllegalArgumentException(input.label + " is of " + mask.data().dataType.name()
+                    + ", expected BOOLEAN with true = may attend; " + setterOfBias
+                    + " takes numbers that are added to the scores");
+        }
+        return mask;
     }
 
     private AttentionInputs set(Input input, NDArray array) {

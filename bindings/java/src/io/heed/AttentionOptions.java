@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * @param <B> the builder
  */
-abstract class AttentionOptions<B extends AttentionOptions<B>> implements Cloneable {
+abstract class AttentionOptions<B extends AttentionOptions<B>> extends CopiedOptions<B> {
     /** The members that all of C's structs of attention options have. */
     interface Members {
         void setScale(float scale);
@@ -40,16 +40,6 @@ abstract class AttentionOptions<B extends AttentionOptions<B>> implements Clonea
     AttentionOptions() {}
 
     abstract B self();
-
-    /** Copies the options for a block, since the program may change the builder afterwards. */
-    @SuppressWarnings("unchecked")
-    final B copy() {
-        try {
-            return (B) clone();
-        } catch (CloneNotSupportedException error) {
-            throw new AssertionError(error);
-        }
-    }
 
     final void fill(Members members) {
         members.setScale(scale);

@@ -9,8 +9,10 @@ import java.util.function.Predicate;
 
 /**
  * A computation with parameters and possibly child blocks. heed's own blocks are {@link Linear}, {@link Dropout},
- * {@link PositionalEncoding}, {@link DotProductAttention}, {@link AdditiveAttention}, {@link GeneralAttention} and
- * {@link MultiHeadAttention}; a program composes others as subclasses of {@link AbstractBlock}.
+ * {@link LayerNorm}, {@link FeedForward}, {@link Embedding}, {@link PositionalEncoding}, {@link DotProductAttention},
+ * {@link AdditiveAttention}, {@link GeneralAttention}, {@link MultiHeadAttention}, {@link TransformerEncoderBlock},
+ * {@link TransformerDecoderBlock}, {@link TransformerEncoder} and {@link TransformerDecoder}; a program composes others
+ * as subclasses of {@link AbstractBlock}.
  */
 public interface Block extends AutoCloseable {
     /**
@@ -135,7 +137,8 @@ public interface Block extends AutoCloseable {
 
     /**
      * Returns the parameters of this block and of all blocks inside it. The name of a parameter of a block inside
-     * begins with the name of that block and an underscore, as in "01W_q_weight".
+     * begins with the name of that block and an underscore, as in "01W_q_weight"; in heed's own blocks it is a dot, as
+     * in "layers.0.self_attention.W_q.weight".
      *
      * @return a new list, also with parameters that have no values
      */

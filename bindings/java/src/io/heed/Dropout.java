@@ -13,9 +13,14 @@ public final class Dropout extends SingleInputBlock {
     private final float rate;
 
     private Dropout(Builder options) {
+        this(options.rate, null);
+    }
+
+    /** Makes a block, or with a place the child of another. */
+    Dropout(float rate, ChildLayer.Place place) {
         super("Dropout");
-        rate = options.rate;
-        construct();
+        this.rate = rate;
+        construct(place);
     }
 
     /**

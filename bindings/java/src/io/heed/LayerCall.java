@@ -21,10 +21,12 @@ final class LayerCall implements AutoCloseable {
 
     private final NativeLayerInputs inputs = new NativeLayerInputs();
     private final NativeSequenceInputs sequences = new NativeSequenceInputs();
+    private final NativeDecoderInputs decoder = new NativeDecoderInputs();
     private final NativeLayerOutputs outputs = new NativeLayerOutputs();
     private final TensorMembers read = new TensorMembers()
             .add(inputs, AttentionInputs.SETTERS)
-            .add(sequences, AttentionInputs.SEQUENCE_SETTERS);
+            .add(sequences, AttentionInputs.SEQUENCE_SETTERS)
+            .add(decoder, AttentionInputs.DECODER_SETTERS);
     private final CacheMembers cache = new CacheMembers(inputs);
     private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
     private final ByteBuffer inputBytes = inputs.bytes();
@@ -34,8 +36,9 @@ final class LayerCall implements AutoCloseable {
 
     private LayerCall(boolean isPooled) {
         this.isPooled = isPooled;
-        // Without any of its members it means the same as NULL.
+        // Without any of their members they mean the same as NULL.
         inputs.setSequences(NativeStruct.pointerOf(sequences));
+        inputs.setDecoder(NativeStruct.pointerOf(decoder));
     }
 
     static LayerCall in(NativeContext context) {
@@ -145,6 +148,7 @@ final class LayerCall implements AutoCloseable {
     private void free() {
         inputs.close();
         sequences.close();
+        decoder.close();
         cache.free();
         outputs.close();
     }

@@ -3,21 +3,28 @@ package io.heed;
 
 import java.nio.ByteBuffer;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A parameter whose values are in a native layer. */
 final class LayerParameter extends Parameter implements NDArray.Writer {
-    final ByteBuffer nativeName;
-    private final BlockLayer layer;
+    /** As "q_norm.weight", "norm_1.bias" and "layers.0.norm_2.weight". */
+    private static final Pattern OF_NORM = Pattern.compile("(?:.*[._])?norm(?:_\\d)?\\.(weight|bias)");
 
-    LayerParameter(BlockLayer layer, String name) {
-        super(name, typeOf(name), null);
+    final ByteBuffer nativeName;
+    private final OwnLayer layer;
+
+    LayerParameter(OwnLayer layer, String name, Type type) {
+        super(name, type, null);
         this.layer = layer;
         nativeName = NativeText.of(name, "name");
     }
 
-    private static Type typeOf(String name) {
-        if (name.endsWith("_norm.weight")) {
-            return Type.GAMMA;
+    /** The purpose of a parameter, by its name in a block that is no norm itself. */
+    static Type typeOf(String name) {
+        Matcher ofNorm = OF_NORM.matcher(name);
+        if (ofNorm.matches()) {
+            return ofNorm.group(1).equals("weight") ? Type.GAMMA : Type.BETA;
         }
         if (name.endsWith("bias") || name.endsWith("bias_k") || name.endsWith("bias_v")) {
             return Type.BIAS;

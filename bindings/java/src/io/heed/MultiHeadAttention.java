@@ -46,13 +46,17 @@ public final class MultiHeadAttention extends NativeBlock {
      * @throws IllegalArgumentException if an argument is out of range, or numHiddens is not a multiple of numHeads
      */
     public MultiHeadAttention(long numHiddens, long numHeads, float dropout, boolean useBias) {
-        this(builder().setNumHiddens(numHiddens).setNumHeads(numHeads).optDropout(dropout).optBias(useBias), true);
+        this(
+                builder().setNumHiddens(numHiddens).setNumHeads(numHeads).optDropout(dropout).optBias(useBias),
+                true,
+                null);
     }
 
-    private MultiHeadAttention(Builder options, boolean keepWeights) {
+    /** Makes a block, or with a place the child of another. */
+    MultiHeadAttention(Builder options, boolean keepWeights, ChildLayer.Place place) {
         super("MultiHeadAttention");
         this.options = options.copy();
-        construct();
+        construct(place);
         attention = new DotProductAttention(options, keepWeights);
     }
 
@@ -115,39 +119,13 @@ public final class MultiHeadAttention extends NativeBlock {
 
     @Override
     public String toString() {
-        Set<Bias> biases = options.biases;
-        String bias = biases.isEmpty() || biases.size() == Bias.values().length
-                ? "useBias=" + !biases.isEmpty()
-                : "biases=" + biases;
-        return "MultiHeadAttention(numHiddens=" + options.numHiddens + ", numHeads=" + options.numHeads + ", " + bias
-                + ", dropout=" + options.dropout + ")";
+        return options.describe();
     }
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        try (NativeMultiHeadAttentionOptions members = new NativeMultiHeadAttentionOptions();
-                NativeRopeOptions rope = options.rope == null ? null : options.rope.toNative()) {
-            options.fill(members);
-            members.setNumHiddens(options.numHiddens);
-            members.setNumHeads(options.numHeads);
-            members.setNumKvHeads(options.numKvHeads);
-            members.setHeadSize(options.headSize);
-            members.setValueHeadSize(options.valueHeadSize);
-            members.setOutputSize(options.outputSize);
-            members.setNoOutputProjection(options.outputProjection ? 0 : 1);
-            members.setBiases(options.biases.stream().mapToInt(bias -> bias.bit).sum());
-            members.setScoring(options.scoring.code);
-            members.setRope(NativeStruct.pointerOf(rope));
-            members.setQkNorm(options.qkNorm.code);
-            members.setQkNormEpsilon(options.qkNormEpsilon);
-            members.setSinks(options.sinks ? 1 : 0);
-            members.setRelativeBias(options.relativeBias.code);
-            members.setRelativeBiasBuckets(options.relativeBiasBuckets);
-            members.setRelativeBiasMaxDistance(options.relativeBiasMaxDistance);
-            members.setAlibi(options.alibi.code);
-            members.setAddBiasKv(options.addBiasKv ? 1 : 0);
-            members.setAddZeroAttn(options.addZeroAttn ? 1 : 0);
-            return HeedNative.heed_multi_head_attention_create(context, members);
+        try (NativeStructs structs = new NativeStructs()) {
+            return HeedNative.heed_multi_head_attention_create(context, options.toNative(structs));
         }
     }
 
@@ -191,6 +169,41 @@ public final class MultiHeadAttention extends NativeBlock {
         private boolean addZeroAttn;
 
         private Builder() {}
+
+        /** The text of a block with these options. */
+        String describe() {
+            String bias = biases.isEmpty() || biases.size() == Bias.values().length
+                    ? "useBias=" + !biases.isEmpty()
+                    : "biases=" + biases;
+            return "MultiHeadAttention(numHiddens=" + numHiddens + ", numHeads=" + numHeads + ", " + bias
+                    + ", dropout=" + dropout + ")";
+        }
+
+        /** The options as C's struct. */
+        NativeMultiHeadAttentionOptions toNative(NativeStructs structs) {
+            NativeMultiHeadAttentionOptions members = structs.add(new NativeMultiHeadAttentionOptions());
+            fill(members);
+            members.setNumHiddens(numHiddens);
+            members.setNumHeads(numHeads);
+            members.setNumKvHeads(numKvHeads);
+            members.setHeadSize(headSize);
+            members.setValueHeadSize(valueHeadSize);
+            members.setOutputSize(outputSize);
+            members.setNoOutputProjection(outputProjection ? 0 : 1);
+            members.setBiases(biases.stream().mapToInt(bias -> bias.bit).sum());
+            members.setScoring(scoring.code);
+            members.setRope(NativeStruct.pointerOf(rope == null ? null : structs.add(rope.toNative())));
+            members.setQkNorm(qkNorm.code);
+            members.setQkNormEpsilon(qkNormEpsilon);
+            members.setSinks(sinks ? 1 : 0);
+            members.setRelativeBias(relativeBias.code);
+            members.setRelativeBiasBuckets(relativeBiasBuckets);
+            members.setRelativeBiasMaxDistance(relativeBiasMaxDistance);
+            members.setAlibi(alibi.code);
+            members.setAddBiasKv(addBiasKv ? 1 : 0);
+            members.setAddZeroAttn(addZeroAttn ? 1 : 0);
+            return members;
+        }
 
         /**
          * Sets the hidden size. It is required unless headSize is set and, with an output projection, outputSize too.
@@ -423,7 +436,7 @@ public final class MultiHeadAttention extends NativeBlock {
          * @throws IllegalArgumentException if an option is out of range, or contradicts another
          */
         public MultiHeadAttention build() {
-            return new MultiHeadAttention(this, false);
+            return new MultiHeadAttention(this, false, null);
         }
 
         @Override

@@ -18,7 +18,10 @@ abstract class NativeBlock implements Block {
     private static final AtomicLong BLOCKS = new AtomicLong();
 
     private final AtomicLong nextSeed = new AtomicLong(BLOCKS.getAndIncrement() << 32);
+    private final Object childrenLock = new Object();
     private BlockLayer layer;
+    /** The child blocks; null until they are asked for. Guarded by childrenLock. */
+    private BlockList children;
     private volatile Shape[] inputShapes;
 
     /** The name of this class of blocks in parameter files. */
@@ -33,7 +36,12 @@ abstract class NativeBlock implements Block {
 
     /** Makes the layer, which checks the options. The last step of every constructor. */
     final void construct() {
-        layer = new BlockLayer(this);
+        construct(null);
+    }
+
+    /** The same for a block that may be the child of another; null: it is none. */
+    final void construct(ChildLayer.Place place) {
+        layer = place == null ? new OwnLayer(this) : new ChildLayer(this, place);
     }
 
     /**
@@ -49,7 +57,8 @@ abstract class NativeBlock implements Block {
      * @param inputShapes the shape of each input of {@link #forward}
      * @throws IllegalArgumentException if the shapes do not fit each other or existing parameters, or the type is
      *     another one, or differs from that of existing parameters
-     * @throws IllegalStateException if the block or the manager is closed
+     * @throws IllegalStateException if the block or the manager is closed, or the block is the child of another of
+     *     heed's blocks and has not all its parameters: the other one makes them
      */
     @Override
     public final void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -58,8 +67,7 @@ abstract class NativeBlock implements Block {
         Shape[] shapes = Objects.requireNonNull(inputShapes, "inputShapes").clone();
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
         try (LayerCall call = LayerCall.in(context)) {
-            int validLens = AttentionInputs.indexOfValidLens();
-            call.read(context, shapes, index -> index == validLens ? DataType.FLOAT32 : dataType);
+            call.read(context, inOrder(shapes), index -> typeOfInput(index, dataType));
             layer.initialize(manager, dataType, call, nextSeed);
             this.inputShapes = shapes;
         }
@@ -426,7 +434,8 @@ abstract class NativeBlock implements Block {
      *
      * @param dataType the new type: FLOAT32, FLOAT16 or BFLOAT16
      * @throws IllegalArgumentException if it is another type
-     * @throws IllegalStateException if the block is not initialized, or closed
+     * @throws IllegalStateException if the block is not initialized, closed, or the child of another of heed's blocks,
+     *     which is cast as a whole
      */
     @Override
     public final void cast(DataType dataType) {
@@ -436,7 +445,8 @@ abstract class NativeBlock implements Block {
     /**
      * Removes the parameters, so that the block can be initialized or loaded again.
      *
-     * @throws IllegalStateException if the block is closed
+     * @throws IllegalStateException if the block is closed, or the child of another of heed's blocks, which is cleared
+     *     as a whole
      */
     @Override
     public final void clear() {
@@ -445,18 +455,43 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Returns an empty list: these blocks have no child blocks.
+     * Returns the child blocks, by names such as "self_attention" and "layers.0"; an empty list for a block that is not
+     * made of others. They share their parameters with this block: what one of them sets or loads, the other has too. A
+     * child computes, loads and saves as any block. Parameters are made, cast and removed for the whole block. Closing
+     * this block closes the children; closing a child leaves this block as it is.
      *
-     * @return a new list
+     * @return a copy of the list; each call has the same blocks
      */
     @Override
     public final BlockList getChildren() {
-        return new BlockList();
+        BlockList copy = new BlockList();
+        synchronized (childrenLock) {
+            if (children == null) {
+                children = newChildren();
+            }
+            copy.addAll(children);
+        }
+        return copy;
     }
 
+    /**
+     * Returns all parameters, those of child blocks by dotted names as "layers.0.self_attention.W_q.weight".
+     *
+     * @return a copy of the list, also with parameters that have no values
+     */
     @Override
     public final ParameterList getDirectParameters() {
         return layer.parameters();
+    }
+
+    /**
+     * Returns the same parameters as {@link #getDirectParameters}, which has those of child blocks too.
+     *
+     * @return a copy of the list, also with parameters that have no values
+     */
+    @Override
+    public final ParameterList getParameters() {
+        return getDirectParameters();
     }
 
     /**
@@ -469,7 +504,7 @@ abstract class NativeBlock implements Block {
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
         Objects.requireNonNull(inputShapes, "inputShapes");
-        return outputShapes(inputShapes, index -> DataType.FLOAT32);
+        return outputShapes(inputShapes, index -> typeOfInput(index, DataType.FLOAT32));
     }
 
     /**
@@ -488,7 +523,8 @@ abstract class NativeBlock implements Block {
             throw new IllegalArgumentException("inputDataTypes has " + inputDataTypes.length + " types, expected "
                     + inputShapes.length + ", one for each shape");
         }
-        return outputShapes(inputShapes, index -> Objects.requireNonNull(inputDataTypes[index], "inputDataTypes"));
+        DataType[] types = inOrder(inputDataTypes);
+        return outputShapes(inputShapes, index -> Objects.requireNonNull(types[index], "inputDataTypes"));
     }
 
     @Override
@@ -506,12 +542,17 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Frees the parameters. If a call on another thread uses them, they are freed after that call. Closing twice does
-     * nothing.
+     * Frees the parameters and closes the child blocks. If a call on another thread uses them, they are freed after
+     * that call. Closing twice does nothing. A child of another of heed's blocks leaves the parameters to that one.
      */
     @Override
     public void close() {
         layer.close();
+        synchronized (childrenLock) {
+            if (children != null) {
+                children.values().forEach(Block::close);
+            }
+        }
     }
 
     // ---- what kinds of blocks do differently ------------------------------------------------------------------------
@@ -525,6 +566,34 @@ abstract class NativeBlock implements Block {
         for (int i = 0; i < 3; i++) {
             Objects.requireNonNull(inputs[i], AttentionInputs.nameOf(i));
         }
+    }
+
+    /**
+     * Places the inputs of forward, or their shapes or types, where an AttentionInputs has them: queries, keys, values,
+     * validLens. Null where there is none.
+     */
+    <T> T[] inOrder(T[] inputs) {
+        return inputs;
+    }
+
+    /** The type of an input of a block whose parameters are of the type `dataType`. */
+    DataType typeOfInput(int index, DataType dataType) {
+        return index == AttentionInputs.indexOfValidLens() ? DataType.FLOAT32 : dataType;
+    }
+
+    /** Whether the type of the inputs is that of the parameters that are made for them. */
+    boolean inputsTellType() {
+        return true;
+    }
+
+    /** The purpose of the parameter of this name. */
+    Parameter.Type typeOf(String parameterName) {
+        return LayerParameter.typeOf(parameterName);
+    }
+
+    /** Makes the child of this name. */
+    NativeBlock newChild(String name, ChildLayer.Place place) {
+        throw new AssertionError(name);
     }
 
     /** The smallest output of the block. It is created to check whether inputs fit. */
@@ -555,6 +624,14 @@ abstract class NativeBlock implements Block {
         } finally {
             layer.leave(stamp);
         }
+    }
+
+    private BlockList newChildren() {
+        BlockList made = new BlockList();
+        for (String name : layer.childNames()) {
+            made.add(name, newChild(name, new ChildLayer.Place(layer, name)));
+        }
+        return made;
     }
 
     // ---- initialize -------------------------------------------------------------------------------------------------
@@ -626,17 +703,18 @@ abstract class NativeBlock implements Block {
     private NDArray[] arraysOf(NDList inputs) {
         NDArray[] arrays = Objects.requireNonNull(inputs, "inputs").toArray(new NDArray[0]);
         checkInputs(arrays, "inputs has " + arrays.length + (arrays.length == 1 ? " array" : " arrays"));
-        for (int i = 0; i < arrays.length; i++) {
-            NDArray.tensorOf(arrays[i], arrays.length == 1 ? "input" : AttentionInputs.nameOf(i));
+        NDArray[] inOrder = inOrder(arrays);
+        for (int i = 0; i < inOrder.length; i++) {
+            NDArray.tensorOf(inOrder[i], inOrder.length == 1 ? "input" : AttentionInputs.nameOf(i));
         }
-        return arrays;
+        return inOrder;
     }
 
     private Shape[] outputShapes(Shape[] shapes, LayerCall.Types types) {
         checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
-            call.read(layer.context(), shapes, types);
+            call.read(layer.context(), inOrder(shapes), types);
             try (NativeTensor output = call.createOutput(layer.get(), Wanted.OUTPUT)) {
                 return new Shape[] {new Shape(ArrayData.dimsOf(output))};
             }

@@ -7,18 +7,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.StampedLock;
 import java.util.function.Function;
 
-/**
- * The native layer of a block, with its lock, its context and the owner of its parameters. A call that uses the
- * parameters begins with {@link #enter} and ends with {@link #leave}. A call that changes them waits until all others
- * have left.
- */
-final class BlockLayer {
-    private final NativeBlock block;
-    private final ParameterList parameters = new ParameterList();
+/** The native layer of a block, with its lock, its context and the owner of its parameters. */
+final class OwnLayer extends BlockLayer {
     /** A StampedLock, because a thread that takes it allocates nothing. */
     private final StampedLock lock = new StampedLock();
     private volatile NativeLayer layer;
@@ -37,44 +32,45 @@ final class BlockLayer {
      */
     private final List<NDManager> own = new ArrayList<>();
 
+    private final List<String> childNames;
+    /** The layers of the block's children, and of their children. */
+    private final List<ChildLayer> children = new CopyOnWriteArrayList<>();
+
     /** Throws if an option of the block is invalid. */
-    BlockLayer(NativeBlock block) {
-        this.block = block;
+    OwnLayer(NativeBlock block) {
+        super(block);
         layer = block.newLayer(layerContext.context);
         for (long index = 0; index < layer.parameterCount(); index++) {
             String name = layer.parameterName(index);
-            parameters.add(name, new LayerParameter(this, name));
+            parameters.add(name, new LayerParameter(this, name, block.typeOf(name)));
         }
+        childNames = childNamesOf(layer);
         leaveToCollectorIfEmpty(layer);
     }
 
     // ---- using it ---------------------------------------------------------------------------------------------------
 
-    /** Begins a call that uses the parameters. Returns the argument for {@link #leave}. */
+    @Override
     long enter() {
         return lock.readLock();
     }
 
+    @Override
     void leave(long stamp) {
         lock.unlockRead(stamp);
     }
 
-    /** Only between enter and leave. */
+    @Override
     NativeLayer get() {
         return layer;
     }
 
-    /** Only between enter and leave. */
+    @Override
     NativeContext context() {
         return layerContext.context;
     }
 
-    ParameterList parameters() {
-        ParameterList copy = new ParameterList(parameters.size());
-        copy.addAll(parameters);
-        return copy;
-    }
-
+    @Override
     boolean isInitialized() {
         long stamp = lock.readLock();
         try {
@@ -84,15 +80,7 @@ final class BlockLayer {
         }
     }
 
-    /**
-     * Moves the layer to the context of this array, unless the layer is already bound to a context. A layer without
-     * parameters is also moved if the array is on another device. Does nothing if the array is null.
-     */
-    void bindTo(NDArray array) {
-        bindTo(array, "queries");
-    }
-
-    /** The same for another input than the queries, with its name. */
+    @Override
     void bindTo(NDArray array, String name) {
         NDArray.tensorOf(array, name);
         boolean follows = parameters.isEmpty();
@@ -113,7 +101,7 @@ final class BlockLayer {
         }
     }
 
-    /** Calls that are running continue; later calls throw. */
+    @Override
     void close() {
         closed = true;
         layer.close();
@@ -122,26 +110,42 @@ final class BlockLayer {
         }
     }
 
+    @Override
     void checkNotClosed() {
         if (closed) {
             throw new IllegalStateException(layer.closedSentence());
         }
     }
 
+    // ---- children ---------------------------------------------------------------------------------------------------
+
+    @Override
+    List<String> childNames() {
+        return childNames;
+    }
+
+    @Override
+    void add(ChildLayer child) {
+        children.add(child);
+    }
+
+    @Override
+    void own(NativeLayer child) {
+        if (owner != null) {
+            owner.own(child);
+        }
+    }
+
     // ---- parameters, all of them ------------------------------------------------------------------------------------
 
-    /**
-     * Draws the parameters, or checks that the existing ones fit these inputs. The user's initializers run without the
-     * lock.
-     */
+    @Override
     void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds) {
         LayerContext wanted = manager.layerContext();
         if (keepsParametersFor(wanted, call, dataType)) {
             return;
         }
-        NativeLayer made = block.newLayer(wanted.context);
+        NativeLayer made = drawn(wanted.context, dataType, call, seeds.getAndIncrement());
         try {
-            call.initialize(made, seeds.getAndIncrement());
             drawParameters(made, manager, dataType);
             manager.own(made);
             putUnlessThere(made, wanted, manager, call, dataType);
@@ -151,11 +155,7 @@ final class BlockLayer {
         }
     }
 
-    interface Change {
-        void make(NativeLayer layer);
-    }
-
-    /** Changes the parameters. If the layer was closed with its manager, they are set on a new layer. */
+    @Override
     void change(Change change) {
         long stamp = lock.writeLock();
         try {
@@ -179,6 +179,7 @@ final class BlockLayer {
         }
     }
 
+    @Override
     void cast(DataType dataType) {
         long stamp = lock.writeLock();
         try {
@@ -186,17 +187,7 @@ final class BlockLayer {
             LayerContext here = openLayerContext();
             NativeLayer made = block.newLayer(here.context);
             try {
-                for (Parameter parameter : parameters.values()) {
-                    ByteBuffer name = ((LayerParameter) parameter).nativeName;
-                    try (NativeTensor before = layer.parameter(name);
-                            NativeTensor after =
-                                    NativeTensor.create(here.context, dataType.code, ArrayData.dimsOf(before))) {
-                        after.copy(before);
-                        made.setParameter(name, after);
-                    }
-                }
-                checkTypes(
-                        made, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
+                copyAs(dataType, layer, made, here.context);
                 if (owner != null) {
                     owner.own(made);
                 }
@@ -210,14 +201,12 @@ final class BlockLayer {
         }
     }
 
+    @Override
     void clear() {
         setOnly(Map.of());
     }
 
-    /**
-     * Returns an action that removes the parameters that a later initialize adds to the existing ones. The caller
-     * closes the snapshots.
-     */
+    @Override
     Runnable undo(List<NativeTensor> snapshots) {
         if (isInitialized()) {
             return () -> {};
@@ -261,7 +250,7 @@ final class BlockLayer {
         }
     }
 
-    /** Makes a layer in the manager's context with the parameters of a .safetensors file, for {@link #replace}. */
+    @Override
     NativeLayer read(NDManager manager, ByteBuffer bytes) {
         checkNotClosed();
         NativeLayer made = block.newLayer(manager.openContext());
@@ -277,6 +266,7 @@ final class BlockLayer {
         }
     }
 
+    @Override
     void replace(NativeLayer made, NDManager manager) {
         LayerContext here = manager.layerContext();
         long stamp = lock.writeLock();
@@ -314,7 +304,7 @@ final class BlockLayer {
 
     /** Returns null if the parameter has no values. */
     Shape shapeOf(ByteBuffer name) {
-        return read(name, BlockLayer::shapeOf);
+        return read(name, OwnLayer::shapeOf);
     }
 
     /** The shape and the type of a parameter, or why it has none. */
@@ -359,11 +349,31 @@ final class BlockLayer {
             if (parameters.isEmpty() && wanted.context != layerContext.context) {
                 put(block.newLayer(wanted.context), wanted, null);
             }
-            checkFits(call, dataType);
+            checkFits(layer, call, dataType);
             bound = bound || parameters.isEmpty();
             return true;
         } finally {
             lock.unlockWrite(stamp);
+        }
+    }
+
+    /** Makes a layer with drawn parameters of this type, which the inputs may lack, as the ids of an embedding do. */
+    private NativeLayer drawn(NativeContext context, DataType dataType, LayerCall call, long seed) {
+        NativeLayer made = block.newLayer(context);
+        try {
+            call.initialize(made, seed);
+            if (block.inputsTellType()) {
+                return made;
+            }
+            NativeLayer converted = block.newLayer(context);
+            try (NativeLayer before = made) {
+                made = converted;
+                copyAs(dataType, before, converted, context);
+                return converted;
+            }
+        } catch (Throwable error) {
+            made.close();
+            throw error;
         }
     }
 
@@ -394,7 +404,7 @@ final class BlockLayer {
         try {
             if (hasParameters()) {
                 made.close();
-                checkFits(call, dataType);
+                checkFits(layer, call, dataType);
             } else {
                 copyTo(made);
                 put(made, wanted, manager);
@@ -404,20 +414,17 @@ final class BlockLayer {
         }
     }
 
-    private void checkFits(LayerCall call, DataType dataType) {
-        call.createOutput(layer, block.smallestOutput()).close();
-        checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
-    }
-
-    private void checkTypes(NativeLayer layer, DataType dataType, String sentence) {
+    /** Sets the parameters of a layer to those of another one, converted to a type. */
+    private void copyAs(DataType dataType, NativeLayer source, NativeLayer target, NativeContext context) {
         for (Parameter parameter : parameters.values()) {
-            try (NativeTensor snapshot = layer.parameter(((LayerParameter) parameter).nativeName)) {
-                DataType found = DataType.of(snapshot.dtype());
-                if (found != dataType) {
-                    throw new IllegalArgumentException(String.format(sentence, dataType.name(), found.name()));
-                }
+            ByteBuffer name = ((LayerParameter) parameter).nativeName;
+            try (NativeTensor before = source.parameter(name);
+                    NativeTensor after = NativeTensor.create(context, dataType.code, ArrayData.dimsOf(before))) {
+                after.copy(before);
+                target.setParameter(name, after);
             }
         }
+        checkTypes(target, dataType, "dataType is %s, but parameters can only be of FLOAT32, FLOAT16 or BFLOAT16");
     }
 
     /** Makes a layer in another context, with copies of the parameters that are set. Needs the write lock. */
@@ -455,6 +462,7 @@ final class BlockLayer {
     /** Replaces the layer. Needs the write lock. */
     private void put(NativeLayer made, LayerContext madeIn, NDManager madeFor) {
         layer.close();
+        children.forEach(ChildLayer::giveBack);
         layer = made;
         layerContext = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;

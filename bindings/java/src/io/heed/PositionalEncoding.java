@@ -84,7 +84,7 @@ public final class PositionalEncoding extends SingleInputBlock {
     }
 
     /** Makes a positional encoding. */
-    public static final class Builder implements Cloneable {
+    public static final class Builder extends CopiedOptions<Builder> {
         private long numHiddens;
         private long maxLen;
         private long firstRow;
@@ -92,14 +92,6 @@ public final class PositionalEncoding extends SingleInputBlock {
         private PositionKind kind = PositionKind.SINUSOIDAL;
 
         private Builder() {}
-
-        private Builder copy() {
-            try {
-                return (Builder) clone();
-            } catch (CloneNotSupportedException error) {
-                throw new AssertionError(error);
-            }
-        }
 
         /**
          * Sets the size of a row, which is required.

@@ -41,6 +41,7 @@ class BlockMembersTest {
     private final NDManager manager = TestDevice.newManager();
     private final Shape shape = new Shape(2, 3, 4);
     private final NDArray x = manager.ones(shape);
+    private final NDArray ids = manager.zeros(new Shape(2, 3), DataType.INT32);
 
     @AfterEach
     void close() {
@@ -116,8 +117,32 @@ class BlockMembersTest {
         return new Block[] {
             Linear.builder().setUnits(4).build(), Dropout.builder().build(), new DotProductAttention(0.5f),
             new AdditiveAttention(4, 0.5f), new GeneralAttention(4, 0.5f), new MultiHeadAttention(4, 2, 0.5f, true),
-            PositionalEncoding.builder().setNumHiddens(4).setMaxLen(3).optKind(PositionKind.LEARNED).build()
+            PositionalEncoding.builder().setNumHiddens(4).setMaxLen(3).optKind(PositionKind.LEARNED).build(),
+            LayerNorm.builder().build(), FeedForward.builder().setHiddenSize(3).optGated(true).build(),
+            Embedding.builder().setNumEmbeddings(2).setEmbeddingSize(4).build(),
+            encoderBlock().build(), decoderBlock().build(),
+            TransformerEncoder.builder().setLayer(encoderBlock()).setNumLayers(2).build(),
+            TransformerDecoder.builder().setLayer(decoderBlock()).setNumLayers(2).optFinalNorm(true).build()
         };
+    }
+
+    private static TransformerEncoderBlock.Builder encoderBlock() {
+        return TransformerEncoderBlock.builder().setAttention(attention()).setFeedForward(feedForward());
+    }
+
+    private static TransformerDecoderBlock.Builder decoderBlock() {
+        return TransformerDecoderBlock.builder()
+                .setSelfAttention(attention())
+                .optCrossAttention(attention())
+                .setFeedForward(feedForward());
+    }
+
+    private static MultiHeadAttention.Builder attention() {
+        return MultiHeadAttention.builder().setNumHiddens(4).setNumHeads(2);
+    }
+
+    private static FeedForward.Builder feedForward() {
+        return FeedForward.builder().setHiddenSize(3);
     }
 
     private static Block like(Block block) {
@@ -142,12 +167,20 @@ class BlockMembersTest {
         return methods;
     }
 
-    private static boolean hasOneInput(Block block) {
-        return block instanceof Linear || block instanceof Dropout || block instanceof PositionalEncoding;
+    /** The list of inputs of forward. */
+    private NDList list(Block block) {
+        if (block instanceof Embedding) {
+            return new NDList(ids);
+        }
+        if (block instanceof TransformerDecoderBlock || block instanceof TransformerDecoder) {
+            return new NDList(x, x);
+        }
+        boolean hasOne = block instanceof SingleInputBlock || block instanceof TransformerBlock;
+        return hasOne ? new NDList(x) : new NDList(x, x, x);
     }
 
     private Shape[] shapes(Block block) {
-        return hasOneInput(block) ? new Shape[] {shape} : new Shape[] {shape, shape, shape};
+        return list(block).getShapes();
     }
 
     /** A cache for a MultiHeadAttention of {@link #blocks}. */
@@ -183,16 +216,19 @@ class BlockMembersTest {
             return shapes(block);
         } else if (type == DataType[].class) {
             DataType[] types = new DataType[shapes(block).length];
-            Arrays.fill(types, DataType.FLOAT32);
+            Arrays.fill(types, list(block).head().getDataType());
             return types;
         } else if (type == NDList.class) {
-            return hasOneInput(block) ? new NDList(x) : new NDList(x, x, x);
+            return list(block);
         } else if (type == ParameterStore.class) {
             return new ParameterStore(manager, false);
         } else if (type == PairList.class) {
             return new PairList<String, Object>();
         } else if (type == AttentionInputs.class) {
-            AttentionInputs inputs = new AttentionInputs().setQueries(x);
+            NDList list = list(block);
+            AttentionInputs inputs = new AttentionInputs()
+                    .setQueries(list.head())
+                    .setKeys(list.size() == 2 ? list.get(1) : null);
             return method.getName().equals("fillCache") ? inputs.setCache(newCache()) : inputs;
         } else if (type == AttentionOutputs.class) {
             return new AttentionOutputs().setOutput(manager.ones(shape));

@@ -74,6 +74,17 @@ class ReusedForwardTest {
         assertAllocatesNothing(encoding, packed, encoding.createOutputs(packed));
     }
 
+    @Test
+    void encodersAndTheirChildrenAllocateNothing() {
+        NDArray x = manager.ones(new Shape(1, 2, TransformerScene.SIZE));
+        TransformerEncoderBlock encoder = TransformerScene.encoderBlock().build();
+        encoder.initialize(manager, DataType.FLOAT32, x.getShape());
+        AttentionInputs given = new AttentionInputs().setQueries(x);
+        assertAllocatesNothing(encoder, given, encoder.createOutputs(given));
+        NativeBlock network = (NativeBlock) encoder.getChildren().get("feed_forward");
+        assertAllocatesNothing(network, given, network.createOutputs(given));
+    }
+
     private void assertAllocatesNothing(NativeBlock block, AttentionInputs given, AttentionOutputs outputs) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long self = Thread.currentThread().getId();

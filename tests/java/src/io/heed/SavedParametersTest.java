@@ -136,6 +136,9 @@ class SavedParametersTest {
         List<Supplier<Block>> kinds = List.of(
                 () -> Linear.builder().setUnits(3).build(),
                 () -> Dropout.builder().build(),
+                () -> LayerNorm.builder().build(),
+                () -> FeedForward.builder().setHiddenSize(3).build(),
+                () -> TransformerScene.encoderBlock().build(),
                 () -> new DotProductAttention(0),
                 () -> new AdditiveAttention(4, 0),
                 () -> new GeneralAttention(x.get(2), 0),
@@ -144,7 +147,7 @@ class SavedParametersTest {
                 WithTable::new);
         for (Supplier<Block> kind : kinds) {
             Block block = kind.get();
-            Shape[] shapes = block instanceof Linear || block instanceof Dropout
+            Shape[] shapes = block instanceof SingleInputBlock || block instanceof TransformerBlock
                     ? new Shape[] {x}
                     : new Shape[] {x, x, x, new Shape(2)};
             block.initialize(manager, DataType.FLOAT32, shapes);

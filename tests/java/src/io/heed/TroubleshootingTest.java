@@ -91,6 +91,7 @@ class TroubleshootingTest {
         try (NDManager manager = NDManager.newBaseManager()) {
             provokeWithArrays(manager);
             provokeWithBlocks(manager);
+            provokeWithEncoders(manager);
             provokeWithThreads(manager);
             provokeWithFiles(manager);
         }
@@ -159,6 +160,19 @@ class TroubleshootingTest {
             orphan.initialize(shortLived, DataType.FLOAT32, queries.getShape(), keys.getShape(), keys.getShape());
         }
         provoke(() -> forward(orphan, queries, keys, keys));
+    }
+
+    private void provokeWithEncoders(NDManager manager) {
+        NDArray x = manager.ones(new Shape(1, 3, TransformerScene.SIZE));
+        TransformerEncoderBlock encoder = TransformerScene.encoderBlock().build();
+        provoke(() -> encoder.getChildren().get("norm_1").cast(DataType.FLOAT16));
+        provoke(() -> TransformerScene.forward(encoder, x, x, x));
+        TransformerDecoder decoder = TransformerDecoder.builder()
+                .setLayer(TransformerScene.decoderBlock())
+                .setNumLayers(1)
+                .build();
+        NDArray mask = manager.ones(new Shape(3, 3), DataType.BOOLEAN);
+        provoke(() -> decoder.createOutputs(new AttentionInputs().setQueries(x).setMask(mask)));
     }
 
     /** Two threads use the workspace until one is refused because the other is using it. */

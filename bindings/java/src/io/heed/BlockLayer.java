@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The native layer of a block: its own ({@link OwnLayer}), or that of a child, inside the layer of another block
+ * ({@link ChildLayer}). A call that uses the parameters begins with {@link #enter} and ends with {@link #leave}. A call
+ * that changes them waits until all others have left.
+ */
+abstract class BlockLayer {
+    final NativeBlock block;
+    final ParameterList parameters = new ParameterList();
+
+    BlockLayer(NativeBlock block) {
+        this.block = block;
+    }
+
+    // ---- using it ---------------------------------------------------------------------------------------------------
+
+    /** Begins a call that uses the parameters. Returns the argument for {@link #leave}. */
+    abstract long enter();
+
+    abstract void leave(long stamp);
+
+    /** Only between enter and leave. */
+    abstract NativeLayer get();
+
+    /** Only between enter and leave. */
+    abstract NativeContext context();
+
+    abstract boolean isInitialized();
+
+    /**
+     * Moves the layer to the context of this array, unless the layer is already bound to a context. A layer without
+     * parameters is also moved if the array is on another device. Does nothing if the array is null.
+     */
+    final void bindTo(NDArray array) {
+        bindTo(array, "queries");
+    }
+
+    /** The same for another input than the queries, with its name. */
+    abstract void bindTo(NDArray array, String name);
+
+    /** Calls that are running continue; later calls throw. */
+    abstract void close();
+
+    abstract void checkNotClosed();
+
+    /** A copy of the list of all parameters. */
+    final ParameterList parameters() {
+        ParameterList copy = new ParameterList(parameters.size());
+        copy.addAll(parameters);
+        return copy;
+    }
+
+    // ---- children ---------------------------------------------------------------------------------------------------
+
+    abstract List<String> childNames();
+
+    /** Adds the layer of a child, which must give its native layer back when this one is replaced. */
+    abstract void add(ChildLayer child);
+
+    /** Makes the owner of the parameters also the owner of a child's native layer. Only between enter and leave. */
+    abstract void own(NativeLayer child);
+
+    static List<String> childNamesOf(NativeLayer layer) {
+        List<String> names = new ArrayList<>();
+        for (long index = 0; index < layer.childCount(); index++) {
+            names.add(layer.childName(index));
+        }
+        return names;
+    }
+
+    // ---- parameters, all of them ------------------------------------------------------------------------------------
+
+    /**
+     * Draws the parameters, or checks that the existing ones fit these inputs. The user's initializers run without the
+     * lock.
+     */
+    abstract void initialize(NDManager manager, DataType dataType, LayerCall call, AtomicLong seeds);
+
+    interface Change {
+        void make(NativeLayer layer);
+    }
+
+    /** Changes the parameters. If the layer was closed with its manager, they are set on a new layer. */
+    abstract void change(Change change);
+
+    abstract void cast(DataType dataType);
+
+    abstract void clear();
+
+    /**
+     * Returns an action that removes the parameters that a later initialize adds to the existing ones. The caller
+     * closes the snapshots.
+     */
+    abstract Runnable undo(List<NativeTensor> snapshots);
+
+    /** Makes a layer in the manager's context with the parameters of a .safetensors file, for {@link #replace}. */
+    abstract NativeLayer read(NDManager manager, ByteBuffer bytes);
+
+    abstract void replace(NativeLayer made, NDManager manager);
+
+    // ---- inside -----------------------------------------------------------------------------------------------------
+
+    /** Throws unless the layer's parameters fit the inputs of a call, and are of this type. */
+    final void checkFits(NativeLayer layer, LayerCall call, DataType dataType) {
+        call.createOutput(layer, block.smallestOutput()).close();
+        checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
+    }
+
+    final void checkTypes(NativeLayer layer, DataType dataType, String sentence) {
+        for (String name : parameters.keys()) {
+            DataType found = typeOf(layer, NativeText.of(name, "name"));
+            if (found != dataType) {
+                throw new IllegalArgumentException(String.format(sentence, dataType.name(), found.name()));
+            }
+        }
+    }
+
+    static DataType typeOf(NativeLayer layer, ByteBuffer parameterName) {
+        try (NativeTensor snapshot = layer.parameter(parameterName)) {
+            return DataType.of(snapshot.dtype());
+        }
+    }
+}

@@ -38,8 +38,17 @@ public sealed class AttentionInputs
         new(nameof(KeyOffsets), (sequences, tensor) => sequences.KeyOffsets = tensor),
     };
 
+    /// <summary>The members of C's struct of decoders, which come last.</summary>
+    internal static readonly TensorMember<NativeDecoderInputs>[] DecoderMembers =
+    {
+        new(nameof(SelfValidLens), (decoder, tensor) => decoder.SelfValidLens = tensor),
+        new(nameof(SelfMask), (decoder, tensor) => decoder.SelfMask = tensor),
+        new(nameof(SelfBias), (decoder, tensor) => decoder.SelfBias = tensor),
+    };
+
     /// <summary>The arrays that the program has set, by <see cref="Input"/>; null: not set.</summary>
-    private readonly NDArray?[] arrays = new NDArray?[Members.Length + SequenceMembers.Length];
+    private readonly NDArray?[] arrays =
+        new NDArray?[Members.Length + SequenceMembers.Length + DecoderMembers.Length];
     private readonly SequenceNumbers sequences = new SequenceNumbers();
 
     /// <summary>Makes inputs.</summary>
@@ -56,8 +65,8 @@ public sealed class AttentionInputs
         ValidLens = validLens;
     }
 
-    /// <summary>The inputs that are arrays, in the order of <see cref="Members"/> and
-    /// <see cref="SequenceMembers"/>.</summary>
+    /// <summary>The inputs that are arrays, in the order of <see cref="Members"/>, <see cref="SequenceMembers"/> and
+    /// <see cref="DecoderMembers"/>.</summary>
     private enum Input
     {
         Queries,
@@ -72,10 +81,14 @@ public sealed class AttentionInputs
         QueryLens,
         QueryOffsets,
         KeyOffsets,
+        SelfValidLens,
+        SelfMask,
+        SelfBias,
     }
 
     /// <summary>The queries, (B, Q, Eq), packed (total, Eq); for PositionalEncoding the input, (B, S, numHiddens),
-    /// packed (total, numHiddens); for Linear and Dropout the input, of any shape. Required.</summary>
+    /// packed (total, numHiddens); for encoders and decoders x, (B, S, E), packed (total, E); for Linear, Dropout,
+    /// LayerNorm and FeedForward the input, of any shape; for Embedding the ids. Required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
@@ -83,7 +96,8 @@ public sealed class AttentionInputs
     }
 
     /// <summary>The keys, (B, K, Ek); with a <see cref="Cache"/> one for each query, (B, Q, Ek). Null: the queries are
-    /// the keys.</summary>
+    /// the keys. For decoders the memory, which is the encoder's output, (B, S, size of the memory); null without cross
+    /// attention.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
@@ -98,7 +112,8 @@ public sealed class AttentionInputs
     }
 
     /// <summary>How many keys, from the first, each batch element (B) or each query (B, Q) attends to: Float32, Int32
-    /// or Int64, whole numbers from 0 to K. Null: all. Not with a <see cref="Cache"/>.</summary>
+    /// or Int64, whole numbers from 0 to K. Null: all. Not with a <see cref="Cache"/>. For decoders, as Mask and Bias,
+    /// of cross attention.</summary>
     public NDArray? ValidLens
     {
         get => this[Input.ValidLens];
@@ -113,12 +128,7 @@ public sealed class AttentionInputs
     public NDArray? Mask
     {
         get => this[Input.Mask];
-        set => this[Input.Mask] = value is null or { ElementType: DataType.Boolean }
-            ? value
-            : throw new ArgumentException(
-            $"Mask is of {value.ElementType}, expected Boolean with true = may attend; Bias takes numbers that are "
-            + "added to the scores",
-            nameof(Mask));
+        set => this[Input.Mask] = CheckedMask(value, nameof(Mask), nameof(Bias));
     }
 
     /// <summary>The bias that is added to the scaled scores: Float32 or the inputs' type, of the same shapes as a mask;
@@ -185,13 +195,40 @@ public sealed class AttentionInputs
         set => this[Input.KeyOffsets] = value;
     }
 
+    /// <summary>The valid lengths of a decoder's self-attention, as <see cref="ValidLens"/>, with the rows of queries
+    /// as keys. Null: all. Null for all other blocks.</summary>
+    public NDArray? SelfValidLens
+    {
+        get => this[Input.SelfValidLens];
+        set => this[Input.SelfValidLens] = value;
+    }
+
+    /// <summary>The mask of a decoder's self-attention, as <see cref="Mask"/>. Null: all. Null for all other
+    /// blocks.</summary>
+    /// <exception cref="ArgumentException">The mask is not Boolean. A mask of 0 and minus infinity, to be added, is a
+    /// <see cref="SelfBias"/>.</exception>
+    public NDArray? SelfMask
+    {
+        get => this[Input.SelfMask];
+        set => this[Input.SelfMask] = CheckedMask(value, nameof(SelfMask), nameof(SelfBias));
+    }
+
+    /// <summary>The bias of a decoder's self-attention, as <see cref="Bias"/>. Null: nothing is added. Null for all
+    /// other blocks.</summary>
+    public NDArray? SelfBias
+    {
+        get => this[Input.SelfBias];
+        set => this[Input.SelfBias] = value;
+    }
+
     /// <summary>The cache that holds the keys and values, for <see cref="MultiHeadAttention"/> with
-    /// <see cref="Scoring.DotProduct"/>. The call appends its rows to sequences of the cache, as many as it has
-    /// queries: row i of batch element b is appended to the sequence of b, and attends to all rows of the sequence that
-    /// causal mask and window leave visible, those of this call included. QueryLens and QueryOffsets say how many rows
-    /// each element has, which may be none. A row has the same bits alone, in any batch, and with any other number of
-    /// rows in the same call. A call that fails leaves the cache as it was. <see cref="CacheUse"/> says whether the call
-    /// only attends to the rows, without appending any. Null: no cache.</summary>
+    /// <see cref="Scoring.DotProduct"/>, and for the self-attention of decoders. The call appends its rows to sequences
+    /// of the cache, as many as it has queries: row i of batch element b is appended to the sequence of b, and attends
+    /// to all rows of the sequence that causal mask and window leave visible, those of this call included. QueryLens
+    /// and QueryOffsets say how many rows each element has, which may be none. A row has the same bits alone, in any
+    /// batch, and with any other number of rows in the same call. A call that fails leaves the cache as it was.
+    /// <see cref="CacheUse"/> says whether the call only attends to the rows, without appending any. Null: no
+    /// cache.</summary>
     public KvCache? Cache { get; set; }
 
     /// <summary>The sequence of the cache, 0 to MaxSequences - 1, of each batch element; with CacheUse.Append all are
@@ -202,7 +239,8 @@ public sealed class AttentionInputs
         set => sequences.Values = value;
     }
 
-    /// <summary>Which of the cache's layers the block is, from 0, which is the default.</summary>
+    /// <summary>Which of the cache's layers the block is, from 0, which is the default; of a
+    /// <see cref="TransformerDecoder"/> that of its first layer.</summary>
     public long CacheLayer { get; set; }
 
     /// <summary>What the call does with the cache: it appends rows and attends, by default, or only attends.</summary>
@@ -271,4 +309,12 @@ public sealed class AttentionInputs
         }
         cacheMembers.Clear();
     }
+
+    private static NDArray? CheckedMask(NDArray? mask, string name, string bias) =>
+        mask is null or { ElementType: DataType.Boolean }
+            ? mask
+            : throw new ArgumentException(
+                $"{name} is of {mask.ElementType}, expected Boolean with true = may attend; {bias} takes numbers that "
+                + "are added to the scores",
+                name);
 }

@@ -31,8 +31,9 @@ public sealed class AttentionOutputs : IDisposable
     }
 
     /// <summary>The output of the block, of the inputs' type or Float32: (B, Q, output size) of multi-head attention,
-    /// (B, Q, Ev) of additive and (B, Q, Dv) or (B, H, Q, Dv) of dot-product attention, (..., units) of Linear, the
-    /// input's shape of Dropout.</summary>
+    /// (B, Q, Ev) of additive and (B, Q, Dv) or (B, H, Q, Dv) of dot-product attention, (..., units) of Linear, (...,
+    /// OutputSize) of FeedForward, (..., EmbeddingSize) of Embedding, in the parameter's type; of the others the shape
+    /// of the input, or of x.</summary>
     public NDArray? Output
     {
         get => this[Wanted.Output];
@@ -40,7 +41,7 @@ public sealed class AttentionOutputs : IDisposable
     }
 
     /// <summary>The attention weights before dropout, of the inputs' type or Float32: (B, H, Q, K), or (B, Q, K) if
-    /// there are no heads. Linear and Dropout have none.</summary>
+    /// there are no heads. Blocks that are no attention have none.</summary>
     public NDArray? Weights
     {
         get => this[Wanted.Weights];
@@ -48,8 +49,8 @@ public sealed class AttentionOutputs : IDisposable
     }
 
     /// <summary>The natural logarithm of the sum of the exponentials of a query's scores, Float32: (B, H, Q), or (B, Q)
-    /// if there are no heads; minus infinity for a query that attends to no key. Linear and Dropout have
-    /// none.</summary>
+    /// if there are no heads; minus infinity for a query that attends to no key. Blocks that are no
+    /// attention have none.</summary>
     public NDArray? LogSumExp
     {
         get => this[Wanted.LogSumExp];

@@ -7,7 +7,9 @@ namespace Heed;
 
 /// <summary>A computation with parameters and possibly child blocks. heed's own blocks are
 /// <see cref="MultiHeadAttention"/>, <see cref="DotProductAttention"/>, <see cref="AdditiveAttention"/>,
-/// <see cref="GeneralAttention"/>, <see cref="PositionalEncoding"/>, <see cref="Linear"/> and <see cref="Dropout"/>; a
+/// <see cref="GeneralAttention"/>, <see cref="PositionalEncoding"/>, <see cref="Linear"/>, <see cref="Dropout"/>,
+/// <see cref="LayerNorm"/>, <see cref="FeedForward"/>, <see cref="Embedding"/>, <see cref="TransformerEncoderBlock"/>,
+/// <see cref="TransformerDecoderBlock"/>, <see cref="TransformerEncoder"/> and <see cref="TransformerDecoder"/>; a
 /// program composes others as subclasses of <see cref="AbstractBlock"/>.</summary>
 /// <remarks>Many threads may call Forward on one block at the same time. A call that changes a block's parameters waits
 /// for the calls of Forward that use this block. On a disposed block, Dispose, SetSeed and ToString still work; a
@@ -22,15 +24,16 @@ public abstract class Block : IDisposable
     /// is initialized.</summary>
     public abstract bool IsInitialized { get; }
 
-    /// <summary>The child blocks with their names: a copy of the list, empty for heed's own blocks.</summary>
+    /// <summary>The child blocks with their names: a copy of the list, with the same blocks each time.</summary>
     public abstract BlockList Children { get; }
 
     /// <summary>The parameters of this block itself: a copy of the list.</summary>
     public abstract ParameterList DirectParameters { get; }
 
     /// <summary>The parameters of this block and of all blocks inside it: first this block's own, then those of each
-    /// child, named by the child's name, "_", and their own name, as in "01W_q_weight".</summary>
-    public ParameterList Parameters
+    /// child, named by the child's name, "_", and their own name, as in "01W_q_weight". heed's own blocks have dotted
+    /// names, as in "self_attention.W_q.weight".</summary>
+    public virtual ParameterList Parameters
     {
         get
         {

@@ -21,13 +21,16 @@ public sealed class Dropout : NativeBlock
         this.rate = rate;
     }
 
+    /// <summary>Makes a child of another block.</summary>
+    internal Dropout(float rate, ChildPlace place)
+        : base(context => NewLayer(context, rate), place: place)
+    {
+        this.rate = rate;
+    }
+
     internal override string Kind => nameof(Dropout);
 
-    private protected override string[] InputNames => Inputs.Single;
-
-    private protected override int NumRequired => 1;
-
-    private protected override Wanted Smallest => Wanted.Output;
+    private protected override ListInputs ListInputs => ListInputs.Single;
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>

@@ -13,6 +13,7 @@ internal sealed unsafe class LayerCall : IDisposable
 
     private readonly NativeLayerInputs nativeInputs = new NativeLayerInputs();
     private readonly NativeSequenceInputs nativeSequences = new NativeSequenceInputs();
+    private readonly NativeDecoderInputs nativeDecoder = new NativeDecoderInputs();
     private readonly NativeLayerOutputs nativeOutputs = new NativeLayerOutputs();
     private readonly TensorMembers inputs;
     private readonly TensorMembers outputs;
@@ -24,11 +25,13 @@ internal sealed unsafe class LayerCall : IDisposable
 
     private LayerCall()
     {
-        // Without any of its members it means the same as null.
+        // Without any of their members they mean the same as null.
         nativeInputs.Sequences = NativeStruct.PointerOf(nativeSequences);
+        nativeInputs.Decoder = NativeStruct.PointerOf(nativeDecoder);
         inputs = new TensorMembers()
             .Add(nativeInputs, AttentionInputs.Members)
-            .Add(nativeSequences, AttentionInputs.SequenceMembers);
+            .Add(nativeSequences, AttentionInputs.SequenceMembers)
+            .Add(nativeDecoder, AttentionInputs.DecoderMembers);
         outputs = new TensorMembers().Add(nativeOutputs, AttentionOutputs.Members);
         cache = new CacheMembers(nativeInputs);
         seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);

@@ -25,11 +25,7 @@ public sealed class Linear : NativeBlock
 
     internal override string Kind => nameof(Linear);
 
-    private protected override string[] InputNames => Inputs.Single;
-
-    private protected override int NumRequired => 1;
-
-    private protected override Wanted Smallest => Wanted.Output;
+    private protected override ListInputs ListInputs => ListInputs.Single;
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>

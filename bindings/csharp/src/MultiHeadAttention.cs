@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -50,8 +49,14 @@ public sealed class MultiHeadAttention : NativeBlock
     {
     }
 
-    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept)
-        : base(options.NewLayer, kept)
+    /// <summary>Makes a child of another block.</summary>
+    internal MultiHeadAttention(MultiHeadAttentionOptions options, ChildPlace place)
+        : this(options, new KeptWeights(false), place)
+    {
+    }
+
+    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept, ChildPlace? place = null)
+        : base(options.NewLayer, kept, place)
     {
         this.kept = kept;
         this.options = options;
@@ -105,12 +110,7 @@ public sealed class MultiHeadAttention : NativeBlock
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString()
-    {
-        string given =
-            $"numHiddens={options.NumHiddens}, numHeads={options.NumHeads}, useBias={options.Biases != Bias.None}";
-        return $"MultiHeadAttention({given}, dropout={options.Dropout.ToString(CultureInfo.InvariantCulture)})";
-    }
+    public override string ToString() => options.Describe();
 
     /// <summary>Returns a view (B * H, Q, K) of weights (B, H, Q, K).</summary>
     private protected override unsafe NativeTensor ToKeep(NativeTensor weights)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-using System;
+using System.Globalization;
 
 namespace Heed;
 
@@ -88,12 +88,21 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
         return copy;
     }
 
-    internal NativeLayer NewLayer(NativeContext context) =>
-        Rope is null ? NewLayer(context, IntPtr.Zero) : Rope.With(rope => NewLayer(context, rope));
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() =>
+        $"MultiHeadAttention(numHiddens={NumHiddens}, numHeads={NumHeads}, useBias={Biases != Bias.None}, "
+        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)})";
 
-    private NativeLayer NewLayer(NativeContext context, IntPtr rope)
+    internal NativeLayer NewLayer(NativeContext context)
     {
-        using var members = new NativeMultiHeadAttentionOptions();
+        using var structs = new NativeStructs();
+        return HeedNative.HeedMultiHeadAttentionCreate(context, ToNative(structs));
+    }
+
+    /// <summary>The options as C's struct.</summary>
+    internal NativeMultiHeadAttentionOptions ToNative(NativeStructs structs)
+    {
+        NativeMultiHeadAttentionOptions members = structs.Add(new NativeMultiHeadAttentionOptions());
         Fill(members);
         members.NumHiddens = NumHiddens;
         members.NumHeads = NumHeads;
@@ -104,7 +113,7 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
         members.NoOutputProjection = OutputProjection ? 0 : 1;
         members.Biases = (int)Biases;
         members.Scoring = (int)Scoring;
-        members.Rope = rope;
+        members.Rope = NativeStruct.PointerOf(Rope?.ToNative(structs));
         members.QkNorm = (int)QkNorm;
         members.QkNormEpsilon = QkNormEpsilon;
         members.Sinks = Sinks ? 1 : 0;
@@ -114,6 +123,6 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
         members.Alibi = (int)Alibi;
         members.AddBiasKv = AddBiasKv ? 1 : 0;
         members.AddZeroAttn = AddZeroAttn ? 1 : 0;
-        return HeedNative.HeedMultiHeadAttentionCreate(context, members);
+        return members;
     }
 }

@@ -7,14 +7,8 @@ namespace Heed;
 /// <content>The calls that compute, and their inputs.</content>
 public abstract unsafe partial class NativeBlock
 {
-    /// <summary>The names of Forward's inputs, in their order. Those from <see cref="NumRequired"/> on may be missing
-    /// or null.</summary>
-    private protected virtual string[] InputNames => Inputs.Attention;
-
-    private protected virtual int NumRequired => 3;
-
-    /// <summary>The output that takes the least memory. It is made to check whether inputs fit.</summary>
-    private protected virtual Wanted Smallest => Wanted.LogSumExp;
+    /// <summary>The inputs of the Forward that takes a list.</summary>
+    private protected virtual ListInputs ListInputs => ListInputs.Attention;
 
     /// <inheritdoc/>
     public sealed override NDList Forward(
@@ -32,7 +26,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            NativeLayer open = layer;
+            NativeLayer open = Current;
             call.Read(given);
             output = call.CreateOutput(open, Wanted.Output);
             weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
@@ -83,7 +77,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             long seed = training ? inputs.DropoutSeed ?? NextSeed() : 0;
-            call.Dropout(training, seed).Forward(layer, scratch);
+            call.Dropout(training, seed).Forward(Current, scratch);
         }
         finally
         {
@@ -120,7 +114,7 @@ public abstract unsafe partial class NativeBlock
                 Wanted one = wanted & (Wanted)(1 << index);
                 if (one != 0)
                 {
-                    made[one] = manager.Adopt(call.CreateOutput(layer, one));
+                    made[one] = manager.Adopt(call.CreateOutput(Current, one));
                 }
             }
             return made;
@@ -155,7 +149,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            return call.Dropout(false, 0).WorkspaceSize(layer);
+            return call.Dropout(false, 0).WorkspaceSize(Current);
         }
         finally
         {
@@ -180,7 +174,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            return call.Dropout(inputs.Training, 0).Explain(layer);
+            return call.Dropout(inputs.Training, 0).Explain(Current);
         }
         finally
         {
@@ -205,7 +199,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            NativeLayer open = layer;
+            NativeLayer open = Current;
             call.Dropout(training, 0).Read(given);
             using NativeTensor output = call.CreateOutput(open, Wanted.Output);
             using NativeTensor? weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
@@ -221,7 +215,7 @@ public abstract unsafe partial class NativeBlock
     public sealed override Shape[] GetOutputShapes(Shape?[] inputShapes, DataType[]? dataTypes = null)
     {
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
-        CheckInputs(inputShapes, nameof(inputShapes), "shape");
+        Shape?[] shapes = ListInputs.Placed(inputShapes, nameof(inputShapes), "shape");
         if (dataTypes != null && dataTypes.Length != inputShapes.Length)
         {
             throw new ArgumentException(
@@ -231,10 +225,13 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            DataType first = dataTypes is null ? TypeOfParameters(layer) : default;
+            DataType first = dataTypes is null ? TypeOfParameters(whole.layer) : default;
             using LayerCall call = LayerCall.Begin();
-            call.Read(OpenLayerContext().Context, inputShapes, index => dataTypes?[index] ?? InputType(first, index));
-            using NativeTensor output = call.CreateOutput(layer, Wanted.Output);
+            call.Read(
+                OpenLayerContext().Context,
+                shapes,
+                index => dataTypes?[ListInputs.IndexAt(index)] ?? ListInputs.TypeOf(index, first));
+            using NativeTensor output = call.CreateOutput(Current, Wanted.Output);
             return new[] { output.ShapeOf() };
         }
         finally
@@ -257,7 +254,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            call.Dropout(inputs.Training, 0).FillCache(layer, scratch);
+            call.Dropout(inputs.Training, 0).FillCache(Current, scratch);
         }
         finally
         {
@@ -268,10 +265,6 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
     /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
-
-    /// <summary>The type of an input: the block's type, but Float32 for lengths.</summary>
-    private static DataType InputType(DataType dataType, int index) =>
-        index < Inputs.ValidLens ? dataType : DataType.Float32;
 
     /// <summary>Sets the inputs of a call, and returns the queries; where a cache may be filled, the keys if there are
     /// no queries.</summary>
@@ -288,39 +281,18 @@ public abstract unsafe partial class NativeBlock
     private static void Write(LayerCall call, AttentionOutputs outputs) =>
         call.Write(outputs ?? throw new ArgumentNullException(nameof(outputs)));
 
-    /// <summary>Returns the tensors of a list of inputs. Throws if one is disposed.</summary>
+    /// <summary>Returns the tensors of a list of inputs, in the order of a call's inputs. Throws if one is
+    /// disposed.</summary>
     private NativeTensor?[] Given(NDList inputs)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        CheckInputs(inputs, nameof(inputs), "array");
-        string[] names = InputNames;
-        var tensors = new NativeTensor?[inputs.Count];
+        NDArray?[] placed = ListInputs.Placed(inputs, nameof(inputs), "array");
+        var tensors = new NativeTensor?[placed.Length];
         for (int index = 0; index < tensors.Length; index++)
         {
-            tensors[index] = NDArray.TensorOf(inputs[index], names[index]);
+            tensors[index] = placed[index] is { } array ? NDArray.TensorOf(array, ListInputs.NameAt(index)) : null;
         }
         return tensors;
-    }
-
-    /// <summary>Checks the number of inputs, and that the required ones are not null.</summary>
-    private void CheckInputs<T>(IReadOnlyList<T?> inputs, string name, string what)
-        where T : class
-    {
-        string[] names = InputNames;
-        int required = NumRequired;
-        if (inputs.Count < required || inputs.Count > names.Length)
-        {
-            string found = inputs.Count == 1 ? what : what + "s";
-            string expected = required == names.Length ? $"{required}" : $"{required} or {names.Length}";
-            string last = required == names.Length ? string.Empty : " and, optional, " + names[required];
-            throw new ArgumentException(
-                $"{name} has {inputs.Count} {found}, expected {expected}: "
-                + string.Join(", ", names, 0, required) + last);
-        }
-        for (int i = 0; i < required; i++)
-        {
-            _ = inputs[i] ?? throw new ArgumentNullException(names[i]);
-        }
     }
 
     /// <summary>Throws unless inputs of these shapes fit the layer, whose parameters are set, and the type is the
@@ -330,10 +302,10 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            call.CreateOutput(layer, Smallest).Dispose();
+            call.CreateOutput(Current, ListInputs.Smallest).Dispose();
             foreach (NativeParameter parameter in parameters)
             {
-                using NativeTensor snapshot = layer.Parameter(parameter);
+                using NativeTensor snapshot = whole.layer.Parameter(parameter);
                 var found = (DataType)snapshot.Dtype();
                 if (found != dataType)
                 {
@@ -346,13 +318,5 @@ public abstract unsafe partial class NativeBlock
         {
             gate.ExitReadLock();
         }
-    }
-
-    /// <summary>The names and indices of a list's inputs.</summary>
-    private protected static class Inputs
-    {
-        internal const int ValidLens = 3;
-        internal static readonly string[] Attention = { "queries", "keys", "values", "validLens" };
-        internal static readonly string[] Single = { "input" };
     }
 }

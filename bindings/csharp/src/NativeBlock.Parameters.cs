@@ -110,7 +110,7 @@ public abstract unsafe partial class NativeBlock
         {
             fixed (byte* nativeFile = file)
             {
-                layer.Save(nativeFile);
+                Current.Save(nativeFile);
             }
         }
         finally
@@ -136,17 +136,11 @@ public abstract unsafe partial class NativeBlock
         lock (changing)
         {
             CheckNotDisposed();
+            CheckIsWhole();
             LayerContext same = OpenLayerContext();
-            NativeLayer made = make(same.Context);
+            NativeLayer made = Converted(same.Context, dataType, Taken);
             try
             {
-                foreach (NativeParameter parameter in parameters)
-                {
-                    using NativeTensor before = Taken(parameter);
-                    using NativeTensor converted = NewTensor(same.Context, dataType, before.ShapeOf());
-                    converted.Copy(before);
-                    made.SetParameter(parameter, converted);
-                }
                 AddMemoryPressure(made);
                 owner?.Own(made.SafeHandle);
             }
@@ -165,7 +159,7 @@ public abstract unsafe partial class NativeBlock
         gate.EnterReadLock();
         try
         {
-            NativeLayer open = layer;
+            NativeLayer open = Current;
             long numBytes = open.SaveMemory(null, 0);
             var bytes = new NativeBytes(numBytes);
             try
@@ -288,6 +282,57 @@ public abstract unsafe partial class NativeBlock
             {
                 handle.DangerousRelease();
             }
+        }
+    }
+
+    /// <summary>Makes a layer whose parameters heed has drawn, of this type: also where the type of the inputs, as ids,
+    /// does not tell it.</summary>
+    private NativeLayer Drawn(LayerCall call, NativeContext context, DataType dataType)
+    {
+        if (ListInputs.AreIds)
+        {
+            CheckFloat(dataType);
+        }
+        NativeLayer made = make(context);
+        try
+        {
+            call.Initialize(made, NextSeed());
+            if (!ListInputs.AreIds)
+            {
+                return made;
+            }
+        }
+        catch
+        {
+            made.Dispose();
+            throw;
+        }
+        using (made)
+        {
+            return Converted(context, dataType, made.Parameter);
+        }
+    }
+
+    /// <summary>Makes a layer with these values, converted. They are disposed.</summary>
+    private NativeLayer Converted(
+        NativeContext context, DataType dataType, Func<NativeParameter, NativeTensor> valueOf)
+    {
+        NativeLayer made = make(context);
+        try
+        {
+            foreach (NativeParameter parameter in parameters)
+            {
+                using NativeTensor before = valueOf(parameter);
+                using NativeTensor converted = NewTensor(context, dataType, before.ShapeOf());
+                converted.Copy(before);
+                made.SetParameter(parameter, converted);
+            }
+            return made;
+        }
+        catch
+        {
+            made.Dispose();
+            throw;
         }
     }
 
@@ -442,6 +487,7 @@ public abstract unsafe partial class NativeBlock
         internal Staged(NativeBlock block, NDManager manager, Shape?[]? shapes, NativeBytes bytes)
         {
             block.CheckNotDisposed();
+            block.CheckIsWhole();
             this.block = block;
             this.manager = manager;
             this.shapes = shapes;

@@ -17,14 +17,21 @@ public abstract unsafe partial class NativeBlock : Block
     private readonly NativeParameter[] parameters;
     private readonly KeptWeights? kept;
 
+    /// <summary>The outermost block that this one is inside of, or this block itself. It has the layer, of which a
+    /// child's is a part, and the parameters.</summary>
+    private readonly NativeBlock whole;
+
     /// <summary>Locked by every change of the layer, from its first check to its end. The program's initializers run
-    /// while it is locked. So it is locked before the other lock, under which no code of the program runs.</summary>
-    private readonly object changing = new object();
+    /// while it is locked. So it is locked before the other lock, under which no code of the program runs. Children
+    /// share both locks with the whole.</summary>
+    private readonly object changing;
 
     /// <summary>Calls that use the layer hold it for reading, calls that change or replace the layer for
     /// writing.</summary>
-    private readonly UseLock gate = new UseLock();
+    private readonly UseLock gate;
     private long nextSeed = Interlocked.Increment(ref blocks) << 32;
+
+    /// <summary>The layer of a whole. A child has none of its own: see <see cref="Current"/>.</summary>
     private volatile NativeLayer layer;
 
     /// <summary>The context that the layer was made in.</summary>
@@ -43,15 +50,29 @@ public abstract unsafe partial class NativeBlock : Block
     /// Locked by itself.</summary>
     private readonly List<NDManager> own = new();
 
-    private protected NativeBlock(Func<NativeContext, NativeLayer> make, KeptWeights? kept = null)
+    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    private protected NativeBlock(
+        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPlace? place = null, bool isNorm = false)
     {
         this.make = make;
         this.kept = kept;
+        this.place = place;
+        whole = place?.Parent.whole ?? this;
+        if (place != null)
+        {
+            changing = whole.changing;
+            gate = whole.gate;
+            layer = null!;
+            parameters = Array.FindAll(place.Parent.parameters, place.Has);
+            return;
+        }
+        changing = new object();
+        gate = new UseLock();
         layer = make(layerContext.Context);
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {
-            parameters[index] = new NativeParameter(this, layer.ParameterName(index));
+            parameters[index] = new NativeParameter(this, layer.ParameterName(index), isNorm);
         }
     }
 
@@ -75,9 +96,8 @@ public abstract unsafe partial class NativeBlock : Block
     }
 
     /// <inheritdoc/>
-    public sealed override BlockList Children => new BlockList();
-
-    /// <inheritdoc/>
+    /// <remarks>Also those of its children, by dotted names such as
+    /// "layers.0.self_attention.W_q.weight".</remarks>
     public sealed override ParameterList DirectParameters
     {
         get
@@ -85,7 +105,7 @@ public abstract unsafe partial class NativeBlock : Block
             var list = new ParameterList();
             foreach (NativeParameter parameter in parameters)
             {
-                list.Add(parameter.Name, parameter);
+                list.Add(place is null ? parameter.Name : place.NameOf(parameter), parameter);
             }
             return list;
         }
@@ -102,15 +122,18 @@ public abstract unsafe partial class NativeBlock : Block
 
     /// <inheritdoc/>
     /// <remarks>Weights are drawn as by <see cref="XavierInitializer"/>; weights of norms are 1; biases, sinks, bias_k,
-    /// bias_v and the table of a relative bias are 0; unless SetInitializer has set another initializer.</remarks>
+    /// bias_v and the table of a relative bias are 0; unless SetInitializer has set another initializer. A child of
+    /// another of heed's own blocks must have its parameters already, since the other block makes them.</remarks>
+    /// <exception cref="InvalidOperationException">The block is the child of another one, and has not all its
+    /// parameters.</exception>
     public sealed override void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         _ = inputShapes ?? throw new ArgumentNullException(nameof(inputShapes));
         LayerContext wanted = manager.OpenLayerContext();
-        CheckInputs(inputShapes, nameof(inputShapes), "shape");
+        Shape?[] shapes = ListInputs.Placed(inputShapes, nameof(inputShapes), "shape");
         using LayerCall call = LayerCall.Begin();
-        call.Read(wanted.Context, inputShapes, index => InputType(dataType, index));
+        call.Read(wanted.Context, shapes, index => ListInputs.TypeOf(index, dataType));
         lock (changing)
         {
             MoveIfWithoutParameters(manager);
@@ -120,10 +143,10 @@ public abstract unsafe partial class NativeBlock : Block
             }
             else
             {
-                NativeLayer made = make(wanted.Context);
+                CheckIsWhole();
+                NativeLayer made = Drawn(call, wanted.Context, dataType);
                 try
                 {
-                    call.Initialize(made, NextSeed());
                     RunInitializers(made, manager);
                     AddMemoryPressure(made);
                     manager.Own(made.SafeHandle);
@@ -145,6 +168,7 @@ public abstract unsafe partial class NativeBlock : Block
         lock (changing)
         {
             CheckNotDisposed();
+            CheckIsWhole();
             inputShapes = null;
             SetOnly(new List<(NativeParameter, NativeTensor)>());
         }
@@ -154,6 +178,12 @@ public abstract unsafe partial class NativeBlock : Block
     public override void Dispose()
     {
         disposed = true;
+        DisposeChildren();
+        if (place != null)
+        {
+            GiveBack();
+            return;
+        }
         layer.Dispose();
         lock (own)
         {
@@ -164,7 +194,8 @@ public abstract unsafe partial class NativeBlock : Block
     internal sealed override void RememberState(List<Action> undo, List<IDisposable> snapshots)
     {
         Shape?[]? shapes = inputShapes;
-        bool isComplete = IsInitialized;
+        // Initialize of a child changes no parameters.
+        bool isComplete = place != null || IsInitialized;
         var values = new List<(NativeParameter Parameter, NativeTensor Value)>();
         foreach (NativeParameter parameter in isComplete ? Array.Empty<NativeParameter>() : parameters)
         {
@@ -193,7 +224,7 @@ public abstract unsafe partial class NativeBlock : Block
 
     internal sealed override void CheckNotDisposed()
     {
-        if (disposed)
+        if (disposed || whole.disposed)
         {
             throw Errors.ClosedLayer();
         }
@@ -208,7 +239,7 @@ public abstract unsafe partial class NativeBlock : Block
     {
         try
         {
-            return layer.IsInitialized() == 1;
+            return Current.IsInitialized() == 1;
         }
         catch (ObjectDisposedException)
         {
@@ -220,6 +251,16 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Changes the parameters, on a new layer if the manager of the previous parameters is disposed.</summary>
     private void Change(Action<NativeLayer> change)
     {
+        if (place != null)
+        {
+            CheckNotDisposed();
+            whole.Change(open =>
+            {
+                using NativeLayer part = place.In(open);
+                change(part);
+            });
+            return;
+        }
         lock (changing)
         {
             gate.EnterWriteLock();
@@ -278,7 +319,7 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Moves the layer of a block without parameters to the context of the inputs.</summary>
     private void MoveIfWithoutParameters(NDManager manager)
     {
-        if (parameters.Length != 0)
+        if (parameters.Length != 0 || place != null)
         {
             return;
         }
@@ -299,6 +340,11 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Moves the layer to the context of this array, unless it is bound to a context already.</summary>
     private void BindTo(NDArray array)
     {
+        if (place != null)
+        {
+            whole.BindTo(array);
+            return;
+        }
         NDManager manager = array.Manager;
         MoveIfWithoutParameters(manager);
         if (bound || parameters.Length == 0)
@@ -335,7 +381,7 @@ public abstract unsafe partial class NativeBlock : Block
     /// begin.</summary>
     private LayerContext OpenLayerContext()
     {
-        LayerContext here = layerContext;
+        LayerContext here = whole.layerContext;
         return here.Context.SafeHandle.IsDisposed ? LayerContext.Initial() : here;
     }
 
@@ -347,6 +393,7 @@ public abstract unsafe partial class NativeBlock : Block
         {
             layer.Dispose();
             layer = made;
+            GiveBackChildren();
             layerContext = madeIn;
             owner = madeFor;
             bound = madeFor != null;

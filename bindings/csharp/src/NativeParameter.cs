@@ -6,8 +6,8 @@ namespace Heed;
 /// <summary>A parameter of a native layer.</summary>
 internal sealed class NativeParameter : Parameter
 {
-    internal NativeParameter(NativeBlock block, string name)
-        : base(name, TypeOf(name))
+    internal NativeParameter(NativeBlock block, string name, bool isOfNorm)
+        : base(name, TypeOf(name, isOfNorm))
     {
         Block = block;
         NativeName = NativeText.ToNative(name, nameof(name));
@@ -45,17 +45,27 @@ internal sealed class NativeParameter : Parameter
     /// <summary>Removes the values of all parameters of the block.</summary>
     internal override void ReleaseArray() => Block.Clear();
 
-    private static ParameterType TypeOf(string name)
+    private static ParameterType TypeOf(string name, bool isOfNorm)
     {
         bool EndsWith(string end) => name.EndsWith(end, StringComparison.Ordinal);
-        if (EndsWith("_norm.weight"))
+        if (isOfNorm || IsInNorm(name))
         {
-            return ParameterType.Gamma;
+            return EndsWith("weight") ? ParameterType.Gamma : ParameterType.Beta;
         }
         if (EndsWith("bias") || EndsWith("bias_k") || EndsWith("bias_v"))
         {
             return ParameterType.Bias;
         }
         return EndsWith("sinks") || EndsWith("relative_bias.weight") ? ParameterType.Other : ParameterType.Weight;
+    }
+
+    /// <summary>Whether the parameter is that of a norm inside the block, as "q_norm.weight",
+    /// "layers.0.norm_1.bias".</summary>
+    private static bool IsInNorm(string name)
+    {
+        string[] parts = name.Split('.');
+        string module = parts.Length < 2 ? string.Empty : parts[parts.Length - 2];
+        return module.EndsWith("norm", StringComparison.Ordinal)
+            || module.StartsWith("norm_", StringComparison.Ordinal);
     }
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System;
-
 namespace Heed;
 
 /// <summary>Rotary positions (Su et al., "RoFormer", 2021) of a <see cref="MultiHeadAttention"/>, which copies and
@@ -70,28 +68,25 @@ public sealed class RopeOptions
         return copy;
     }
 
-    /// <summary>Calls a function with the options as C's struct.</summary>
-    internal unsafe T With<T>(Func<IntPtr, T> use)
+    /// <summary>The options as C's struct.</summary>
+    internal unsafe NativeRopeOptions ToNative(NativeStructs structs)
     {
-        using var members = new NativeRopeOptions();
-        fixed (float* factors = Factors)
-        {
-            members.Layout = (int)Layout;
-            members.RotarySize = RotarySize;
-            members.RotaryOffset = RotaryOffset;
-            members.Base = Base;
-            members.Scaling = (int)Scaling;
-            members.Factor = Factor;
-            members.NumFactors = Factors?.Length ?? 0;
-            members.Factors = factors;
-            members.OriginalLength = OriginalLength;
-            members.BetaFast = BetaFast;
-            members.BetaSlow = BetaSlow;
-            members.NoRounding = Rounding ? 0 : 1;
-            members.LowFreqFactor = LowFreqFactor;
-            members.HighFreqFactor = HighFreqFactor;
-            members.AttentionFactor = AttentionFactor;
-            return use(NativeStruct.PointerOf(members));
-        }
+        NativeRopeOptions members = structs.Add(new NativeRopeOptions());
+        members.Layout = (int)Layout;
+        members.RotarySize = RotarySize;
+        members.RotaryOffset = RotaryOffset;
+        members.Base = Base;
+        members.Scaling = (int)Scaling;
+        members.Factor = Factor;
+        members.NumFactors = Factors?.Length ?? 0;
+        members.Factors = structs.Pin(Factors);
+        members.OriginalLength = OriginalLength;
+        members.BetaFast = BetaFast;
+        members.BetaSlow = BetaSlow;
+        members.NoRounding = Rounding ? 0 : 1;
+        members.LowFreqFactor = LowFreqFactor;
+        members.HighFreqFactor = HighFreqFactor;
+        members.AttentionFactor = AttentionFactor;
+        return members;
     }
 }

@@ -24,6 +24,11 @@ public sealed class EveryMemberTests : IDisposable
         typeof(PositionalEncoding), typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions),
         typeof(GeneralAttentionOptions), typeof(MultiHeadAttentionOptions),
         typeof(PositionalEncodingOptions), typeof(RopeOptions),
+        typeof(LayerNorm), typeof(LayerNormOptions), typeof(FeedForward), typeof(FeedForwardOptions),
+        typeof(Embedding), typeof(EmbeddingOptions), typeof(TransformerEncoderBlock),
+        typeof(TransformerEncoderBlockOptions), typeof(TransformerDecoderBlock),
+        typeof(TransformerDecoderBlockOptions), typeof(TransformerEncoder), typeof(TransformerEncoderOptions),
+        typeof(TransformerDecoder), typeof(TransformerDecoderOptions),
         typeof(AttentionInputs), typeof(AttentionOutputs), typeof(KvCache), typeof(KvCacheOptions),
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
@@ -182,12 +187,28 @@ public sealed class EveryMemberTests : IDisposable
             : type == typeof(GeneralAttention) ? new GeneralAttention(2)
             : type == typeof(MultiHeadAttention) ? new MultiHeadAttention(2, 1)
             : type == typeof(PositionalEncoding) ? new PositionalEncoding(2, 0, 2, manager)
-            : null;
+            : FreshNetwork(type);
         if (block is Linear or ScaledBlock)
         {
             block.Initialize(manager, DataType.Float32, new Shape(2, 2));
         }
         return block;
+    }
+
+    private static NativeBlock? FreshNetwork(Type type)
+    {
+        TransformerEncoderBlockOptions encoder = TransformerScene.EncoderLayer();
+        TransformerDecoderBlockOptions decoder = TransformerScene.DecoderLayer();
+        return type == typeof(LayerNorm) ? new LayerNorm()
+            : type == typeof(FeedForward) ? new FeedForward(new FeedForwardOptions { HiddenSize = 2 })
+            : type == typeof(Embedding) ? new Embedding(new EmbeddingOptions { NumEmbeddings = 2, EmbeddingSize = 2 })
+            : type == typeof(TransformerEncoderBlock) ? new TransformerEncoderBlock(encoder)
+            : type == typeof(TransformerDecoderBlock) ? new TransformerDecoderBlock(decoder)
+            : type == typeof(TransformerEncoder)
+                ? new TransformerEncoder(new TransformerEncoderOptions { Layer = encoder, NumLayers = 2 })
+            : type == typeof(TransformerDecoder)
+                ? new TransformerDecoder(new TransformerDecoderOptions { Layer = decoder, NumLayers = 2 })
+            : null;
     }
 
     private object FreshOfBlocks(Type type) =>

@@ -46,12 +46,33 @@ public sealed class ParameterFileTests : IDisposable
             {
                 NumHiddens = 4, MaxLen = 2, Kind = PositionKind.Learned,
             }),
+            () => new LayerNorm(), () => new FeedForward(new FeedForwardOptions { HiddenSize = 3, Gated = true }),
+            () => new Embedding(new EmbeddingOptions { NumEmbeddings = 3, EmbeddingSize = 2 }),
+            () => new TransformerEncoder(new TransformerEncoderOptions
+            {
+                Layer = new TransformerEncoderBlockOptions
+                {
+                    Attention = new MultiHeadAttentionOptions { NumHiddens = 4, NumHeads = 2 },
+                    FeedForward = new FeedForwardOptions { HiddenSize = 3 },
+                },
+                NumLayers = 2,
+            }),
+            () => new TransformerDecoder(new TransformerDecoderOptions
+            {
+                Layer = new TransformerDecoderBlockOptions
+                {
+                    SelfAttention = new MultiHeadAttentionOptions { NumHiddens = 4, NumHeads = 2 },
+                    FeedForward = new FeedForwardOptions { HiddenSize = 3 },
+                },
+                NumLayers = 2,
+            }),
         })
         {
             foreach (DataType type in new[] { DataType.Float32, DataType.BFloat16 })
             {
                 using Block block = make();
-                bool isSingle = block is Linear or Dropout or PositionalEncoding or ScaledBlock;
+                bool isSingle = block is not (MultiHeadAttention or DotProductAttention or AdditiveAttention
+                    or GeneralAttention);
                 Shape[] shapes = isSingle ? new[] { shape } : new[] { shape, shape, shape };
                 block.Initialize(manager, type, shapes);
                 using Block copy = make();

@@ -105,6 +105,9 @@ public sealed class ReusingFormTests : IDisposable
         inputs.QueryLens = inputs.Queries;
         inputs.QueryOffsets = inputs.Queries;
         inputs.KeyOffsets = inputs.Queries;
+        inputs.SelfValidLens = inputs.Queries;
+        inputs.SelfMask = inputs.Mask;
+        inputs.SelfBias = inputs.Queries;
         inputs.Cache = new KvCache(manager, new KvCacheOptions { NumKvHeads = 5, HeadSize = 20, Capacity = 1 });
         inputs.Sequences = new long[] { 0 };
         inputs.CacheLayer = 1;
@@ -117,7 +120,7 @@ public sealed class ReusingFormTests : IDisposable
             {
                 inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
                 inputs.AlibiSlopes, inputs.Sinks, inputs.Positions, inputs.QueryLens, inputs.QueryOffsets,
-                inputs.KeyOffsets,
+                inputs.KeyOffsets, inputs.SelfValidLens, inputs.SelfMask, inputs.SelfBias,
             },
             Assert.Null);
         Assert.Null(inputs.Cache);
@@ -178,6 +181,9 @@ public sealed class ReusingFormTests : IDisposable
             Closed("QueryLens", () => use(new AttentionInputs(open) { QueryLens = disposed }));
             Closed("QueryOffsets", () => use(new AttentionInputs(open) { QueryOffsets = disposed }));
             Closed("KeyOffsets", () => use(new AttentionInputs(open) { KeyOffsets = disposed }));
+            Closed("SelfValidLens", () => use(new AttentionInputs(open) { SelfValidLens = disposed }));
+            Closed("SelfMask", () => use(new AttentionInputs(open) { SelfMask = disposedMask }));
+            Closed("SelfBias", () => use(new AttentionInputs(open) { SelfBias = disposed }));
         }
         Closed("Output", () => attention.Forward(inputs, new AttentionOutputs(disposed)));
         Closed("Weights", () => attention.Forward(inputs, new AttentionOutputs(open, disposed)));
@@ -224,9 +230,19 @@ public sealed class ReusingFormTests : IDisposable
         using var multiHead = new MultiHeadAttention(4, 2, 0.1f, true);
         multiHead.Initialize(manager, DataType.Float32, shape, shape, shape);
         NDArray x = manager.RandomNormal(shape);
-        foreach (NativeBlock block in new NativeBlock[] { linear, dropout, additive, general, product, multiHead })
+        using var encoder = new TransformerEncoderBlock(new TransformerEncoderBlockOptions
         {
-            bool hasWeights = block is not (Linear or Dropout);
+            Attention = new MultiHeadAttentionOptions { NumHiddens = 4, NumHeads = 2 },
+            FeedForward = new FeedForwardOptions { HiddenSize = 6 },
+        });
+        encoder.Initialize(manager, DataType.Float32, shape);
+        var norm = (NativeBlock)encoder.Children["norm_1"];
+        foreach (NativeBlock block in new[]
+        {
+            linear, dropout, additive, general, product, multiHead, encoder, norm,
+        })
+        {
+            bool hasWeights = block is not (Linear or Dropout or TransformerEncoderBlock or LayerNorm);
             var given = new AttentionInputs(x) { Training = block is Dropout or MultiHeadAttention };
             if (hasWeights)
             {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+
+namespace Heed;
+
+/// <summary>An embedding: rows of a table, output[..., :] = weight[id[...], :] * Scale. Forward takes a list of one
+/// array of ids, Int32 or Int64 of up to seven axes, each from 0 to below NumEmbeddings, and gives one array (...,
+/// EmbeddingSize) of the parameter's type.</summary>
+/// <remarks>Its parameter is "weight" (NumEmbeddings, EmbeddingSize), of the type that
+/// <see cref="NativeBlock.Initialize"/> or the file says.</remarks>
+public sealed class Embedding : NativeBlock
+{
+    private readonly EmbeddingOptions options;
+
+    /// <summary>Makes a block without values for its parameter.</summary>
+    /// <param name="options">The options, which are copied.</param>
+    /// <exception cref="ArgumentException">An option is out of range.</exception>
+    public Embedding(EmbeddingOptions options)
+        : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), null)
+    {
+    }
+
+    private Embedding(EmbeddingOptions options, ChildPlace? place)
+        : base(options.NewLayer, place: place)
+    {
+        this.options = options;
+    }
+
+    internal override string Kind => nameof(Embedding);
+
+    private protected override ListInputs ListInputs => ListInputs.Ids;
+
+    /// <summary>Describes the block.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() =>
+        $"Embedding(numEmbeddings={options.NumEmbeddings}, embeddingSize={options.EmbeddingSize}, "
+        + $"paddingIndex={options.PaddingIndex}, scale={options.Scale.ToString(CultureInfo.InvariantCulture)})";
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+namespace Heed;
+
+/// <summary>The options of an <see cref="Embedding"/>, which copies them.</summary>
+public sealed class EmbeddingOptions
+{
+    /// <summary>How many rows the table has, 1 to 2147483647: ids are below it. Must be set.</summary>
+    public long NumEmbeddings { get; set; }
+
+    /// <summary>The size of a row, 1 or more. Must be set.</summary>
+    public long EmbeddingSize { get; set; }
+
+    /// <summary>The id whose row is initialized with 0; it is read like any other. -1, the default: none.</summary>
+    public long PaddingIndex { get; set; } = -1;
+
+    /// <summary>The factor of the rows, any finite number; 0, the default, means 1. Vaswani et al., section 3.4, and
+    /// Gemma have the square root of EmbeddingSize.</summary>
+    public float Scale { get; set; }
+
+    internal EmbeddingOptions Copy() => (EmbeddingOptions)MemberwiseClone();
+
+    internal NativeLayer NewLayer(NativeContext context)
+    {
+        using var members = new NativeEmbeddingOptions();
+        members.NumEmbeddings = NumEmbeddings;
+        members.EmbeddingSize = EmbeddingSize;
+        members.PaddingIndex = PaddingIndex;
+        members.Scale = Scale;
+        return HeedNative.HeedEmbeddingCreate(context, members);
+    }
+}

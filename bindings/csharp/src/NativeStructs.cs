@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+
+namespace Heed;
+
+/// <summary>C's structs of options for one call, some of which point to others or to arrays. Dispose, after the call,
+/// frees them all.</summary>
+internal sealed unsafe class NativeStructs : IDisposable
+{
+    private readonly List<NativeStruct> structs = new List<NativeStruct>();
+    private readonly List<GCHandle> pinned = new List<GCHandle>();
+
+    /// <summary>Adds a struct.</summary>
+    internal TStruct Add<TStruct>(TStruct native)
+        where TStruct : NativeStruct
+    {
+        structs.Add(native);
+        return native;
+    }
+
+    /// <summary>The address of an array, which stays where it is. Null for null.</summary>
+    internal float* Pin(float[]? array)
+    {
+        if (array is null)
+        {
+            return null;
+        }
+        GCHandle handle = GCHandle.Alloc(array, GCHandleType.Pinned);
+        pinned.Add(handle);
+        return (float*)handle.AddrOfPinnedObject();
+    }
+
+    public void Dispose()
+    {
+        structs.ForEach(each => each.Dispose());
+        pinned.ForEach(each => each.Free());
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <summary>A layer of a Transformer's decoder (Vaswani et al., "Attention Is All You Need", 2017, section 3.1).
+/// Forward takes x (B, T, E) of Float32, Float16 or BFloat16, where E is the self-attention's NumHiddens; with cross
+/// attention also the memory (B, S, size of the memory) of the same type, which is the encoder's output, and the
+/// memory's valid lengths (B) or (B, T) of Float32, Int32 or Int64, which may be missing or null: with length n, a row
+/// attends to the first n rows of the memory. It gives one array of the shape and type of x.</summary>
+/// <remarks>With A the self-attention, C(x) the cross attention of x to the memory and F the feed-forward network:
+/// <code>
+/// NormFirst false   h = norm_1(x + dropout_1(A(x)))    g = norm_2(h + dropout_2(C(h)))
+///                   output = norm_3(g + dropout_3(F(g)))
+/// NormFirst true    h = x + dropout_1(A(norm_1(x)))    g = h + dropout_2(C(norm_2(h)))
+///                   output = g + dropout_3(F(norm_3(g)))
+/// </code>
+/// Without cross attention, as in GPT, the second step, norm_3 and dropout_3 are left out, and F has norm_2 and
+/// dropout_2. Its children are "self_attention", "cross_attention", "feed_forward", "norm_1", "norm_2", "norm_3",
+/// "dropout_1", "dropout_2" and "dropout_3"; its parameters have their names before their own, as
+/// "self_attention.W_q.weight". In <see cref="AttentionInputs"/> x is Queries, or packed (total, E), and the memory is
+/// Keys; ValidLens, Mask and Bias are those of the cross attention, SelfValidLens, SelfMask and SelfBias those of the
+/// self-attention. Its Cache is the self-attention's: calls append rows to sequences, and attend to them.</remarks>
+public sealed class TransformerDecoderBlock : NativeBlock
+{
+    private readonly TransformerDecoderBlockOptions options;
+
+    /// <summary>Makes a block without values for its parameters.</summary>
+    /// <param name="options">The options, which are copied.</param>
+    /// <exception cref="ArgumentException">An option of the block or of a child is missing, out of range, or cannot be
+    /// combined with another.</exception>
+    public TransformerDecoderBlock(TransformerDecoderBlockOptions options)
+        : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), null)
+    {
+    }
+
+    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    internal TransformerDecoderBlock(TransformerDecoderBlockOptions options, ChildPlace? place)
+        : base(options.NewLayer, place: place)
+    {
+        this.options = options;
+    }
+
+    internal override string Kind => nameof(TransformerDecoderBlock);
+
+    private protected override ListInputs ListInputs => ListInputs.Decoder;
+
+    /// <summary>Describes the block.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => options.Describe();
+
+    private protected override IEnumerable<NativeBlock> MakeChildren()
+    {
+        yield return new MultiHeadAttention(options.SelfAttention!, At("self_attention"));
+        if (options.CrossAttention != null)
+        {
+            yield return new MultiHeadAttention(options.CrossAttention, At("cross_attention"));
+        }
+        foreach (NativeBlock child in options.MakeCommonChildren(options.CrossAttention is null ? 2 : 3, At))
+        {
+            yield return child;
+        }
+    }
+}

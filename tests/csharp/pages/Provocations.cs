@@ -87,6 +87,13 @@ internal static class Provocations
         var closed = new MultiHeadAttention(100, 5);
         closed.Dispose();
         Provoke(() => closed.Load(d2l, "attention"));
+        using var layer = new TransformerEncoderBlock(new TransformerEncoderBlockOptions
+        {
+            Attention = new MultiHeadAttentionOptions { NumHiddens = 100, NumHeads = 5 },
+            FeedForward = new FeedForwardOptions { HiddenSize = 100 },
+        });
+        Provoke(() => layer.Children["norm_1"].Clear());
+        Provoke(() => layer.CreateOutputs(new AttentionInputs(x, x)));
         var cache = new KvCache(manager, new KvCacheOptions
         {
             NumKvHeads = 5, HeadSize = 20, Capacity = 64, Layout = CacheLayout.Paged, PageSize = 16, NumPages = 1,

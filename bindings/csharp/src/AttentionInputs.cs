@@ -243,7 +243,8 @@ public sealed class AttentionInputs
     /// <see cref="TransformerDecoder"/> that of its first layer.</summary>
     public long CacheLayer { get; set; }
 
-    /// <summary>What the call does with the cache: it appends rows and attends, by default, or only attends.</summary>
+    /// <summary>What the call does with the cache: it appends rows and attends, by default, or only attends. Decoders
+    /// always append.</summary>
     public CacheUse CacheUse { get; set; }
 
     /// <summary>Whether dropout is active; false by default. Not with a <see cref="Cache"/>.</summary>

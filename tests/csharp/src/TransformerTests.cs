@@ -174,6 +174,9 @@ public sealed class TransformerTests : IDisposable
         Assert.Equal(numRows, cache.Length(1));
         inputs.CacheLayer = 1; // The second layer would use the cache's third.
         Refused("CacheLayer", () => decoder.CreateOutputs(inputs));
+        inputs.CacheLayer = 0;
+        inputs.CacheUse = CacheUse.Read;
+        Refused("CacheUse.Read", () => decoder.CreateOutputs(inputs));
     }
 
     /// <summary>Rows of several sentences without padding have the bits that each sentence has alone.</summary>

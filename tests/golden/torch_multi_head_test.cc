@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "golden/support/from_torch.h"
 #include "golden/support/golden_file.h"
 #include "golden/support/torch_file.h"
 
@@ -30,14 +31,6 @@ heed_multi_head_attention_options heed_options(const Json& options) {
   result.add_bias_kv = options["add_bias_kv"].get<bool>() ? 1 : 0;
   result.add_zero_attn = options["add_zero_attn"].get<bool>() ? 1 : 0;
   return result;
-}
-
-// PyTorch's boolean masks are true where a key is hidden.
-Tensor inverted(heed_context* context, const heed_tensor* mask) {
-  std::vector<uint8_t> bytes(heed_tensor_num_bytes(mask));
-  check(heed_tensor_read(mask, bytes.data(), bytes.size()));
-  for (uint8_t& byte : bytes) byte = byte == 0 ? 1 : 0;
-  return capi_test::make_tensor_of(context, capi_test::dims_of(mask), bytes, HEED_BOOL);
 }
 
 // The inputs of a case in heed's form: (B, S, E), and masks that are true where a query may attend.
@@ -76,13 +69,7 @@ class TorchInputs {
   }
   // Masks and padding of one kind are never given together, except boolean ones: then the padding becomes lengths.
   void add_mask(heed_context* context, heed_tensor* mask, const Dims& dims) {
-    const int64_t heads = options_["num_heads"];
-    if (heed_tensor_rank(mask) == 3) {
-      const int64_t batch = heed_tensor_dim(mask, 0) / heads;
-      mask = keep(capi_test::make_reshaped(mask, {batch, heads, heed_tensor_dim(mask, 1), heed_tensor_dim(mask, 2)}));
-    } else if (!dims.empty()) {
-      mask = keep(capi_test::make_reshaped(mask, dims));
-    }
+    mask = keep(dims.empty() ? with_heads_apart(mask, options_["num_heads"]) : capi_test::make_reshaped(mask, dims));
     if (heed_tensor_dtype(mask) != HEED_BOOL) {
       inputs_.bias = mask;
     } else if (inputs_.mask == nullptr) {

@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-// The minimum size of a block: large enough that most calls of one layer need only one. Each further block of a call is
-// twice as large as the one before, so that also a stack of many layers takes few of the pool's blocks.
+// The minimum size of a new block: large enough that most calls of one layer need only one. A new block of a call that has
+// one is twice as large as that, so that also a stack of many layers takes few of the pool's blocks.
 constexpr size_t kMinBlockBytes = 16 << 10;
 
 }  // namespace
@@ -25,8 +25,7 @@ void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noex
 void* CallArena::allocate_in_block(size_t num_bytes) {
   const HostAllocator& allocator = context_.host_allocator();
   if (num_bytes > SIZE_MAX / 2) fail(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", num_bytes);
-  const size_t least = blocks_ == nullptr ? kMinBlockBytes : 2 * blocks_->num_bytes;
-  const size_t needed = std::max(sizeof(ArenaBlock) + num_bytes + kAlignment, least);
+  const size_t needed = sizeof(ArenaBlock) + num_bytes + kAlignment;
   ArenaBlock* block = nullptr;
   ArenaBlock* too_small = nullptr;
   for (auto& slot : context_.arena_pool_) {
@@ -41,10 +40,11 @@ void* CallArena::allocate_in_block(size_t num_bytes) {
   if (too_small != nullptr && block != nullptr) give_back(too_small);
   if (too_small != nullptr && block == nullptr) destroy_arena_block(allocator, too_small);
   if (block == nullptr) {
+    const size_t block_bytes = std::max(needed, blocks_ == nullptr ? kMinBlockBytes : 2 * blocks_->num_bytes);
     void* memory = nullptr;
     Error failure;
-    if (host_allocate(allocator, needed, kObjectAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
-    block = new (memory) ArenaBlock{nullptr, needed};
+    if (host_allocate(allocator, block_bytes, kObjectAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
+    block = new (memory) ArenaBlock{nullptr, block_bytes};
   }
   block->next = blocks_;
   blocks_ = block;
@@ -61,12 +61,14 @@ void CallArena::give_back(ArenaBlock* block) const noexcept {
   destroy_arena_block(context_.host_allocator(), block);
 }
 
+// The oldest block first: a call with the same requests finds the blocks in the order in which it needs them.
 void CallArena::give_back_all() noexcept {
+  ArenaBlock* oldest = nullptr;
   while (blocks_ != nullptr) {
-    ArenaBlock* const block = blocks_;
-    blocks_ = block->next;
-    give_back(block);
+    ArenaBlock* const block = std::exchange(blocks_, blocks_->next);
+    block->next = std::exchange(oldest, block);
   }
+  while (oldest != nullptr) give_back(std::exchange(oldest, oldest->next));
 }
 
 }  // namespace heed

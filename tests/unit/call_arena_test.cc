@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -101,6 +103,35 @@ TEST(CallArena, ACallWithALargeAndASmallBlockAllocatesOnlyTheFirstTime) {
   const int64_t after_first = allocator.num_allocations;
   for (int i = 0; i < 3; ++i) call(100000, 20000);
   EXPECT_EQ(allocator.num_allocations, after_first);
+}
+
+TEST(CallArena, ACallWithTheRequestsOfTheOneBeforeAllocatesNothing) {
+  Allocator allocator;
+  const auto context = open(allocator);
+  std::mt19937 random(9);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<size_t> sizes(1 + random() % 40);
+    for (size_t& size : sizes) size = random() % 8 == 0 ? random() % 300000 : random() % 5000;
+    const auto call = [&] {
+      CallArena arena(*context);
+      for (const size_t size : sizes) arena.allocate(size);
+    };
+    call();
+    const int64_t after_first = allocator.num_allocations;
+    call();
+    ASSERT_EQ(allocator.num_allocations, after_first) << "call " << i;
+  }
+}
+
+// A block of a call is twice as large as the one before, so many small requests take few blocks of the pool.
+TEST(CallArena, ManyRequestsTakeFewBlocks) {
+  Allocator allocator;
+  const auto context = open(allocator);
+  const int64_t before = allocator.num_allocations;
+  CallArena arena(*context);
+  for (int i = 0; i < 10000; ++i) arena.allocate(1000);
+  // 16 KiB * (2^10 - 1) is more than all of them.
+  EXPECT_LE(allocator.num_allocations - before, 10);
 }
 
 TEST(CallArena, MoreCallsAtOnceThanThePoolHasRoomFor) {

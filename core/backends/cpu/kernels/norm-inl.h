@@ -39,7 +39,8 @@ HEED_INLINE float sum_of_row(const float* row, int64_t size, const OfVector& of_
 }
 
 // The mean, rounded to f32, is off by up to some units of the numbers, which may be more than these differ by. So the
-// differences from it are summed too, and their mean corrects it. `row` has whole vectors.
+// differences from it are summed too, and their mean corrects it. `row` has whole vectors; epsilon is added to the variance
+// of the scaled numbers.
 static RowMoments moments_of(const float* row, int64_t size, NormKind kind, float epsilon, float scale) {
   const auto count = static_cast<float>(size);
   const Vec scales = broadcast(scale);
@@ -57,13 +58,16 @@ static RowMoments moments_of(const float* row, int64_t size, NormKind kind, floa
                                       return difference * difference;
                                     }) /
                          count;
-  moments.factor = 1.0f / __builtin_sqrtf(variance + epsilon * scale * scale);
+  moments.factor = 1.0f / __builtin_sqrtf(variance + epsilon);
   moments.is_finite = variance < __builtin_inff();
   return moments;
 }
 
-// Squares of numbers above 2^64 overflow, and so may their sums. Such a row is scaled first.
+// Squares of numbers above 2^64 overflow, and so may their sums. Such a row is scaled first. Its epsilon would be 0: then a
+// row of equal numbers would be divided by 0. The least normal number is as good, since it is far below the square of the
+// smallest difference in any other such row.
 constexpr float kScaleOfLarge = 0x1p-80f;
+constexpr float kLeastEpsilonOfLarge = 0x1p-126f;
 
 static void norm_row(const NormArguments* arguments) {
   const StridedRow& input = arguments->input;
@@ -74,7 +78,11 @@ static void norm_row(const NormArguments* arguments) {
     row = arguments->scratch;
   }
   RowMoments moments = moments_of(row, size, arguments->kind, arguments->epsilon, 1.0f);
-  if (!moments.is_finite) moments = moments_of(row, size, arguments->kind, arguments->epsilon, kScaleOfLarge);
+  if (!moments.is_finite) {
+    const float epsilon = arguments->epsilon * kScaleOfLarge * kScaleOfLarge;
+    moments = moments_of(row, size, arguments->kind, epsilon > kLeastEpsilonOfLarge ? epsilon : kLeastEpsilonOfLarge,
+                         kScaleOfLarge);
+  }
   const Vec scale = broadcast(moments.scale);
   const Vec shift = broadcast(moments.shift);
   const Vec correction = broadcast(moments.correction);

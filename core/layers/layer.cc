@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/philox.h"
 #include "base/shown_text.h"
+#include "layers/child_seed.h"
 #include "layers/projection.h"
 #include "tensor/device.h"
 
@@ -23,12 +23,6 @@ size_t pooled_bytes(const Schedule& schedule) {
   const size_t held = schedule.held_bytes();
   const size_t step = std::max<size_t>(1, std::bit_floor(held) / 4);
   return std::min(schedule.workspace_bytes(), (held + step - 1) / step * step);
-}
-
-// The seed of the dropout of layer `number` below the called layer, in pre-order.
-uint64_t child_seed(uint64_t called_seed, uint32_t number) {
-  const PhiloxCounter words = philox4x32({number, 0, 0, kChildUse}, called_seed);
-  return words[0] | uint64_t{words[1]} << 32;
 }
 
 }  // namespace

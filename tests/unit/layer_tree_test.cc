@@ -10,10 +10,13 @@
 
 #include "base/error.h"
 #include "chain.h"
+#include "layers/child_seed.h"
 #include "layers/dropout.h"
 #include "layers/layer.h"
 #include "layers/linear.h"
 #include "layers/multi_head_attention.h"
+#include "layers/transformer_layer.h"
+#include "layers/transformer_stack.h"
 #include "tensor/fill.h"
 #include "tensor/safetensors.h"
 
@@ -64,25 +67,60 @@ class LayerTree : public testing::Test {
     fill_normal(tensor, 0, 1, seed);
     return tensor;
   }
-  static LayerInputs inputs_of(const Tensor& tensor) {
+  static LayerInputs inputs_of(const Tensor& tensor, uint64_t seed = kCalledSeed) {
     LayerInputs inputs;
     inputs.queries = &tensor;
-    inputs.dropout_seed = 5;
+    inputs.dropout_seed = seed;
     inputs.training = true;
     return inputs;
   }
-  Tensor forward(const Layer& layer, const Tensor& input) const {
-    const LayerInputs inputs = inputs_of(input);
+  Tensor forward(const Layer& layer, const Tensor& input, uint64_t seed = kCalledSeed) const {
+    const LayerInputs inputs = inputs_of(input, seed);
     const Tensor output = Tensor::zeros(context_, DType::F32, layer.output_shapes(inputs).output);
     LayerOutputs outputs;
     outputs.output = &output;
     layer.forward(inputs, nullptr, outputs);
     return output;
   }
-  // The same by forwards of single layers, each with a tensor of its own.
+  // The chain of these layers, none of which has children, by forwards of single layers, each with a tensor of its own and
+  // the seed that it has in the chain.
   Tensor forward_one_by_one(const Children& layers, Tensor value) const {
-    for (const auto& layer : layers) value = forward(*layer, value);
+    for (uint32_t i = 0; i < layers.size(); ++i) value = forward(*layers[i], value, child_seed(kCalledSeed, i));
     return value;
+  }
+  Tensor sum(const Tensor& a, const Tensor& b) const {
+    const Tensor result = Tensor::zeros(context_, DType::F32, a.shape());
+    const auto elements = [](const Tensor& tensor) { return reinterpret_cast<float*>(tensor.data()); };
+    for (int64_t i = 0; i < result.num_elements(); ++i) elements(result)[i] = elements(a)[i] + elements(b)[i];
+    return result;
+  }
+  // An encoder layer by forwards of its children, the first of which has this number in the tree of the call.
+  Tensor encode_one_by_one(const Layer& layer, const Tensor& input, bool norm_first, uint32_t first_number) const {
+    constexpr const char* kNames[] = {"self_attention", "feed_forward", "norm_1", "norm_2", "dropout_1", "dropout_2"};
+    const auto apply = [&](uint32_t child, const Tensor& x) {
+      return forward(*layer.child(kNames[child]), x, child_seed(kCalledSeed, first_number + child));
+    };
+    Tensor x = input;
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t norm = 2 + i;
+      const uint32_t dropout = 4 + i;
+      if (norm_first)
+        x = sum(x, apply(dropout, apply(i, apply(norm, x))));
+      else
+        x = apply(norm, sum(x, apply(dropout, apply(i, x))));
+    }
+    return x;
+  }
+  static EncoderLayerOptions encoder_options(bool norm_first) {
+    EncoderLayerOptions options;
+    options.attention.num_hiddens = 8;
+    options.attention.num_heads = 2;
+    options.attention.attention.dropout = 0.2f;
+    options.feed_forward.hidden_size = 20;
+    options.feed_forward.dropout = 0.3f;
+    options.norm_first = norm_first;
+    options.dropout = 0.4f;
+    return options;
   }
   size_t workspace(const Layer& layer, const Tensor& input) const {
     const LayerInputs inputs = inputs_of(input);
@@ -102,8 +140,16 @@ class LayerTree : public testing::Test {
     EXPECT_EQ(std::memcmp(a.data(), b.data(), a.num_bytes()), 0);
   }
 
+  static constexpr uint64_t kCalledSeed = 5;
+
   std::shared_ptr<Context> context_ = Context::open({});
 };
+
+TEST_F(LayerTree, HasSeedsThatFollowFromTheCalledLayers) {
+  EXPECT_EQ(child_seed(7, 0), 0x38b546e2ef8f7f56u);
+  EXPECT_EQ(child_seed(7, 1), 0xb0e43d3934d59037u);
+  EXPECT_EQ(child_seed(7, 2), 0xd83816615d845cadu);
+}
 
 using Names = std::vector<std::string>;
 
@@ -154,6 +200,39 @@ TEST_F(LayerTree, GivesTheBitsOfItsChildrenOneByOne) {
     const auto tree = chain(layers);
     tree->initialize(inputs_of(input), 3);
     expect_same(forward(*tree, input), forward_one_by_one(layers, input));
+  }
+}
+
+// Number 0 is the inner chain, 1 its dropout and 2 the outer one.
+TEST_F(LayerTree, NumbersALayerBeforeItsChildren) {
+  const Tensor input = random({4, 100}, 1);
+  const auto inner = dropout();
+  const auto outer = dropout();
+  const Tensor expected =
+      forward(*outer, forward(*inner, input, child_seed(kCalledSeed, 1)), child_seed(kCalledSeed, 2));
+  expect_same(forward(*chain({chain({inner}), outer}), input), expected);
+}
+
+// With dropout of the weights, of the hidden rows and of both residuals.
+TEST_F(LayerTree, DropsInEncoderLayersByTheSeedOfEachChild) {
+  const Tensor input = random({2, 7, 8}, 1);
+  for (const bool norm_first : {false, true}) {
+    EncoderLayer layer(context_, encoder_options(norm_first));
+    layer.initialize(inputs_of(input), 3);
+    expect_same(forward(layer, input), encode_one_by_one(layer, input, norm_first, 0));
+    EncoderOptions options;
+    options.layer = encoder_options(norm_first);
+    options.num_layers = 3;
+    options.final_norm = true;
+    Encoder encoder(context_, options);
+    encoder.initialize(inputs_of(input), 4);
+    Tensor x = input;
+    uint32_t number = 0;
+    for (const char* name : {"layers.0", "layers.1", "layers.2"}) {
+      x = encode_one_by_one(*encoder.child(name), x, norm_first, number + 1);
+      number += 7;
+    }
+    expect_same(forward(encoder, input), forward(*encoder.child("norm"), x));
   }
 }
 

@@ -2,6 +2,7 @@
 // Compiled once per ISA, with the compiler flags of that ISA's kernels.
 #include "math_probe.h"
 
+#include "backends/cpu/kernels/activation-inl.h"
 #include "backends/cpu/kernels/elements-inl.h"
 #include "backends/cpu/kernels/exp2-inl.h"
 #include "backends/cpu/kernels/philox-inl.h"
@@ -93,6 +94,7 @@ constexpr MathProbe kProbe = {
     .tanh = tanh_array,
     .exp2_of_nonpositive = exp2_array,
     .exp2_without_tiny = exp2_without_tiny_array,
+    .activate_row = activate_row,
     .philox = philox_array,
     .is_kept = is_word_kept,
 };

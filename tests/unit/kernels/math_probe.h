@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "ops/activation.h"
 #include "tensor/dtype.h"
 
 namespace heed::cpu {
@@ -27,6 +28,9 @@ struct MathProbe {
   void (*tanh)(const float* from, int64_t count, float* to);
   void (*exp2_of_nonpositive)(const float* from, int64_t count, float* to);
   void (*exp2_without_tiny)(const float* from, int64_t count, float* to);
+
+  // In place; `values` has room for whole vectors.
+  void (*activate_row)(Activation activation, float* values, int64_t count);
 
   // words[i] contains word i of `count` counters, and is replaced by word i of their random numbers. count is a
   // multiple of lanes.

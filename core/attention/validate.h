@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "attention/options.h"
 #include "attention/sequences.h"
@@ -39,6 +40,8 @@ struct AttentionInputs : SequenceInputs {
   const Tensor* self_bias = nullptr;
   // The words for valid_lens, mask and bias.
   const VisibilityNames* names = &kAttentionNames;
+  // Of the called layer's rows. Those of its children may be intermediates of another dtype.
+  std::optional<DType> called_dtype;
   // Added to the layer of the cache, by a stack of layers.
   int64_t cache_layer_offset = 0;
   uint64_t dropout_seed = 0;
@@ -71,7 +74,7 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
 
 // How the tensors of a call are read.
 struct CallForm {
-  DType dtype;            // of the queries
+  DType dtype;            // of the queries of the called layer
   bool has_heads;         // whether the inputs have an axis H
   bool keys_are_queries;  // self-attention
   bool reads_lengths;     // otherwise only the shapes and dtypes of lengths, positions and offsets are checked

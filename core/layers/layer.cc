@@ -154,6 +154,7 @@ void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule
                   LayerCall& call) const {
   complete = check_tensors(inputs);
   const DType dtype = (complete.queries != nullptr ? complete.queries : complete.keys)->dtype();
+  complete.called_dtype = dtype;
   // The ids of an embedding have no influence on it.
   schedule.set_form(context_->intermediate_form(is_floating(dtype) ? dtype : DType::F32));
   call.inputs = {complete.queries, complete.keys, complete.values, &complete};

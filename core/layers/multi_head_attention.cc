@@ -291,8 +291,8 @@ void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_len
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
-  set_visibility(problem, *inputs.others, options_.attention,
-                 {rows_of(inputs).dtype(), true, keys_are_queries(inputs), reads_lengths});
+  const DType dtype = inputs.others->called_dtype.value_or(rows_of(inputs).dtype());
+  set_visibility(problem, *inputs.others, options_.attention, {dtype, true, keys_are_queries(inputs), reads_lengths});
 }
 
 HeadTransform MultiHeadAttention::head_transform() const {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/transformer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "reference/error_bound.h"
+#include "reference/philox.h"
+
+namespace heed::reference {
+namespace {
+
+constexpr uint32_t kTimes = 3;
+
+// One rounding of the sum.
+Bounded sum(const std::vector<double>& a, const std::vector<double>& b) {
+  Bounded result(a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    result.values[i] = a[i] + b[i];
+    result.errors[i] = kUnitRoundoff * std::fabs(result.values[i]);
+  }
+  return result;
+}
+
+Bounded attend(MultiHeadProblem problem, const std::vector<double>& queries, const std::vector<double>& keys) {
+  problem.queries = queries;
+  problem.keys = problem.values = keys;
+  return multi_head_attention(problem).output;
+}
+
+// Moves numbers by their errors, with signs that depend on `seed`.
+class Mover {
+ public:
+  explicit Mover(uint32_t seed) : seed_(seed) {}
+
+  std::vector<double> operator()(Bounded result) {
+    for (size_t i = 0; i < result.values.size(); ++i) {
+      const bool up = (philox_4x32_10({count_++, 0, 0, 0}, {seed_, 0})[0] & 1) != 0;
+      result.values[i] += up ? result.errors[i] : -result.errors[i];
+    }
+    return std::move(result.values);
+  }
+
+ private:
+  uint32_t seed_;
+  uint32_t count_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> transform(const TransformerStack& stack, std::vector<double> rows,
+                              const std::vector<double>& encoder_rows, const AfterStep& after_step) {
+  for (const TransformerLayer& layer : stack.layers) {
+    for (size_t i = 0; i < layer.norms.size(); ++i) {
+      const std::vector<double> input = layer.norm_first ? after_step(normalize(layer.norms[i], rows)) : rows;
+      const bool is_cross = i == 1 && layer.cross_attention.has_value();
+      Bounded result;
+      if (i + 1 == layer.norms.size())
+        result = feed_forward(layer.feed_forward, input);
+      else
+        result =
+            is_cross ? attend(*layer.cross_attention, input, encoder_rows) : attend(layer.self_attention, input, input);
+      drop(layer.dropouts[i], result);
+      rows = after_step(sum(rows, after_step(std::move(result))));
+      if (!layer.norm_first) rows = after_step(normalize(layer.norms[i], rows));
+    }
+  }
+  return stack.final_norm ? after_step(normalize(*stack.final_norm, rows)) : rows;
+}
+
+Bounded transform(const TransformerStack& stack, const std::vector<double>& rows,
+                  const std::vector<double>& encoder_rows) {
+  Bounded result;
+  result.values = transform(stack, rows, encoder_rows, [](Bounded exact) { return std::move(exact.values); });
+  result.errors.assign(rows.size(), 0.0);
+  const size_t size = stack.layers.front().norms.front().weight.size();
+  for (uint32_t seed = 0; seed < kTimes; ++seed) {
+    const std::vector<double> moved = transform(stack, rows, encoder_rows, Mover(seed));
+    for (size_t first = 0; first < rows.size(); first += size) {
+      double largest = 0.0;
+      for (size_t i = first; i < first + size; ++i) largest = std::max(largest, std::fabs(moved[i] - result.values[i]));
+      for (size_t i = first; i < first + size; ++i)
+        result.errors[i] = std::max(result.errors[i], kTimesMoved * largest);
+    }
+  }
+  return result;
+}
+
+}  // namespace heed::reference

@@ -85,6 +85,9 @@ Call part_of_batch(const Call& call, int64_t first, int64_t count) {
   part.query_lens = part_of(call.query_lens, Operand::Rows, batch, first, count);
   part.mask = part_of(call.mask, Operand::Pairs, batch, first, count);
   part.bias = part_of(call.bias, Operand::Pairs, batch, first, count);
+  part.self_valid_lens = part_of(call.self_valid_lens, Operand::Rows, batch, first, count);
+  part.self_mask = part_of(call.self_mask, Operand::Pairs, batch, first, count);
+  part.self_bias = part_of(call.self_bias, Operand::Pairs, batch, first, count);
   return part;
 }
 

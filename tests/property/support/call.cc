@@ -10,6 +10,7 @@
 #include "reference/error_bound.h"
 #include "reference/multi_head_attention.h"
 #include "reference/positions.h"
+#include "support/block_reference.h"
 #include "support/packing.h"
 
 namespace heed::property {
@@ -36,6 +37,7 @@ heed_dot_product_attention_options dot_product_options(const Call& call) {
 }
 
 Layer make_layer(heed_context* context, const Call& call) {
+  if (call.block) return make_block(context, *call.block);
   heed_layer* layer = nullptr;
   if (call.kind == Kind::MultiHead) {
     heed_multi_head_attention_options options = call.options;
@@ -84,8 +86,13 @@ class Arguments {
     if (call.query_offsets) sequences_.query_offsets = add_input(*call.query_offsets);
     if (call.key_offsets) sequences_.key_offsets = add_input(*call.key_offsets);
     if (call.positions || call.query_lens || call.query_offsets || call.key_offsets) inputs_.sequences = &sequences_;
+    if (call.self_valid_lens) decoder_.self_valid_lens = add_input(*call.self_valid_lens);
+    if (call.self_mask) decoder_.self_mask = add_input(*call.self_mask);
+    if (call.self_bias) decoder_.self_bias = add_input(*call.self_bias);
+    if (call.self_valid_lens || call.self_mask || call.self_bias) inputs_.decoder = &decoder_;
     inputs_.dropout_seed = call.dropout_seed;
     inputs_.training = call.training;
+    inputs_.cache = call.cache;
     if (call.cache_layout) read_from_cache(layer, call);
 
     const ResultDims dims = result_dims(call);
@@ -156,6 +163,7 @@ class Arguments {
   std::optional<HostTensor> weights_;
   std::optional<HostTensor> log_sum_exp_;
   heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
+  heed_decoder_inputs decoder_ = HEED_DECODER_INPUTS_INIT;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
 };
@@ -395,6 +403,7 @@ Runner::Opened Runner::open(const Call& call, Fallback fallback) {
 Runner::Runner(const Call& call) {
   made_for_.kind = call.kind;
   made_for_.options = call.options;
+  made_for_.block = call.block;
   made_for_.rope = call.rope;
   made_for_.rope_factors = call.rope_factors;
   made_for_.parameters = call.parameters;
@@ -441,6 +450,38 @@ Results run(const Call& call) {
 
 namespace {
 
+// Of the kinds with parameters.
+reference::MultiHeadProblem problem_with_projections(const Call& given, const Call& call) {
+  reference::MultiHeadProblem problem;
+  problem.compute_format = compute_format(call.queries.dtype);
+  problem.sizes = sizes_of(call);
+  problem.options = reference_options(call);
+  problem.limits = reference_limits(given, call);
+  problem.queries = call.queries.contents.values;
+  problem.keys = keys_of(call).contents.values;
+  problem.values = values_of(call).contents.values;
+  if (call.kind == Kind::General) {
+    problem.key_projection = projection_of(call, "W");
+    return problem;
+  }
+  problem.query_projection = projection_of(call, "W_q");
+  problem.key_projection = projection_of(call, "W_k");
+  if (problem.options.scoring == reference::Scoring::Additive)
+    problem.score_weights = call.parameters.at("w_v.weight").contents.values;
+  if (call.kind == Kind::Additive) return problem;
+  problem.value_projection = projection_of(call, "W_v");
+  if (!call.options.no_output_projection) problem.output_projection = projection_of(call, "W_o");
+  problem.query_norm = norm_of(call, "q_norm.weight");
+  problem.key_norm = norm_of(call, "k_norm.weight");
+  problem.rotary = rotary_options(call, problem.sizes.head_size);
+  if (call.options.add_bias_kv != 0) {
+    problem.bias_key = call.parameters.at("bias_k").contents.values;
+    problem.bias_value = call.parameters.at("bias_v").contents.values;
+  }
+  problem.has_zero_key = call.options.add_zero_attn != 0;
+  return problem;
+}
+
 reference::AttentionResult solve_padded(const Call& given, const Call& call) {
   const std::optional<reference::Format> format = compute_format(call.queries.dtype);
   if (call.kind == Kind::DotProductRank3 || call.kind == Kind::DotProductRank4) {
@@ -460,39 +501,17 @@ reference::AttentionResult solve_padded(const Call& given, const Call& call) {
     problem.values = as_read(values_of(call));
     return reference::attention(problem);
   }
-  reference::MultiHeadProblem problem;
-  problem.compute_format = format;
-  problem.sizes = sizes_of(call);
-  problem.options = reference_options(call);
-  problem.limits = reference_limits(given, call);
-  problem.queries = call.queries.contents.values;
-  problem.keys = keys_of(call).contents.values;
-  problem.values = values_of(call).contents.values;
-  if (call.kind == Kind::General) {
-    problem.key_projection = projection_of(call, "W");
-    return reference::multi_head_attention(problem);
-  }
-  problem.query_projection = projection_of(call, "W_q");
-  problem.key_projection = projection_of(call, "W_k");
-  if (problem.options.scoring == reference::Scoring::Additive)
-    problem.score_weights = call.parameters.at("w_v.weight").contents.values;
-  if (call.kind == Kind::Additive) return reference::multi_head_attention(problem);
-  problem.value_projection = projection_of(call, "W_v");
-  if (!call.options.no_output_projection) problem.output_projection = projection_of(call, "W_o");
-  problem.query_norm = norm_of(call, "q_norm.weight");
-  problem.key_norm = norm_of(call, "k_norm.weight");
-  problem.rotary = rotary_options(call, problem.sizes.head_size);
-  if (call.options.add_bias_kv != 0) {
-    problem.bias_key = call.parameters.at("bias_k").contents.values;
-    problem.bias_value = call.parameters.at("bias_v").contents.values;
-  }
-  problem.has_zero_key = call.options.add_zero_attn != 0;
-  return reference::multi_head_attention(problem);
+  return reference::multi_head_attention(problem_with_projections(given, call));
 }
 
 }  // namespace
 
+reference::MultiHeadProblem multi_head_problem(const Call& call) {
+  return problem_with_projections(call, is_packed(call) ? padded_form(call, 0.0) : call);
+}
+
 reference::AttentionResult solve(const Call& call) {
+  if (call.block) return solve_block(call);
   if (!is_packed(call)) return solve_padded(call, call);
   return packed_results(call, solve_padded(call, padded_form(call, 0.0)));
 }

@@ -12,6 +12,7 @@
 #include "property/support/device.h"
 #include "reference/attention.h"
 #include "reference/multi_head_attention.h"
+#include "support/block.h"
 #include "support/host_tensor.h"
 
 namespace heed::property {
@@ -55,13 +56,22 @@ struct Call {
   std::optional<Input> query_lens;
   std::optional<Input> query_offsets;
   std::optional<Input> key_offsets;
+  // A decoder's: those of its self-attention.
+  std::optional<Input> self_valid_lens;
+  std::optional<Input> self_mask;
+  std::optional<Input> self_bias;
   std::optional<heed_rope_options> rope;  // instead of options.rope; its factors are rope_factors
   std::vector<float> rope_factors;
   std::map<std::string, Input> parameters;
+  // A layer that is made of others, with these parameters, in place of multi-head attention. `options` are those of its
+  // self-attention, and keys the encoder's rows.
+  std::optional<Block> block;
   uint64_t dropout_seed = 0;
   int32_t training = 0;
   // heed_layer_fill_cache puts keys and values into a cache of F32 with this layout, and the call reads them from there.
   std::optional<int32_t> cache_layout;
+  // The inputs' cache, of the runner's context.
+  const heed_cache_inputs* cache = nullptr;
 
   std::optional<OutputRequest> output = OutputRequest();
   std::optional<OutputRequest> weights;
@@ -135,6 +145,9 @@ Results run(const Call& call);
 
 // The expected results with their error bounds, in the shapes of result_dims.
 reference::AttentionResult solve(const Call& call);
+
+// What solve() solves for multi-head attention, of a packed call in its padded form.
+reference::MultiHeadProblem multi_head_problem(const Call& call);
 
 // The largest used fraction of rule 15's bound over all compared elements.
 struct AccuracyStatistics {

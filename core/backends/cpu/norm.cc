@@ -43,11 +43,12 @@ Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t n
   Plan plan;
   plan.kernel = problem.kind == NormKind::Layer ? "layer_norm" : "rms_norm";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = kScratchRows * row_bytes(problem) * static_cast<size_t>(num_workers);
   const double tasks =
       std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem.sizes[kRowAxis])));
   plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
   const double work = work_of_norm(problem);
+  plan.scratch_bytes =
+      kScratchRows * row_bytes(problem) * static_cast<size_t>(Workers::num_with_scratch(tasks, work, num_workers));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
   set_choice(plan, work);
   if (is_gathered(problem.input, problem.sizes[kRowAxis]) || is_gathered(problem.addend, problem.sizes[kRowAxis]))

@@ -320,8 +320,9 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
       }
       if (!shape) {
         fail(Status::InvalidArgument,
-             "wanted has %s, but a %s layer has no such output, expected HEED_WANT_OUTPUT alone",
-             bit == HEED_WANT_WEIGHTS ? "HEED_WANT_WEIGHTS" : "HEED_WANT_LOG_SUM_EXP", self->kind());
+             "wanted has %s, but %s %s layer has no such output, expected HEED_WANT_OUTPUT alone",
+             bit == HEED_WANT_WEIGHTS ? "HEED_WANT_WEIGHTS" : "HEED_WANT_LOG_SUM_EXP", article_of(self->kind()),
+             self->kind());
       }
       const std::string subject = std::string("outputs->") + name + " would have dims";
       return OwnedHandle<heed_tensor>(

@@ -2,6 +2,7 @@
 #include "layers/inputs.h"
 
 #include <cinttypes>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -74,15 +75,21 @@ void check_devices(const LayerInputs& inputs, const char* owner, const char* dev
   }
 }
 
+const char* article_of(const char* noun) {
+  return std::string_view("aeiou").find(noun[0]) == std::string_view::npos ? "a" : "an";
+}
+
 void check_queries(const LayerInputs& inputs) { checked_queries(inputs); }
 
 void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads) {
   if (inputs.cache != nullptr)
-    fail(Status::InvalidArgument, "inputs->cache is set, but a %s layer reads %s alone, expected NULL", kind, reads);
+    fail(Status::InvalidArgument, "inputs->cache is set, but %s %s layer reads %s alone, expected NULL",
+         article_of(kind), kind, reads);
   for (const auto& [name, member] : kLayerInputs) {
     const Tensor* tensor = inputs.*member;
     if (tensor == nullptr || member == &LayerInputs::queries) continue;
-    fail(Status::InvalidArgument, "%s is set, but a %s layer reads %s alone, expected NULL", name, kind, reads);
+    fail(Status::InvalidArgument, "%s is set, but %s %s layer reads %s alone, expected NULL", name, article_of(kind),
+         kind, reads);
   }
 }
 
@@ -91,7 +98,8 @@ void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind) {
                                      {kSelfAttentionNames.mask, inputs.self_mask},
                                      {kSelfAttentionNames.bias, inputs.self_bias}}) {
     if (tensor == nullptr) continue;
-    fail(Status::InvalidArgument, "%s is set, but a %s layer is no decoder: expected NULL", name, kind);
+    fail(Status::InvalidArgument, "%s is set, but %s %s layer is no decoder: expected NULL", name, article_of(kind),
+         kind);
   }
 }
 

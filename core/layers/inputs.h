@@ -62,6 +62,9 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
 // Checks that every tensor is on `device_name`, the device of `owner`.
 void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name);
 
+// "an" before "encoder", "a" before "linear".
+const char* article_of(const char* noun);
+
 // Checks that queries are given and floating.
 void check_queries(const LayerInputs& inputs);
 

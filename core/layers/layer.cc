@@ -141,8 +141,8 @@ std::shared_ptr<Layer> Layer::child(std::string_view name) const {
   }
   std::string names;
   for (const Child& child : children_) names += (names.empty() ? "" : ", ") + std::string(child.name);
-  fail(Status::NotFound, "name is \"%s\", which is no child of a %s layer; it has %s", shown(name).c_str(), kind(),
-       names.empty() ? "none" : names.c_str());
+  fail(Status::NotFound, "name is \"%s\", which is no child of %s %s layer; it has %s", shown(name).c_str(),
+       article_of(kind()), kind(), names.empty() ? "none" : names.c_str());
 }
 
 void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
@@ -188,7 +188,8 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
            name);
     }
     if (!expected) {
-      fail(Status::InvalidArgument, "%s is set, but a %s layer has no such output, expected NULL", name, kind());
+      fail(Status::InvalidArgument, "%s is set, but %s %s layer has no such output, expected NULL", name,
+           article_of(kind()), kind());
     }
     check_output(*tensor, name, *expected, shapes.dtype, f32_only, owner(), context_->device_name());
   };

@@ -66,7 +66,8 @@ std::shared_ptr<Layer> make_attention(const std::shared_ptr<Context>& context, c
 
 void refuse_input(const Tensor* tensor, const char* name, const char* kind, const char* expected) {
   if (tensor != nullptr)
-    fail(Status::InvalidArgument, "%s is set, but a %s layer has %s: expected NULL", name, kind, expected);
+    fail(Status::InvalidArgument, "%s is set, but %s %s layer has %s: expected NULL", name, article_of(kind), kind,
+         expected);
 }
 
 }  // namespace
@@ -188,10 +189,10 @@ LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, c
   refuse_input(inputs.key_offsets, "inputs->sequences->key_offsets", kind, "self-attention alone");
   check_no_decoder_inputs(inputs, kind);
   if (inputs.cache != nullptr) {
-    fail(
-        Status::InvalidArgument,
-        "inputs->cache is set, but a %s layer keeps no keys: expected NULL, or a decoder layer without cross attention",
-        kind);
+    fail(Status::InvalidArgument,
+         "inputs->cache is set, but an %s layer keeps no keys: expected NULL, or a decoder layer without cross "
+         "attention",
+         kind);
   }
   check_queries(inputs);
   check_devices(inputs, "the layer", device_name);

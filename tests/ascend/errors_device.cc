@@ -96,6 +96,8 @@ errors_test::Topic gaps() {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
                   inputs.training = 1),
           PROVOKE(heed_layer_forward(additive(), &inputs, NULL, &outputs)),
+          PROVOKE(heed_layer_forward(feed_forward(), &input, NULL, &outputs),
+                  outputs.output = tensor_of(HEED_F16, {3, 4})),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
                   inputs.queries = tensor_of(HEED_F16, {2, 5, 257});
                   outputs.output = tensor_of(HEED_F16, {2, 5, 257})),

@@ -76,6 +76,12 @@ heed_layer* NpuScene::linear_of(heed_dtype dtype) {
   return layer;
 }
 
+heed_layer* NpuScene::feed_forward() {
+  heed_layer* layer = layers_.emplace_back(capi_test::make_feed_forward(context, capi_test::ten_hidden())).get();
+  property::check(heed_layer_initialize(layer, &input, 42));
+  return layer;
+}
+
 heed_layer* NpuScene::multi_head_with(const heed_multi_head_attention_options& given) {
   layers_.push_back(capi_test::make_multi_head(context, given));
   heed_layer_inputs of_layer = HEED_LAYER_INPUTS_INIT;

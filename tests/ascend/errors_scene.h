@@ -36,6 +36,8 @@ class NpuScene {
   heed_layer* attention_with(const heed_dot_product_attention_options& options);
   // A linear layer of 4 inputs and 5 outputs whose parameters have this dtype.
   heed_layer* linear_of(heed_dtype dtype);
+  // A feed-forward network for `input`, initialized.
+  heed_layer* feed_forward();
   // Additive attention for inputs (2, 5, 16), initialized.
   heed_layer* additive();
   // Multi-head attention with these options for inputs (2, 5, 16), initialized in F16.

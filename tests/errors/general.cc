@@ -57,6 +57,8 @@ const std::vector<Unprovoked>& unprovoked() {
       {"the input size of a projection or the inner size of a product is %d, expected at most %d: its scratch memory "
        "could not be addressed",
        "Needs a tensor of more than 4 TiB."},
+      {"the size of a normalized row is %d, expected at most %d: its scratch memory could not be addressed",
+       "Needs a weight of more than 4 TiB."},
       {"the length of a softmax is %d, expected at most %d: its scratch memory could not be addressed",
        "Needs a tensor of more than 4 TiB."},
       {"\"%s\": the header's length is %llu, expected at most %llu", "Needs a file of more than 100 MB."},

@@ -44,6 +44,10 @@ call; `dot_product` with `heads` (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6) and `h
 these numbers, `layer_with(options)` a layer without parameters; `managed` lends `memory`, (2, 3, 4) of F32, by DLPack.
 `result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads. `part_outputs` and
 `part_log_sum_exps` are two parts of an attention, (2, 3, 4) and (2, 3), `merged` is (2, 3, 4).
+
+`encoder_layer`, `decoder_layer`, `encoder` and `decoder` are options of blocks of 2 layers: `attention` is that of the encoder and the decoder's cross attention,
+`causal` the decoder's self-attention, with the options of `layer`; `feed_forward` has 10 hidden elements. `embedding` has 10 rows of 6 elements. `use_encoder_layer()`, `use_encoder()`, `use_decoder()` and `use_embedding()` make
+`layer` such a layer, and `inputs` and `outputs` those of a valid call: rows (2, 3, 8), the encoder's rows (2, 5, 7), ids (2, 3); `self_attention` is `inputs.decoder`. `saved_model(config)` is a file of `layer` beside a config.json with this text.
 )";
 
 // Runs in a new folder, so that file names are short and the same on every machine.
@@ -53,12 +57,19 @@ class Errors : public testing::Test {
     const std::filesystem::path before = std::filesystem::current_path();
     const capi_test::TemporaryFolder folder;
     std::filesystem::current_path(folder.path(""));
-    list = new List(
-        {general(),          contexts(),    tensors(),      views(),        copies(),        fills(),
-         operations(),       files(),       npy_files(),    dlpack(),       layer_options(), position_options(),
-         layer_parameters(), weights(),     weight_files(), layer_inputs(), sequences(),     layer_outputs(),
-         caches(),           cache_calls(), cache_files()},
-        unprovoked());
+    list = new List({general(),       contexts(),
+                     tensors(),       views(),
+                     copies(),        fills(),
+                     operations(),    files(),
+                     npy_files(),     dlpack(),
+                     layer_options(), position_options(),
+                     block_options(), layer_parameters(),
+                     weights(),       weight_files(),
+                     layer_inputs(),  sequences(),
+                     layer_outputs(), blocks(),
+                     caches(),        cache_calls(),
+                     cache_files()},
+                    unprovoked());
     std::filesystem::current_path(before);
   }
   static void TearDownTestSuite() { delete list; }

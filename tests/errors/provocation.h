@@ -23,6 +23,8 @@ Topic weights();
 Topic weight_files();
 Topic layer_options();
 Topic position_options();
+Topic block_options();
+Topic blocks();
 Topic layer_parameters();
 Topic layer_inputs();
 Topic sequences();

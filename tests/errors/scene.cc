@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "capi/support/files.h"
 
@@ -119,6 +120,40 @@ heed_layer* Scene::layer_with(const heed_multi_head_attention_options& changed) 
   return layers_.emplace_back(capi_test::make_multi_head(context, changed)).get();
 }
 
+// Initializes it for `inputs`, and makes its output.
+void Scene::use_layer(capi_test::Layer made) {
+  layer = layers_.emplace_back(std::move(made)).get();
+  inputs.decoder = &self_attention;
+  capi_test::check(heed_layer_initialize(layer, &inputs, 1));
+  outputs = HEED_LAYER_OUTPUTS_INIT;
+  capi_test::check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &outputs));
+  call_.keep(capi_test::Tensor(outputs.output));
+}
+
+void Scene::use_encoder_layer() {
+  inputs.queries = tensor_of(HEED_F32, {2, 3, 8});
+  inputs.keys = inputs.values = nullptr;
+  use_layer(capi_test::make_encoder_layer(context, encoder_layer));
+}
+
+void Scene::use_encoder() {
+  use_encoder_layer();
+  use_layer(capi_test::make_encoder(context, encoder));
+}
+
+void Scene::use_decoder() {
+  inputs.queries = tensor_of(HEED_F32, {2, 3, 8});
+  if (decoder_layer.cross_attention == nullptr) inputs.keys = nullptr;
+  inputs.values = nullptr;
+  use_layer(capi_test::make_decoder(context, decoder));
+}
+
+void Scene::use_embedding() {
+  inputs.queries = tensor_of(HEED_I32, {2, 3});
+  inputs.keys = inputs.values = nullptr;
+  use_layer(capi_test::make_embedding(context, embedding));
+}
+
 heed_tensor* Scene::snapshot(const char* name) { return call_.keep(capi_test::snapshot(layer, name)); }
 
 heed_workspace* Scene::workspace_of(size_t size) {
@@ -147,6 +182,12 @@ const char* Scene::model(const std::string& config, const std::string& header, s
   };
   bytes("a_model/config.json", quoted(config));
   return bytes("a_model/model.safetensors", capi_test::safetensors(quoted(header), data_size));
+}
+
+const char* Scene::saved_model(const std::string& config) const {
+  const char* const path = model(config);
+  capi_test::check(heed_layer_save(layer, path));
+  return path;
 }
 
 std::string Scene::many_zeros(size_t count) {

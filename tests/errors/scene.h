@@ -16,7 +16,7 @@
 
 namespace heed::errors_test {
 
-class Scene {
+class Scene : protected capi_test::BlockOptions {
  public:
   Scene();
   Scene(const Scene&) = delete;
@@ -34,6 +34,11 @@ class Scene {
   void pack(std::initializer_list<int32_t> query_offsets, std::initializer_list<int32_t> key_offsets);
   heed_layer* layer_with(const heed_multi_head_attention_options& options);
   heed_tensor* snapshot(const char* name);
+  // `layer`, `inputs` and `outputs` become those of this kind.
+  void use_encoder_layer();
+  void use_encoder();
+  void use_decoder();
+  void use_embedding();
   heed_workspace* workspace_of(size_t size);
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
@@ -51,6 +56,8 @@ class Scene {
   static const char* model(const std::string& config, const std::string& header, size_t data_size);
   // The same with the four projections of heed's layers, (8, 8).
   static const char* model(const std::string& config);
+  // Saves `layer` in that folder.
+  const char* saved_model(const std::string& config) const;
   // "0,0,0" with this number of zeros.
   static std::string many_zeros(size_t count);
   // Writes a .npy file with this header and data_size zeros.
@@ -62,6 +69,8 @@ class Scene {
   const Variable isa_{"HEED_ISA"};
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
+  void use_layer(capi_test::Layer made);
+
   std::vector<capi_test::Layer> layers_;
   std::vector<capi_test::Workspace> workspaces_;
 
@@ -113,6 +122,10 @@ class Scene {
   heed_dot_product_attention_options dot_product_options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   heed_layer_inputs heads;
   heed_layer_outputs head_outputs;
+
+  // Of a decoder.
+  heed_decoder_inputs self_attention = HEED_DECODER_INPUTS_INIT;
+  heed_embedding_options embedding = capi_test::ten_rows();
 
   // A cache for the layer with 2 sequences of at most 8 rows, and a call with it.
   heed_cache_options cache_options = HEED_CACHE_OPTIONS_INIT;

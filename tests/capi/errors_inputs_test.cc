@@ -405,7 +405,7 @@ TEST(InputErrors, DropoutCountsIn32Bits) {
 
 TEST(InputErrors, OfLayersOfOneInput) {
   for (const Kind kind : kKindsOfOneInput) {
-    const std::string name = kind == Kind::Linear ? "linear" : "dropout";
+    const std::string name = name_of(kind);
     const auto alone = [&name](const char* member) {
       return invalid({std::string("inputs->") + member + " is set, but a " + name +
                       " layer reads inputs->queries alone, expected NULL"});

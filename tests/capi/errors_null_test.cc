@@ -201,6 +201,64 @@ TEST(NullArguments, OfOperationsAreRefused) {
   });
 }
 
+template <typename Options>
+std::vector<RefusedCall> null_arguments_of(const char* what,
+                                           heed_status (*create)(heed_context*, const Options*, heed_layer**),
+                                           heed_context* context, const Options& options) {
+  return {
+      {what, [=, &options](OutParameters& out) { return create(nullptr, &options, &out.layer); }, is_null("context")},
+      {what, [=, &options](OutParameters&) { return create(context, &options, nullptr); }, is_null("layer")}};
+}
+
+TEST(NullArguments, OfBlocksAreRefused) {
+  const Context owner = make_context();
+  heed_context* const context = owner.get();
+  const BlockOptions blocks;
+  const heed_embedding_options embedding = ten_rows();
+  expect_refused(null_arguments_of("norm", heed_layer_norm_create, context, blocks.norm));
+  expect_refused(null_arguments_of("feed-forward", heed_feed_forward_create, context, blocks.feed_forward));
+  expect_refused(null_arguments_of("embedding", heed_embedding_create, context, embedding));
+  expect_refused(null_arguments_of("encoder layer", heed_encoder_layer_create, context, blocks.encoder_layer));
+  expect_refused(null_arguments_of("decoder layer", heed_decoder_layer_create, context, blocks.decoder_layer));
+  expect_refused(null_arguments_of("encoder", heed_encoder_create, context, blocks.encoder));
+  expect_refused(null_arguments_of("decoder", heed_decoder_create, context, blocks.decoder));
+  const Layer layer = make_encoder(context, blocks.encoder);
+  const auto after = [](auto returned, decltype(returned) failed) {
+    EXPECT_EQ(returned, failed);
+    return heed_last_status();
+  };
+  expect_refused({
+      {"feed-forward: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_feed_forward_create(context, nullptr, &out.layer); },
+       invalid({"hidden_size is 0"})},
+      {"embedding: options, whose defaults name no size",
+       [&](OutParameters& out) { return heed_embedding_create(context, nullptr, &out.layer); },
+       invalid({"num_embeddings is 0"})},
+      {"encoder layer: options, whose defaults have no attention",
+       [&](OutParameters& out) { return heed_encoder_layer_create(context, nullptr, &out.layer); },
+       is_null("options->attention")},
+      {"decoder layer: options, whose defaults have no attention",
+       [&](OutParameters& out) { return heed_decoder_layer_create(context, nullptr, &out.layer); },
+       is_null("options->self_attention")},
+      {"encoder: options, whose defaults have no layer",
+       [&](OutParameters& out) { return heed_encoder_create(context, nullptr, &out.layer); },
+       is_null("options->layer")},
+      {"decoder: options, whose defaults have no layer",
+       [&](OutParameters& out) { return heed_decoder_create(context, nullptr, &out.layer); },
+       is_null("options->layer")},
+      {"child: layer", [](OutParameters& out) { return heed_layer_child(nullptr, "norm", &out.layer); },
+       is_null("layer")},
+      {"child: name", [&](OutParameters& out) { return heed_layer_child(layer.get(), nullptr, &out.layer); },
+       is_null("name")},
+      {"child: child", [&](OutParameters&) { return heed_layer_child(layer.get(), "norm", nullptr); },
+       is_null("child")},
+      {"child_count", [&](OutParameters&) { return after(heed_layer_child_count(nullptr), int64_t{-1}); },
+       is_null("layer")},
+      {"child_name", [&](OutParameters&) { return after(heed_layer_child_name(nullptr, 0), nullptr); },
+       is_null("layer")},
+  });
+}
+
 TEST(NullArguments, OfLayersAreRefused) {
   const AttentionCall call(Kind::MultiHead);
   heed_context* const context = call.context.get();

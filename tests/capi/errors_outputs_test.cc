@@ -312,7 +312,7 @@ TEST(CreateOutputsErrors, SizesThatOverflow) {
 
 TEST(OutputErrors, OfLayersOfOneInput) {
   for (const Kind kind : kKindsOfOneInput) {
-    const std::string name = kind == Kind::Linear ? "linear" : "dropout";
+    const std::string name = name_of(kind);
     const auto none = [&name](const char* member) {
       return Refusal{
           HEED_ERROR_INVALID_ARGUMENT,

@@ -139,6 +139,7 @@ TEST(FloatingPointEnvironment, OfTheHostChangesNoOption) {
 
 TEST(FloatingPointEnvironment, OfTheHostChangesNothingOfExtremeInputs) {
   for (const Kind kind : kEveryKind) {
+    if (kind == Kind::Embedding) continue;  // ids have no extremes
     AttentionCall call(kind, {.batch = 1, .num_queries = 5, .num_keys = 19});
     for (heed_tensor* input :
          {const_cast<heed_tensor*>(call.inputs.queries), const_cast<heed_tensor*>(call.inputs.keys),

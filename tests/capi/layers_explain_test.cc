@@ -334,7 +334,8 @@ TEST(Explain, HasTheReasonsForWhichAStrictContextRefuses) {
         twice.back() *= 2;
         Dims strides = strides_of(call.zeros(twice));
         strides.back() = 2;
-        call.inputs.queries = call.keep(make_view(call.zeros(twice), dims, strides));
+        call.inputs.queries =
+            call.keep(make_view(call.zeros(twice, heed_tensor_dtype(call.inputs.queries)), dims, strides));
       }
       const json reasons = json::parse(whole_text(explain(call))).at("not_fastest");
       const heed_status status = call.forward();

@@ -167,6 +167,16 @@ TEST(NoAllocation, InOneCallAttentionOnceThePoolHasGrown) {
   }
 }
 
+// Each layer of a stack has steps of its own, so that many layers need more blocks of the context than a few.
+TEST(NoAllocation, InDeepStacks) {
+  BlockOptions blocks;
+  blocks.encoder.num_layers = 24;
+  AttentionCall call(Kind::Encoder);
+  call.layer = make_encoder(call.context.get(), blocks.encoder);
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+  expect_no_allocation(call);
+}
+
 TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {
   for (const Kind kind : kKindsOfOneInput) {
     AttentionCall call(kind);

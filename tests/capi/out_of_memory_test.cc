@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/cut_model.h"
@@ -241,6 +242,28 @@ struct CreateLayers final : Scenario {
     status = heed_positional_encoding_create(context.get(), &positions, &layer);
     EXPECT_EQ(layer != nullptr, status == HEED_OK);
     heed_layer_destroy(layer);
+    return status;
+  }
+};
+
+// Layers that are made of others, and one of these by its name.
+struct CreateBlocks final : Scenario {
+  Context context = make_context();
+  BlockOptions blocks;
+  heed_status run() override {
+    heed_layer* decoder = nullptr;
+    heed_layer* child = nullptr;
+    heed_status status = heed_encoder_create(context.get(), &blocks.encoder, &decoder);
+    EXPECT_EQ(decoder != nullptr, status == HEED_OK);
+    heed_layer_destroy(decoder);
+    decoder = nullptr;
+    if (status != HEED_OK) return status;
+    status = heed_decoder_create(context.get(), &blocks.decoder, &decoder);
+    EXPECT_EQ(decoder != nullptr, status == HEED_OK);
+    if (status == HEED_OK) status = heed_layer_child(decoder, "layers.1.cross_attention", &child);
+    EXPECT_EQ(child != nullptr, status == HEED_OK);
+    heed_layer_destroy(decoder);
+    heed_layer_destroy(child);
     return status;
   }
 };
@@ -630,6 +653,12 @@ TEST(OutOfMemory, InLayers) {
   expect_recovery("initialize a linear layer", scenario<InitializeAgain<Kind::Linear>>());
   expect_recovery("initialize a layer with rotary positions", scenario<InitializeAgain<Kind::Rotary>>());
   expect_recovery("initialize a positional encoding", scenario<InitializeAgain<Kind::Positions>>());
+  expect_recovery("create layers that are made of others", scenario<CreateBlocks>());
+  for (const auto& [what, make] : {std::pair{"a norm", scenario<InitializeAgain<Kind::Norm>>()},
+                                   {"a feed-forward network", scenario<InitializeAgain<Kind::FeedForward>>()},
+                                   {"an embedding", scenario<InitializeAgain<Kind::Embedding>>()},
+                                   {"an encoder layer", scenario<InitializeAgain<Kind::EncoderLayer>>()}})
+    expect_recovery(what, make);
   expect_recovery("set_parameter", scenario<SetParameter>());
   expect_recovery("parameter", scenario<GetParameter>());
   expect_recovery("parameter to DLPack", scenario<SnapshotToDlpack>());
@@ -642,6 +671,13 @@ TEST(OutOfMemory, InCalls) {
   expect_recovery("forward with rotary positions", scenario<ForwardWithoutWorkspace<Kind::Rotary>>());
   expect_recovery("forward of a packed batch", scenario<ForwardWithoutWorkspace<Kind::Packed>>());
   expect_recovery("forward of a positional encoding", scenario<ForwardWithoutWorkspace<Kind::Positions>>());
+  for (const auto& [what, make] :
+       {std::pair{"forward of a norm", scenario<ForwardWithoutWorkspace<Kind::Norm>>()},
+        {"forward of a feed-forward network", scenario<ForwardWithoutWorkspace<Kind::FeedForward>>()},
+        {"forward of an embedding", scenario<ForwardWithoutWorkspace<Kind::Embedding>>()},
+        {"forward of an encoder", scenario<ForwardWithoutWorkspace<Kind::Encoder>>()},
+        {"forward of a decoder", scenario<ForwardWithoutWorkspace<Kind::Decoder>>()}})
+    expect_recovery(what, make);
   expect_recovery("attention in one call", scenario<OneCallAttention>());
   expect_recovery("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
   expect_recovery("create_outputs", scenario<CreateOutputs>());

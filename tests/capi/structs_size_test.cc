@@ -82,6 +82,14 @@ TEST(StructSize, OutOfRangeIsRefusedInOptionsOfLayers) {
   expect_limit_of_options(five_outputs(), "HEED_LINEAR_OPTIONS_INIT", heed_linear_create);
   expect_limit_of_options(one_half(), "HEED_DROPOUT_OPTIONS_INIT", heed_dropout_create);
   expect_limit_of_options(ten_positions(), "HEED_POSITIONAL_ENCODING_OPTIONS_INIT", heed_positional_encoding_create);
+  const BlockOptions blocks;
+  expect_limit_of_options(blocks.norm, "HEED_LAYER_NORM_OPTIONS_INIT", heed_layer_norm_create);
+  expect_limit_of_options(blocks.feed_forward, "HEED_FEED_FORWARD_OPTIONS_INIT", heed_feed_forward_create);
+  expect_limit_of_options(ten_rows(), "HEED_EMBEDDING_OPTIONS_INIT", heed_embedding_create);
+  expect_limit_of_options(blocks.encoder_layer, "HEED_ENCODER_LAYER_OPTIONS_INIT", heed_encoder_layer_create);
+  expect_limit_of_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
+  expect_limit_of_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
+  expect_limit_of_options(blocks.decoder, "HEED_DECODER_OPTIONS_INIT", heed_decoder_create);
   const Context context = make_context();
   expect_limit<heed_rope_options>(
       whole_heads(), "options->rope", "HEED_ROPE_OPTIONS_INIT", [&](const heed_rope_options* rope) {
@@ -139,6 +147,13 @@ TEST(StructSize, OutOfRangeIsRefusedInCalls) {
                                        inputs.sequences = given;
                                        return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
                                      });
+  const AttentionCall decoder(Kind::Decoder);
+  expect_limit<heed_decoder_inputs>(
+      HEED_DECODER_INPUTS_INIT, "inputs->decoder", "HEED_DECODER_INPUTS_INIT", [&](const heed_decoder_inputs* given) {
+        heed_layer_inputs inputs = decoder.inputs;
+        inputs.decoder = given;
+        return heed_layer_forward(decoder.layer.get(), &inputs, nullptr, &decoder.outputs);
+      });
   expect_limit<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT",
                                    [&](const heed_layer_outputs* given) {
                                      return heed_layer_forward(call.layer.get(), &call.inputs, nullptr, given);

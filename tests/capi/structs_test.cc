@@ -139,6 +139,63 @@ TEST(StructGrowth, OfOptions) {
                                       });
 }
 
+// Passes options of any size to a function that makes a layer.
+template <typename Options, typename Create>
+void expect_growth_of_options(const Options& valid, const char* macro, Create create) {
+  const Context context = make_context();
+  expect_growth<Options>(valid, "options", macro, [&](const Options* options) {
+    heed_layer* made = nullptr;
+    const heed_status status = create(context.get(), options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  });
+}
+
+// Passes the options of a part of an encoder layer, which the member `part` refers to.
+template <typename Part>
+void expect_growth_of_part(const Part& valid, const Part* heed_encoder_layer_options::*part, const char* argument,
+                           const char* macro) {
+  const Context context = make_context();
+  const BlockOptions blocks;
+  expect_growth<Part>(valid, argument, macro, [&](const Part* given) {
+    heed_encoder_layer_options options = blocks.encoder_layer;
+    options.*part = given;
+    heed_layer* made = nullptr;
+    const heed_status status = heed_encoder_layer_create(context.get(), &options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  });
+}
+
+TEST(StructGrowth, OfOptionsOfBlocks) {
+  const BlockOptions blocks;
+  expect_growth_of_options(blocks.norm, "HEED_LAYER_NORM_OPTIONS_INIT", heed_layer_norm_create);
+  expect_growth_of_options(blocks.feed_forward, "HEED_FEED_FORWARD_OPTIONS_INIT", heed_feed_forward_create);
+  expect_growth_of_options(ten_rows(), "HEED_EMBEDDING_OPTIONS_INIT", heed_embedding_create);
+  expect_growth_of_options(blocks.encoder_layer, "HEED_ENCODER_LAYER_OPTIONS_INIT", heed_encoder_layer_create);
+  expect_growth_of_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
+  expect_growth_of_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
+  expect_growth_of_options(blocks.decoder, "HEED_DECODER_OPTIONS_INIT", heed_decoder_create);
+  expect_growth_of_part(blocks.attention, &heed_encoder_layer_options::attention, "options->attention",
+                        "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
+  expect_growth_of_part(blocks.feed_forward, &heed_encoder_layer_options::feed_forward, "options->feed_forward",
+                        "HEED_FEED_FORWARD_OPTIONS_INIT");
+  expect_growth_of_part(blocks.norm, &heed_encoder_layer_options::norm, "options->norm",
+                        "HEED_LAYER_NORM_OPTIONS_INIT");
+}
+
+TEST(StructGrowth, OfInputsOfDecoders) {
+  const AttentionCall call(Kind::Decoder);
+  expect_growth<heed_decoder_inputs>(HEED_DECODER_INPUTS_INIT, "inputs->decoder", "HEED_DECODER_INPUTS_INIT",
+                                     [&](const heed_decoder_inputs* decoder) {
+                                       heed_layer_inputs inputs = call.inputs;
+                                       inputs.decoder = decoder;
+                                       return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+                                     });
+}
+
 TEST(StructGrowth, OfStructsOfTheHost) {
   const auto create_with = [](const heed_context_options& options) {
     heed_context* made = nullptr;
@@ -255,7 +312,7 @@ TEST(StructGrowth, MembersThatWereAddedAreOffInSmallerStructs) {
   EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, nullptr, &call.outputs), HEED_OK) << heed_last_error();
 }
 
-// Every default is 0, so a struct of zeros with its size equals the macro's.
+// Every default is 0 but one, so a struct of zeros with its size equals the macro's.
 TEST(StructMacros, AreZeroAfterTheirSize) {
   const auto is_zero_behind_size = [](const auto& given) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
@@ -276,6 +333,18 @@ TEST(StructMacros, AreZeroAfterTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_dropout_options HEED_DROPOUT_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_rope_options HEED_ROPE_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_positional_encoding_options HEED_POSITIONAL_ENCODING_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_layer_norm_options HEED_LAYER_NORM_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_feed_forward_options HEED_FEED_FORWARD_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_encoder_layer_options HEED_ENCODER_LAYER_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_decoder_layer_options HEED_DECODER_LAYER_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_encoder_options HEED_ENCODER_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_decoder_options HEED_DECODER_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_decoder_inputs HEED_DECODER_INPUTS_INIT));
+  // -1 is no id, and 0 is one.
+  heed_embedding_options embedding = HEED_EMBEDDING_OPTIONS_INIT;
+  EXPECT_EQ(embedding.padding_index, -1);
+  embedding.padding_index = 0;
+  EXPECT_TRUE(is_zero_behind_size(embedding));
   EXPECT_TRUE(is_zero_behind_size(heed_sequence_inputs HEED_SEQUENCE_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));

@@ -40,7 +40,13 @@ InputDims input_dims(Kind kind, const Sizes& sizes) {
     }
     case Kind::Linear:
     case Kind::Positions:
+    case Kind::Norm:
+    case Kind::FeedForward:
     case Kind::Dropout: return {{b, q, 6}, {}, {}};
+    case Kind::Embedding: return {{b, q}, {}, {}};
+    case Kind::EncoderLayer:
+    case Kind::Encoder: return {{b, q, 8}, {}, {}};
+    case Kind::Decoder: return {{b, q, 8}, {b, k, 7}, {}};
     case Kind::DotProductRank4: break;
   }
   return {{b, 4, q, 4}, {b, 2, k, 4}, {b, 2, k, 6}};
@@ -63,11 +69,32 @@ Layer make_layer(heed_context* context, Kind kind, const Sizes& sizes) {
     }
     case Kind::Rotary:
     case Kind::Packed: return make_multi_head(context, rotary_heads(rope));
+    case Kind::Norm: return make_layer_norm(context, HEED_LAYER_NORM_OPTIONS_INIT);
+    case Kind::FeedForward: return make_feed_forward(context, ten_hidden());
+    case Kind::Embedding: return make_embedding(context, ten_rows());
+    case Kind::EncoderLayer: return make_encoder_layer(context, BlockOptions().encoder_layer);
+    case Kind::Encoder: return make_encoder(context, BlockOptions().encoder);
+    case Kind::Decoder: return make_decoder(context, BlockOptions().decoder);
     default: return make_dot_product(context, HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT);
   }
 }
 
 }  // namespace
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::Linear: return "linear";
+    case Kind::Dropout: return "dropout";
+    case Kind::Positions: return "positional_encoding";
+    case Kind::Norm: return "layer_norm";
+    case Kind::FeedForward: return "feed_forward";
+    case Kind::Embedding: return "embedding";
+    case Kind::EncoderLayer: return "encoder_layer";
+    case Kind::Encoder: return "encoder";
+    case Kind::Decoder: return "decoder";
+    default: return "attention";
+  }
+}
 
 heed_multi_head_attention_options two_heads() {
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
@@ -108,6 +135,37 @@ heed_positional_encoding_options ten_positions() {
   return options;
 }
 
+heed_feed_forward_options ten_hidden() {
+  heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;
+  options.hidden_size = 10;
+  options.activation = HEED_ACTIVATION_GELU;
+  return options;
+}
+
+heed_embedding_options ten_rows() {
+  heed_embedding_options options = HEED_EMBEDDING_OPTIONS_INIT;
+  options.num_embeddings = 10;
+  options.embedding_size = 6;
+  options.padding_index = 9;
+  return options;
+}
+
+BlockOptions::BlockOptions() {
+  attention.biases = causal.biases = HEED_BIAS_ALL;
+  causal.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+  encoder_layer.attention = &attention;
+  decoder_layer.self_attention = &causal;
+  decoder_layer.cross_attention = &attention;
+  encoder_layer.feed_forward = decoder_layer.feed_forward = &feed_forward;
+  encoder_layer.norm = decoder_layer.norm = &norm;
+  decoder_layer.norm_first = 1;
+  decoder_layer.dropout = 0.5f;
+  encoder.layer = &encoder_layer;
+  decoder.layer = &decoder_layer;
+  encoder.num_layers = decoder.num_layers = 2;
+  encoder.final_norm = decoder.final_norm = 1;
+}
+
 heed_rope_options whole_heads() {
   heed_rope_options options = HEED_ROPE_OPTIONS_INIT;
   options.layout = HEED_ROPE_HALF;
@@ -130,16 +188,13 @@ AttentionCall::AttentionCall(Kind kind, Sizes sizes, heed_dtype dtype)
 AttentionCall::AttentionCall(Context given_context, Kind kind, Sizes sizes, heed_dtype dtype)
     : context(std::move(given_context)) {
   layer = make_layer(context.get(), kind, sizes);
-  const bool attends = kind != Kind::Linear && kind != Kind::Dropout && kind != Kind::Positions;
-  every_output_ = attends ? kAllOutputs : HEED_WANT_OUTPUT;
-  if (kind == Kind::Packed) every_output_ &= ~HEED_WANT_WEIGHTS;
   const InputDims dims = input_dims(kind, sizes);
-  inputs.queries = random(dims.queries, 1, dtype);
-  if (attends) {
-    inputs.keys = random(dims.keys, 2, dtype);
-    inputs.values = random(dims.values, 3, dtype);
-  }
-  inputs.training = kind == Kind::Dropout ? 1 : 0;
+  every_output_ = dims.values.empty() ? HEED_WANT_OUTPUT : kAllOutputs;
+  if (kind == Kind::Packed) every_output_ &= ~HEED_WANT_WEIGHTS;
+  inputs.queries = kind == Kind::Embedding ? ids(dims.queries) : random(dims.queries, 1, dtype);
+  if (!dims.keys.empty()) inputs.keys = random(dims.keys, 2, dtype);
+  if (!dims.values.empty()) inputs.values = random(dims.values, 3, dtype);
+  inputs.training = kind == Kind::Dropout || kind == Kind::Decoder ? 1 : 0;
   give_sequences(kind, sizes);
   check(heed_layer_initialize(layer.get(), &inputs, 4));
   check(heed_layer_create_outputs(layer.get(), &inputs, every_output_, &outputs));
@@ -185,6 +240,12 @@ std::vector<uint8_t> AttentionCall::read_outputs() const {
     all.insert(all.end(), bytes.begin(), bytes.end());
   }
   return all;
+}
+
+heed_tensor* AttentionCall::ids(const Dims& dims) {
+  std::vector<int64_t> numbers(static_cast<size_t>(dims[0] * dims[1]));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(3 * i % 10);
+  return tensor_of<int64_t>(dims, numbers);
 }
 
 heed_tensor* AttentionCall::keep(Tensor tensor) { return tensors_.emplace_back(std::move(tensor)).get(); }

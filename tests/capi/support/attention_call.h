@@ -23,7 +23,13 @@ enum class Kind {
   Dropout,
   Positions,
   Rotary,
-  Packed
+  Packed,
+  Norm,
+  FeedForward,
+  Embedding,
+  EncoderLayer,
+  Encoder,
+  Decoder
 };
 
 // The kinds of attention.
@@ -31,12 +37,31 @@ inline constexpr Kind kKinds[] = {Kind::MultiHead,         Kind::DotProductRank3
                                   Kind::MultiHeadAdditive, Kind::Additive,        Kind::General};
 
 // The layers that read only queries and have one output.
-inline constexpr Kind kKindsOfOneInput[] = {Kind::Linear, Kind::Dropout};
+inline constexpr Kind kKindsOfOneInput[] = {Kind::Linear, Kind::Dropout, Kind::Norm, Kind::FeedForward};
 
-inline constexpr Kind kEveryKind[] = {
-    Kind::MultiHead,         Kind::DotProductRank3, Kind::DotProductRank4, Kind::Additive,
-    Kind::MultiHeadAdditive, Kind::General,         Kind::Linear,          Kind::Dropout,
-    Kind::Positions,         Kind::Rotary,          Kind::Packed};
+// The layers that are made of others.
+inline constexpr Kind kBlocks[] = {Kind::EncoderLayer, Kind::Encoder, Kind::Decoder};
+
+inline constexpr Kind kEveryKind[] = {Kind::MultiHead,
+                                      Kind::DotProductRank3,
+                                      Kind::DotProductRank4,
+                                      Kind::Additive,
+                                      Kind::MultiHeadAdditive,
+                                      Kind::General,
+                                      Kind::Linear,
+                                      Kind::Dropout,
+                                      Kind::Positions,
+                                      Kind::Rotary,
+                                      Kind::Packed,
+                                      Kind::Norm,
+                                      Kind::FeedForward,
+                                      Kind::Embedding,
+                                      Kind::EncoderLayer,
+                                      Kind::Encoder,
+                                      Kind::Decoder};
+
+// The name of a kind without heads in messages.
+const char* name_of(Kind kind);
 
 // B, Q and K in heed.h.
 struct Sizes {
@@ -54,6 +79,9 @@ class AttentionCall {
   // Positions: the same queries, learned positions. Rotary: multi-head with rotary_heads(), positions of queries and
   // lengths of queries. Packed: the same layer and packed batch elements, of which element i has i queries and i keys
   // fewer than Q and K, at least 0.
+  // Norm and FeedForward: queries (B, Q, 6), initialized. Embedding: ids (B, Q) of I64, rows of 6 elements in F32.
+  // EncoderLayer, Encoder, Decoder: queries (B, Q, 8), initialized, with the options of BlockOptions; the decoder has keys (B,
+  // K, 7) and is in training.
   // All outputs of the kind are requested, in `dtype`.
   explicit AttentionCall(Kind kind, Sizes sizes = {}, heed_dtype dtype = HEED_F32);
   // The same, with all objects in this context.
@@ -99,6 +127,8 @@ class AttentionCall {
 
  private:
   void give_sequences(Kind kind, const Sizes& sizes);
+  // Ids of ten_rows().
+  heed_tensor* ids(const Dims& dims);
 
   int32_t every_output_;
   // At one address when the call moves.
@@ -119,5 +149,26 @@ heed_rope_options whole_heads();
 // two_heads() with everything that depends on positions: rotary positions, norms, relative bias, ALiBi, and sinks.
 // `rope` must outlive the options.
 heed_multi_head_attention_options rotary_heads(const heed_rope_options& rope);
+
+heed_feed_forward_options ten_hidden();
+// Ten rows of 6 elements; the last is padding.
+heed_embedding_options ten_rows();
+
+// Options of layers that are made of others, which refer to each other: two_heads() with all biases, causal in decoders, and
+// ten_hidden(). Stacks have 2 layers and a final norm; decoders have norms first and drop half of the elements.
+struct BlockOptions {
+  BlockOptions();
+  BlockOptions(const BlockOptions&) = delete;
+  BlockOptions& operator=(const BlockOptions&) = delete;
+
+  heed_multi_head_attention_options attention = two_heads();
+  heed_multi_head_attention_options causal = two_heads();
+  heed_feed_forward_options feed_forward = ten_hidden();
+  heed_layer_norm_options norm = HEED_LAYER_NORM_OPTIONS_INIT;
+  heed_encoder_layer_options encoder_layer = HEED_ENCODER_LAYER_OPTIONS_INIT;
+  heed_decoder_layer_options decoder_layer = HEED_DECODER_LAYER_OPTIONS_INIT;
+  heed_encoder_options encoder = HEED_ENCODER_OPTIONS_INIT;
+  heed_decoder_options decoder = HEED_DECODER_OPTIONS_INIT;
+};
 
 }  // namespace heed::capi_test

@@ -139,6 +139,54 @@ Layer make_dropout(heed_context* context, const heed_dropout_options& options) {
   return Layer(layer);
 }
 
+Layer make_layer_norm(heed_context* context, const heed_layer_norm_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_layer_norm_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_feed_forward(heed_context* context, const heed_feed_forward_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_feed_forward_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_embedding(heed_context* context, const heed_embedding_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_embedding_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_encoder_layer(heed_context* context, const heed_encoder_layer_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_encoder_layer_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_decoder_layer(heed_context* context, const heed_decoder_layer_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_decoder_layer_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_encoder(heed_context* context, const heed_encoder_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_encoder_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_decoder(heed_context* context, const heed_decoder_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_decoder_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_child(const heed_layer* layer, const char* name) {
+  heed_layer* child = nullptr;
+  check(heed_layer_child(layer, name, &child));
+  return Layer(child);
+}
+
 Workspace make_workspace(heed_context* context, size_t num_bytes) {
   heed_workspace* workspace = nullptr;
   check(heed_workspace_create(context, num_bytes, &workspace));

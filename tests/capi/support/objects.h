@@ -83,6 +83,15 @@ Layer make_multi_head(heed_context* context, const heed_multi_head_attention_opt
 Layer make_linear(heed_context* context, const heed_linear_options& options);
 Layer make_positional_encoding(heed_context* context, const heed_positional_encoding_options& options);
 Layer make_dropout(heed_context* context, const heed_dropout_options& options);
+Layer make_layer_norm(heed_context* context, const heed_layer_norm_options& options);
+Layer make_feed_forward(heed_context* context, const heed_feed_forward_options& options);
+Layer make_embedding(heed_context* context, const heed_embedding_options& options);
+Layer make_encoder_layer(heed_context* context, const heed_encoder_layer_options& options);
+Layer make_decoder_layer(heed_context* context, const heed_decoder_layer_options& options);
+Layer make_encoder(heed_context* context, const heed_encoder_options& options);
+Layer make_decoder(heed_context* context, const heed_decoder_options& options);
+// The part of a layer by its name.
+Layer make_child(const heed_layer* layer, const char* name);
 Workspace make_workspace(heed_context* context, size_t num_bytes);
 
 }  // namespace heed::capi_test

@@ -39,6 +39,7 @@ bool make_cacheable(Call& call) {
   heed_multi_head_attention_options& self = block.self_attention.options;
   if (!block.is_decoder || call.query_lens || call.query_offsets || self.scoring != HEED_SCORING_DOT_PRODUCT)
     return false;
+  if (num_elements(call.queries.contents.dims) == 0) return false;
   self.causal = HEED_CAUSAL_BOTTOM_RIGHT;
   self.empty_rows = HEED_EMPTY_ROWS_ZERO;
   if (block.cross_attention) {

@@ -9,11 +9,13 @@
 #include "reference/head_norm.h"
 #include "reference/multi_head_attention.h"
 #include "reference/narrow_bound.h"
+#include "reference/norm.h"
 #include "reference/number_format.h"
 #include "reference/philox.h"
 #include "reference/positional_encoding.h"
 #include "reference/positions.h"
 #include "reference/rotary.h"
+#include "reference/transformer.h"
 #include "reference/visibility.h"
 
 namespace heed::reference {
@@ -516,6 +518,68 @@ TEST(Reference, MultiHeadProjectsSplitsAndJoins) {
   const AttentionResult result = multi_head_attention(problem);
   EXPECT_EQ(result.output.values, std::vector<double>{100.0 + 2.5 + 2.0 * 20.0});
   EXPECT_EQ(result.weights.values, std::vector<double>(4, 0.5));
+}
+
+TEST(Reference, ActivationsAreThoseOfTheirFormulas) {
+  const auto value = [](Activation activation, double x) { return activate(activation, {x, 0.0}).value; };
+  EXPECT_EQ(value(Activation::Relu, -2.0), 0.0);
+  EXPECT_EQ(value(Activation::Relu, 2.0), 2.0);
+  EXPECT_TRUE(std::isnan(value(Activation::Relu, kNaN)));
+  // Of the distribution function at 1 and -2.
+  EXPECT_NEAR(value(Activation::Gelu, 1.0), 0.841344746068543, 1e-15);
+  EXPECT_NEAR(value(Activation::Gelu, -2.0), -0.0455002638963584, 1e-15);
+  EXPECT_NEAR(value(Activation::GeluTanh, 1.0), 0.5 * (1.0 + std::tanh(std::sqrt(2.0 / std::acos(-1.0)) * 1.044715)),
+              1e-15);
+  EXPECT_NEAR(value(Activation::GeluQuick, 1.0), 1.0 / (1.0 + std::exp(-1.702)), 1e-15);
+  EXPECT_NEAR(value(Activation::Silu, -1.0), -0.268941421369995, 1e-15);
+}
+
+TEST(Reference, NormsDivideByTheRootOfTheMeanSquare) {
+  Norm norm;
+  norm.weight = {2.0, 2.0};
+  norm.epsilon = 0.0;
+  norm.bias = {10.0, 20.0};
+  norm.subtracts_mean = true;
+  EXPECT_EQ(normalize(norm, {1.0, 5.0, 7.0, 3.0}).values, (std::vector<double>{8.0, 22.0, 12.0, 18.0}));
+  norm.subtracts_mean = false;
+  norm.bias.clear();
+  norm.epsilon = 11.0;
+  EXPECT_EQ(normalize(norm, {1.0, 7.0}).values, (std::vector<double>{2.0 / 6.0, 14.0 / 6.0}));
+}
+
+TEST(Reference, GatesMultiplyTheActivation) {
+  FeedForward network;
+  network.first = {1, 1, {3.0}, {1.0}};
+  network.gate = Projection{1, 1, {-1.0}, {}};
+  network.second = {1, 2, {1.0, -1.0}, {0.0, 0.5}};
+  // relu(2) * (3 * -2 + 1) = -10
+  EXPECT_EQ(feed_forward(network, {-2.0}).values, (std::vector<double>{-10.0, 10.5}));
+  network.gate.reset();
+  EXPECT_EQ(feed_forward(network, {2.0}).values, (std::vector<double>{7.0, -6.5}));
+}
+
+// One key, so that attention gives W_o W_v of its row: here twice the row.
+TEST(Reference, NormsAreBeforeOrBehindTheResiduals) {
+  TransformerLayer layer;
+  layer.self_attention.sizes.batch = layer.self_attention.sizes.num_queries = layer.self_attention.sizes.num_keys = 1;
+  layer.self_attention.sizes.head_size = layer.self_attention.sizes.value_head_size = 2;
+  layer.self_attention.key_projection = {2, 2, {0.0, 0.0, 0.0, 0.0}, {}};
+  layer.self_attention.query_projection = layer.self_attention.key_projection;
+  layer.self_attention.value_projection = Projection{2, 2, {2.0, 0.0, 0.0, 2.0}, {}};
+  layer.feed_forward.first = {2, 1, {0.0, 0.0}, {1.0}};
+  layer.feed_forward.second = {1, 2, {0.0, 0.0}, {3.0, 0.0}};
+  layer.dropouts.resize(2);
+  Norm norm;
+  norm.weight = {1.0, 1.0};
+  norm.subtracts_mean = true;
+  layer.norms = {norm, norm};
+  const auto unchanged = [](Bounded result) { return result.values; };
+  // norm(3 * (1, 5)) = (-1, 1), and norm((-1, 1) + (3, 0)) = (1, -1).
+  EXPECT_EQ(transform({{layer}, {}}, {1.0, 5.0}, {}, unchanged), (std::vector<double>{1.0, -1.0}));
+  // (1, 5) + 2 * (-1, 1) = (-1, 7), and (3, 0) is added.
+  layer.norm_first = true;
+  EXPECT_EQ(transform({{layer}, {}}, {1.0, 5.0}, {}, unchanged), (std::vector<double>{2.0, 7.0}));
+  EXPECT_EQ(transform({{layer}, norm}, {1.0, 5.0}, {}, unchanged), (std::vector<double>{-1.0, 1.0}));
 }
 
 // The rows of the table in docs/semantics.md, for D = 8; K = 130 makes N = 2 rescales.

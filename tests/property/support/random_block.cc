@@ -30,7 +30,7 @@ class BlockMaker {
     block.self_attention = attention();
     if (block.is_decoder && random_.chance(0.7)) {
       block.cross_attention = attention();
-      num_keys_ = random_.one_of<int64_t>({1, 2, 5, 9, 33});
+      num_keys_ = random_.one_of<int64_t>({0, 1, 2, 5, 9, 9, 33, 33});
     }
     set_feed_forward(block.feed_forward);
     set_norm(block.norm);
@@ -47,6 +47,8 @@ class BlockMaker {
   void draw_sizes() {
     batch_ = random_.one_of<int64_t>({1, 2, 3});
     num_queries_ = random_.one_of<int64_t>({1, 2, 4, 7, 18});
+    if (random_.chance(0.03)) batch_ = 0;
+    if (random_.chance(0.03)) num_queries_ = 0;
     num_heads_ = random_.one_of<int64_t>({1, 2, 4});
     size_ = num_heads_ * random_.one_of<int64_t>({2, 3, 4, 8});
   }
@@ -220,7 +222,7 @@ class BlockMaker {
 
   void set_positions() {
     Array positions = filled({batch_, num_queries_}, 0.0);
-    for (double& position : positions.values) position = static_cast<double>(random_.below(2 * num_queries_));
+    for (double& position : positions.values) position = static_cast<double>(random_.below(2 * num_queries_ + 1));
     call_.positions = make_input(std::move(positions), HEED_I32);
   }
 

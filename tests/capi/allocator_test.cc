@@ -50,8 +50,8 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in
 
   std::vector<uint8_t> results() const {
     std::vector<uint8_t> all;
-    for (const heed_tensor* tensor :
-         {outputs_.output, outputs_.weights, outputs_.log_sum_exp, snapshot_, loaded_, loaded_npy_, imported_}) {
+    for (const heed_tensor* tensor : {outputs_.output, outputs_.weights, outputs_.log_sum_exp, snapshot_, loaded_,
+                                      loaded_npy_, imported_, decoded_}) {
       const std::vector<uint8_t> bytes = read_bytes(tensor);
       all.insert(all.end(), bytes.begin(), bytes.end());
     }
@@ -132,6 +132,11 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in
     inputs_.queries = queries_;
     return inputs_;
   }
+  const heed_layer_inputs& decoder_inputs() {
+    decoder_inputs_.queries = rows_;
+    decoder_inputs_.keys = queries_;
+    return decoder_inputs_;
+  }
 
   CountingAllocator* allocator_;
   std::string path_;
@@ -154,11 +159,17 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in
   heed_layer* additive_ = nullptr;
   heed_layer* linear_ = nullptr;
   heed_layer* dropout_ = nullptr;
+  BlockOptions blocks_;
+  heed_layer* decoder_ = nullptr;
+  heed_layer* cross_attention_ = nullptr;
+  heed_tensor* rows_ = nullptr;
+  heed_tensor* decoded_ = nullptr;
   heed_weights* weights_ = nullptr;
   heed_weights* memory_weights_ = nullptr;
   heed_workspace* workspace_ = nullptr;
   heed_workspace* wrapped_workspace_ = nullptr;
   heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
+  heed_layer_inputs decoder_inputs_ = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
   std::vector<std::function<void()>> destroyers_;
 
@@ -200,6 +211,18 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in
       },
       [this] { return heed_layer_initialize(linear_, &inputs(), 1); },
       [this] { return keep(heed_dropout_create(context_, nullptr, &dropout_), dropout_, heed_layer_destroy); },
+      [this] { return keep(heed_decoder_create(context_, &blocks_.decoder, &decoder_), decoder_, heed_layer_destroy); },
+      [this] {
+        return keep(heed_layer_child(decoder_, "layers.0.cross_attention", &cross_attention_), cross_attention_,
+                    heed_layer_destroy);
+      },
+      [this] {
+        return create_tensor({2, 3, 8}, HEED_F32, rows_);
+      },
+      [this] {
+        return create_tensor({2, 3, 8}, HEED_F32, decoded_);
+      },
+      [this] { return heed_layer_initialize(decoder_, &decoder_inputs(), 1); },
       [this] { return heed_layer_initialize(layer_, &inputs(), 42); },
       [this] { return keep(heed_layer_parameter(layer_, "W_k.weight", &snapshot_), snapshot_); },
       [this] { return heed_layer_set_parameter(layer_, "W_q.weight", half_); },
@@ -226,6 +249,11 @@ class Program {  // NOLINT(clang-analyzer-optin.performance.Padding): members in
       [this] { return forward_alone(); },  // leaves a block in the pool that is too small for the next call
       [this] { return heed_layer_forward(layer_, &inputs(), nullptr, &outputs_); },
       [this] { return heed_layer_forward(layer_, &inputs(), workspace_, &outputs_); },
+      [this] {
+        heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+        outputs.output = decoded_;
+        return heed_layer_forward(decoder_, &decoder_inputs(), nullptr, &outputs);
+      },
   };
 };
 

@@ -134,6 +134,8 @@ const WordEntry kWords[] = {
     WORDS("multi_head_attention", "MultiHeadAttention", "MultiHeadAttention"),
     WORDS("layer_norm", "LayerNorm", "LayerNorm"),
     WORDS("feed_forward", "FeedForward", "FeedForward"),
+    WORDS("an encoder_layer layer", "a TransformerEncoderBlock", "a TransformerEncoderBlock"),
+    WORDS("an encoder layer", "a TransformerEncoder", "a TransformerEncoder"),
     WORDS("encoder_layer layer", "TransformerEncoderBlock", "TransformerEncoderBlock"),
     WORDS("decoder_layer layer", "TransformerDecoderBlock", "TransformerDecoderBlock"),
     WORDS("encoder layer", "TransformerEncoder", "TransformerEncoder"),

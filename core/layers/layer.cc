@@ -140,7 +140,7 @@ std::shared_ptr<Layer> Layer::child(std::string_view name) const {
     return child.layer->child(name.substr(child.name.size() + 1));
   }
   std::string names;
-  for (const Child& child : children_) names += (names.empty() ? "" : ", ") + std::string(child.name);
+  for (const Child& child : children_) names += (names.empty() ? "\"" : ", \"") + std::string(child.name) + "\"";
   fail(Status::NotFound, "name is \"%s\", which is no child of %s %s layer; it has %s", shown(name).c_str(),
        article_of(kind()), kind(), names.empty() ? "none" : names.c_str());
 }

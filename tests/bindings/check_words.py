@@ -53,9 +53,9 @@ NOT_SAID = {
 }
 
 # Texts of the sources that are for the logger, which Java and C# do not have, or name a symbol; what initializes a struct; what always
-# stands behind "options->biases"; options that the wrapper gives as 0 or 1.
+# stands behind "options->biases"; options that the wrapper gives as 0 or 1; what always stands behind "options->".
 NOT_PIECES = re.compile(
-    r"heed_(?!cache_)\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)"
+    r"heed_(?!cache_)\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)|layer->norm"
 )
 
 # Kinds of layers, which sentences name.
@@ -98,12 +98,12 @@ RULES = [
         "OutputProjection is false, expected true: the output is added to rows of NumHiddens",
     ),
     (
-        "inputs->cache is set, but a encoder_layer layer keeps no keys: expected NULL, or a decoder layer without cross attention",
+        "inputs->cache is set, but an encoder_layer layer keeps no keys: expected NULL, or a decoder layer without cross attention",
         "cache is set, but a TransformerEncoderBlock keeps no keys: expected null, or a TransformerDecoderBlock without cross attention",
         "Cache is set, but a TransformerEncoderBlock keeps no keys: expected null, or a TransformerDecoderBlock without cross attention",
     ),
     ("the decoder_layer layer's cross attention", "the TransformerDecoderBlock's cross attention", "the TransformerDecoderBlock's cross attention"),
-    ("a encoder layer and a decoder layer", "a TransformerEncoder and a TransformerDecoder", "a TransformerEncoder and a TransformerDecoder"),
+    ("an encoder layer and a decoder layer", "a TransformerEncoder and a TransformerDecoder", "a TransformerEncoder and a TransformerDecoder"),
     (
         "inputs->decoder->self_mask is set, but a layer_norm layer is no decoder; a decoder reads what is in inputs->decoder",
         "selfMask is set, but a LayerNorm block is no decoder; a decoder reads what is in selfValidLens, selfMask and selfBias",

@@ -74,6 +74,7 @@ Topic blocks() {
           PROVOKE(heed_layer_load(new_layer,
                                   names({"W_1.weight", "W_1.bias", "W_gate.weight", "W_2.weight", "W_2.bias"}), NULL),
                   heed_feed_forward_create(context, &feed_forward, &new_layer)),
+          PROVOKE(heed_layer_load(layer, saved_model("{}", "feed_forward.W_3.weight"), NULL), use_encoder_layer()),
           PROVOKE(heed_layer_load(layer, path, NULL), use_encoder(); const char* path = saved_model("{}");
                   encoder.num_layers = 1; use_encoder()),
           PROVOKE(heed_layer_load(layer, path, NULL), norm.kind = HEED_NORM_RMS; use_encoder();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -184,10 +185,18 @@ const char* Scene::model(const std::string& config, const std::string& header, s
   return bytes("a_model/model.safetensors", capi_test::safetensors(quoted(header), data_size));
 }
 
-const char* Scene::saved_model(const std::string& config) const {
+const char* Scene::saved_model(const std::string& config, const std::string& more) const {
   const char* const path = model(config);
   capi_test::check(heed_layer_save(layer, path));
-  return path;
+  if (more.empty()) return path;
+  // A file is the length of its header, the header and the tensors.
+  const std::string saved = capi_test::read_file(path);
+  uint64_t length = 0;
+  std::memcpy(&length, saved.data(), sizeof length);
+  const std::string tensor = "{\"" + more + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)";
+  const std::string rest = saved.substr(sizeof length + 1);
+  length += tensor.size() - 1;
+  return bytes(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + tensor + rest);
 }
 
 std::string Scene::many_zeros(size_t count) {

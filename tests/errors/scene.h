@@ -56,8 +56,8 @@ class Scene : protected capi_test::BlockOptions {
   static const char* model(const std::string& config, const std::string& header, size_t data_size);
   // The same with the four projections of heed's layers, (8, 8).
   static const char* model(const std::string& config);
-  // Saves `layer` in that folder.
-  const char* saved_model(const std::string& config) const;
+  // Saves `layer` in that folder, and an empty tensor `more` if it has a name.
+  const char* saved_model(const std::string& config, const std::string& more = "") const;
   // "0,0,0" with this number of zeros.
   static std::string many_zeros(size_t count);
   // Writes a .npy file with this header and data_size zeros.

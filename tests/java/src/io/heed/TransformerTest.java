@@ -308,8 +308,8 @@ class TransformerTest {
                         + " added to the scores",
                 () -> new AttentionInputs().setSelfMask(x));
         says(
-                "cacheUse is CacheUse.READ, expected CacheUse.APPEND: the self-attention of a TransformerDecoder"
-                        + " appends its rows",
+                "cacheUse is CacheUse.READ, expected CacheUse.APPEND: self-attention of a TransformerDecoder"
+                        + " appends rows",
                 () -> forward(plain, new AttentionInputs().setQueries(x).setCacheUse(CacheUse.READ)
                         .setCache(TransformerScene.newCache(manager, 1))));
         MultiHeadAttention alone = attention().build();

@@ -86,15 +86,15 @@ HEED_INLINE void activate(Vec (&x)[count]) {
 // Reads and writes whole vectors.
 template <Activation activation>
 static void activate_row(float* values, int64_t count) {
-  constexpr int64_t kTogether = kActivationVectors * kLanes;
+  constexpr int64_t kTogether = int64_t{kActivationVectors} * kLanes;
   int64_t i = 0;
   for (; i + kTogether <= count; i += kTogether) {
     Vec x[kActivationVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kActivationVectors; ++v) x[v] = load(values + i + v * kLanes);
+    for (int64_t v = 0; v < kActivationVectors; ++v) x[v] = load(values + i + v * kLanes);
     activate<activation>(x);
 #pragma GCC unroll 4
-    for (int v = 0; v < kActivationVectors; ++v) store(values + i + v * kLanes, x[v]);
+    for (int64_t v = 0; v < kActivationVectors; ++v) store(values + i + v * kLanes, x[v]);
   }
   for (; i < count; i += kLanes) {
     Vec x[1] = {load(values + i)};

@@ -129,9 +129,6 @@ class Layer {
   // parameter.
   template <typename Visit>
   void visit_projected_inputs(const LayerCall& call, size_t first, const Visit& visit) const;
-  // Adds the names of all parameters that layers of these kinds can have with any options, prefixed with their
-  // children's names.
-  void add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const;
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
   // The number of layers below this one.

@@ -256,16 +256,10 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
 
   const LayerAttention attention = layer_attention();
   const bool is_linear = kind() == std::string_view("linear");
-  std::vector<std::string> possible;
-  add_possible_parameters("", possible);
-  std::vector<const char*> possible_names;
-  possible_names.reserve(possible.size() + 1);
-  for (const std::string& name : possible) possible_names.push_back(name.c_str());
-  possible_names.push_back(nullptr);
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
   const std::string note = unsupported_note(models);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_names.data(), note);
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_, note);
   require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   set_norms_plus_one(found, models);
@@ -287,12 +281,6 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   check_found(file, found);
   check.warn(context_->logger(), options.function);
   return found;
-}
-
-void Layer::add_possible_parameters(const std::string& prefix, std::vector<std::string>& names) const {
-  for (const char* const* name = possible_parameters_; *name != nullptr; ++name) names.push_back(prefix + *name);
-  for (const Child& child : children_)
-    child.layer->add_possible_parameters(prefix + std::string(child.name) + ".", names);
 }
 
 const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {

@@ -199,6 +199,37 @@ TEST_F(LayerFiles, SayEveryKindOfPositions) {
   }
 }
 
+TEST_F(LayerFiles, SayEveryActivation) {
+  const std::pair<int32_t, const char*> activations[] = {{HEED_ACTIVATION_RELU, "relu"},
+                                                         {HEED_ACTIVATION_GELU, "gelu"},
+                                                         {HEED_ACTIVATION_GELU_TANH, "gelu_tanh"},
+                                                         {HEED_ACTIVATION_GELU_QUICK, "gelu_quick"},
+                                                         {HEED_ACTIVATION_SILU, "silu"}};
+  const AttentionCall call(Kind::FeedForward);
+  for (const auto& [activation, name] : activations) {
+    heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;
+    options.hidden_size = 5;
+    options.activation = activation;
+    const Layer layer = make_feed_forward(call.context.get(), options);
+    check(heed_layer_initialize(layer.get(), &call.inputs, 4));
+    const nlohmann::json written = nlohmann::json::parse(texts_of(layer.get()).at("heed.options").get<std::string>());
+    EXPECT_EQ(written.at("activation"), name);
+  }
+}
+
+TEST_F(LayerFiles, SayTheOptionsOfEmbeddings) {
+  const AttentionCall call(Kind::Embedding);
+  heed_embedding_options options = HEED_EMBEDDING_OPTIONS_INIT;
+  options.num_embeddings = 7;
+  options.embedding_size = 3;
+  options.padding_index = 1;
+  options.scale = 0.5F;
+  const Layer layer = make_embedding(call.context.get(), options);
+  check(heed_layer_initialize(layer.get(), &call.inputs, 4));
+  EXPECT_EQ(texts_of(layer.get()).at("heed.options"),
+            R"({"num_embeddings":7,"embedding_size":3,"padding_index":1,"scale":0.5})");
+}
+
 // The parameters that begin with ones and zeros get other values first.
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfNormsSinksAndTables) {
   for (const Kind kind : {Kind::Rotary, Kind::Packed, Kind::Positions}) {

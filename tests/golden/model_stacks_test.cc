@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "capi/support/files.h"
 #include "capi/support/objects.h"
 #include "golden/support/derived_bound.h"
 #include "golden/support/model_attentions.h"
@@ -355,6 +357,45 @@ TEST(ModelStacks, AreRefusedByWhatTheirLayersCompute) {
     property::check(heed_layer_child(layer.get(), "layers.0", &child));
     const Layer owned(child);
     EXPECT_EQ(heed_layer_load(child, path_of(stack.family).c_str(), "model.layers.0"), HEED_ERROR_UNSUPPORTED);
+    EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
+  }
+}
+
+// Configurations of other versions of transformers, and of other models with the same names.
+TEST(ModelStacks, AreComparedWithEveryFormOfTheirConfiguration) {
+  if (property::on_ascend()) GTEST_SKIP() << "the same on every device";
+  const struct {
+    ModelStack stack;
+    // Replaces settings of the file's configuration; null removes one.
+    const char* settings;
+    heed_status status;
+    const char* words;
+  } kConfigurations[] = {
+      {of_t5("encoder"), R"({"dense_act_fn": null, "feed_forward_proj": "relu"})", HEED_OK, ""},
+      {of_t5("encoder"), R"({"dense_act_fn": null, "feed_forward_proj": null})", HEED_OK, ""},
+      {of_t5("encoder"), R"({"dense_act_fn": null, "feed_forward_proj": "gated-gelu"})", HEED_ERROR_INVALID_ARGUMENT,
+       "activation is HEED_ACTIVATION_RELU, expected HEED_ACTIVATION_GELU_TANH;"},
+      {of_t5("encoder"), R"({"dense_act_fn": null, "feed_forward_proj": "gated-silu"})", HEED_ERROR_INVALID_ARGUMENT,
+       "activation is HEED_ACTIVATION_RELU, expected HEED_ACTIVATION_SILU;"},
+      {llama("gemma", 1e-6F, HEED_ACTIVATION_GELU_TANH), R"({"hidden_activation": "gelu"})",
+       HEED_ERROR_INVALID_ARGUMENT, "activation is HEED_ACTIVATION_GELU_TANH, expected HEED_ACTIVATION_GELU;"},
+      {of_bert("bert", "encoder"), R"({"hidden_act": "mish"})", HEED_ERROR_UNSUPPORTED,
+       "an activation that heed does not know"},
+      {of_bert("bert", "encoder"), R"({"model_type": "another"})", HEED_ERROR_UNSUPPORTED,
+       "norms and activations that heed does not know (by model_type \"another\" in config.json)"},
+  };
+  const capi_test::TemporaryFolder folder;
+  for (const auto& [stack, settings, status, words] : kConfigurations) {
+    SCOPED_TRACE(testing::Message() << stack << " with " << settings);
+    auto config = nlohmann::json::parse(capi_test::read_file(folder_of(stack.family) + "/config.json"));
+    config.merge_patch(nlohmann::json::parse(settings));
+    folder.write("config.json", config.dump());
+    const std::string path = folder.write("model.safetensors", capi_test::read_file(path_of(stack.family)));
+    const Context context = capi_test::make_context();
+    StackOptions options(stack);
+    const Layer layer = options.make(context.get());
+    EXPECT_EQ(heed_layer_load(layer.get(), path.c_str(), stack.prefix), status);
+    if (status == HEED_OK) continue;
     EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
   }
 }

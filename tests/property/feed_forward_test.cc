@@ -68,7 +68,8 @@ TEST(FeedForward, AgreesWithTheReference) {
     for (int64_t axis = 1; axis < rank; ++axis) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
     dims.push_back(random.one_of(std::vector<int64_t>{1, 2, 3, 16, 31}));
     heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;
-    options.hidden_size = random.one_of(std::vector<int64_t>{1, 3, 16, 33, 70});
+    // The hidden rows of 1024 elements lie further apart.
+    options.hidden_size = random.one_of(std::vector<int64_t>{1, 3, 16, 33, 70, 1024});
     options.output_size = random.one_of(std::vector<int64_t>{0, 1, 5, 20});
     options.activation = static_cast<int32_t>(random.below(HEED_ACTIVATION_SILU + 1));
     options.gated = random.chance(0.5) ? 1 : 0;

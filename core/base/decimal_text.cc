@@ -73,7 +73,7 @@ ExactDecimal exact_decimal(uint64_t mantissa, int exponent) {
   std::array<uint32_t, 88> parts{};
   size_t num_parts = 0;
   for (; mantissa > 0; mantissa /= kBase) parts[num_parts++] = static_cast<uint32_t>(mantissa % kBase);
-  // Twelve factors at once, of which the product is below the base.
+  // Twelve factors at once: 5^12 is below the base.
   for (int left = std::abs(exponent); left > 0; left -= 12) {
     uint32_t factor = 1;
     for (int i = 0; i < std::min(left, 12); ++i) factor *= exponent < 0 ? 5 : 2;

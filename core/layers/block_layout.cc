@@ -112,13 +112,9 @@ constexpr BlockLayout kBlockLayouts[] = {
 // "layers.0" of the pattern "layers.*" gives "0"; nothing if it does not match. A pattern without '*' matches itself, with
 // "".
 std::optional<std::string_view> number_in(std::string_view name, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern ? std::optional(std::string_view()) : std::nullopt;
-  const std::string_view before = pattern.substr(0, star);
-  const std::string_view after = pattern.substr(star + 1);
-  if (name.size() < before.size() + after.size() || !name.starts_with(before) || !name.ends_with(after))
-    return std::nullopt;
-  return name.substr(before.size(), name.size() - before.size() - after.size());
+  if (!pattern.ends_with('*')) return name == pattern ? std::optional(std::string_view()) : std::nullopt;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern) ? std::optional(name.substr(pattern.size())) : std::nullopt;
 }
 
 std::string joined(std::string_view prefix, std::string_view module) {
@@ -133,7 +129,7 @@ std::optional<std::string> module_of(const BlockLayout& layout, std::string_view
     const std::optional<std::string_view> number = number_in(child, pattern);
     if (!number) continue;
     std::string name = module;
-    if (const size_t star = name.find('*'); star != std::string::npos) name.replace(star, 1, *number);
+    if (name.ends_with('*')) name.replace(name.size() - 1, 1, *number);
     return name;
   }
   return std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace heed {
 
-// The module of a child. '*' in both names stands for the same number.
+// The module of a child. '*' at the end of both names stands for the same number.
 struct ChildModule {
   const char* child;
   // Below the module of the layer; "": that module itself, whose tensors the child shares with others.

@@ -28,12 +28,12 @@ void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std
   if (accept.has(feature::kBlock)) return;
   std::vector<std::string> found;
   for (const ModelBlock& model : models) {
-    if (!model.unsupported.empty()) {
+    if (model.unsupported != nullptr) {
       fail(Status::Unsupported,
            "%s has layers with %s (by %s), and heed has no option for it; with accept \"%s\" it is loaded all the same",
-           in_quotes(file.path()).c_str(), model.unsupported.front().text, model.source.c_str(), feature::kBlock);
+           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(), feature::kBlock);
     }
-    found = differences(layer, model);
+    found = differences(layer, model.layer);
     if (found.empty()) return;
   }
   if (found.empty()) return;
@@ -77,7 +77,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     std::ranges::move(found.known, std::back_inserter(all.known));
   }
   std::vector<ModelBlock> models = configured_blocks(prefix, config.get());
-  if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.norm; });
+  if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
   if (const std::optional<LayerBlock> block = layer_block()) check_block(file, *block, models, accept);
   const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });
   // heed's own files have the parameters themselves.

@@ -3,22 +3,23 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string_view>
 
 #include "base/decimal_text.h"
 #include "base/shown_text.h"
-#include "layers/load_accept.h"
 #include "layers/model_numbers.h"
 #include "layers/model_settings.h"
 
 namespace heed {
 namespace {
 
-constexpr UnsupportedFeature kUnknownBlocks = {feature::kBlock, "norms and activations that heed does not know"};
-constexpr UnsupportedFeature kSandwich = {feature::kBlock, "norms before and after attention and feed-forward"};
-constexpr UnsupportedFeature kResidualFactor = {feature::kBlock, "residuals multiplied by a factor"};
-constexpr UnsupportedFeature kActivation = {feature::kBlock, "an activation that heed does not know"};
-constexpr UnsupportedFeature kExperts = {feature::kBlock, "feed-forward networks of experts"};
-constexpr UnsupportedFeature kFirstNorm = {feature::kBlock, "a first layer without its first norm"};
+constexpr const char* kUnknownBlocks = "norms and activations that heed does not know";
+constexpr const char* kSandwich = "norms before and after attention and feed-forward";
+constexpr const char* kResidualFactor = "residuals multiplied by a factor";
+constexpr const char* kActivation = "an activation that heed does not know";
+constexpr const char* kExperts = "feed-forward networks of experts";
+constexpr const char* kFirstNorm = "a first layer without its first norm";
 
 // The layers of a family of Hugging Face transformers, with the defaults of its configuration class.
 struct BlockFamily {
@@ -30,7 +31,7 @@ struct BlockFamily {
   const char* activation_setting;
   Activation activation;
   bool adds_one = false;
-  const UnsupportedFeature* unsupported = nullptr;
+  const char* unsupported = nullptr;
 };
 
 constexpr NormKind kLayerNorm = NormKind::Layer;
@@ -46,16 +47,16 @@ constexpr BlockFamily kBlockFamilies[] = {
     {"distilbert", kLayerNorm, false, nullptr, 1e-12, "activation", Activation::Gelu},
     {"electra", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
     {"gemma", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::GeluTanh, true},
-    {"gemma2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, &kSandwich},
-    {"gemma3_text", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, &kSandwich},
+    {"gemma2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, kSandwich},
+    {"gemma3_text", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, kSandwich},
     {"gpt2", kLayerNorm, true, "layer_norm_epsilon", 1e-5, "activation_function", Activation::GeluTanh},
     {"granite", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
     {"llama", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
     {"marian", kLayerNorm, false, nullptr, 1e-5, "activation_function", Activation::Gelu},
     {"mbart", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Gelu},
     {"mistral", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"mixtral", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu, false, &kExperts},
-    {"modernbert", kLayerNorm, true, "norm_eps", 1e-5, "hidden_activation", Activation::Gelu, false, &kFirstNorm},
+    {"mixtral", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu, false, kExperts},
+    {"modernbert", kLayerNorm, true, "norm_eps", 1e-5, "hidden_activation", Activation::Gelu, false, kFirstNorm},
     {"mt5", kRmsNorm, true, "layer_norm_epsilon", 1e-6, "dense_act_fn", Activation::GeluTanh},
     {"opt", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Relu},
     {"phi3", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu},
@@ -130,41 +131,43 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
   const auto* const family = std::find_if(std::begin(kBlockFamilies), std::end(kBlockFamilies),
                                           [&](const BlockFamily& one) { return one.model_type == model_type; });
   if (family == std::end(kBlockFamilies)) {
-    block.unsupported.push_back(kUnknownBlocks);
+    block.unsupported = kUnknownBlocks;
     return block;
   }
-  if (family->unsupported != nullptr) block.unsupported.push_back(*family->unsupported);
-  block.norm = family->norm;
-  block.norm_first = family->norm_first;
-  if (model_type == "opt") block.norm_first = !settings.is_cleared("do_layer_norm_before");
-  block.epsilon = family->epsilon;
+  block.is_known = true;
+  block.unsupported = family->unsupported;
+  block.layer.norm = family->norm;
+  block.layer.norm_first = family->norm_first;
+  if (model_type == "opt") block.layer.norm_first = !settings.is_cleared("do_layer_norm_before");
+  block.layer.epsilon = family->epsilon;
   if (family->epsilon_setting != nullptr)
-    block.epsilon = settings.number(family->epsilon_setting).value_or(family->epsilon);
+    block.layer.epsilon = settings.number(family->epsilon_setting).value_or(family->epsilon);
   block.adds_one = family->adds_one;
   const std::string_view name = activation_name(settings, *family);
-  block.activation = name.empty() ? family->activation : activation_of(name);
-  if (!block.activation) block.unsupported.push_back(kActivation);
-  if (settings.number("residual_multiplier").value_or(1) != 1) block.unsupported.push_back(kResidualFactor);
+  const std::optional<Activation> activation = name.empty() ? family->activation : activation_of(name);
+  block.layer.activation = activation.value_or(Activation::None);
+  if (block.unsupported == nullptr && !activation) block.unsupported = kActivation;
+  if (block.unsupported == nullptr && settings.number("residual_multiplier").value_or(1) != 1)
+    block.unsupported = kResidualFactor;
   return block;
 }
 
-std::vector<std::string> differences(const LayerBlock& layer, const ModelBlock& model) {
+std::vector<std::string> differences(const LayerBlock& layer, const LayerBlock& model) {
   std::vector<std::string> found;
-  if (model.norm && *model.norm != layer.norm)
-    found.push_back(std::string("options->norm->kind is ") + text_of(layer.norm) + ", expected " +
-                    text_of(*model.norm));
-  if (model.epsilon && !is_close(layer.epsilon, *model.epsilon)) {
+  if (model.norm != layer.norm)
+    found.push_back(std::string("options->norm->kind is ") + text_of(layer.norm) + ", expected " + text_of(model.norm));
+  if (!is_close(layer.epsilon, model.epsilon)) {
     // A float has seven digits.
     found.push_back("options->norm->epsilon is " + std::string(DecimalText(layer.epsilon, 7).c_str()) + ", expected " +
-                    number_text(*model.epsilon));
+                    number_text(model.epsilon));
   }
-  if (model.norm_first && *model.norm_first != layer.norm_first) {
+  if (model.norm_first != layer.norm_first) {
     found.push_back(std::string("options->norm_first is ") + (layer.norm_first ? "1" : "0") + ", expected " +
-                    (*model.norm_first ? "1" : "0"));
+                    (model.norm_first ? "1" : "0"));
   }
-  if (model.activation && *model.activation != layer.activation) {
+  if (model.activation != layer.activation) {
     found.push_back(std::string("options->feed_forward->activation is ") + text_of(layer.activation) + ", expected " +
-                    text_of(*model.activation));
+                    text_of(model.activation));
   }
   return found;
 }

@@ -3,13 +3,9 @@
 // config.json, and a table of families.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "layers/model_rope.h"
-#include "layers/module_path.h"
 #include "ops/activation.h"
 #include "ops/norm.h"
 #include "tensor/model_config.h"
@@ -24,16 +20,16 @@ struct LayerBlock {
   Activation activation = Activation::Relu;
 };
 
-// The layers of a model, as far as its configuration describes them.
+// The layers of a model by its configuration.
 struct ModelBlock {
   // Such as `model_type "bert" in config.json`.
   std::string source;
-  std::vector<UnsupportedFeature> unsupported;
-  // An empty one is not compared.
-  std::optional<NormKind> norm;
-  std::optional<double> epsilon;
-  std::optional<bool> norm_first;
-  std::optional<Activation> activation;
+  // Whether the family is in the table; otherwise the layers are unsupported.
+  bool is_known = false;
+  // What the layers compute and heed has no option for, in words for messages; null: nothing.
+  const char* unsupported = nullptr;
+  // If they are supported.
+  LayerBlock layer;
   // Norms multiply by 1 + weight: the parameter is the file's weight plus 1.
   bool adds_one = false;
 };
@@ -41,7 +37,7 @@ struct ModelBlock {
 // The layers of the model that is configured in the object `model` of the configuration; "": the whole.
 ModelBlock configured_block(const ModelConfig& config, const std::string& model);
 
-// What differs between the two, as members of the options of an encoder or decoder layer.
-std::vector<std::string> differences(const LayerBlock& layer, const ModelBlock& model);
+// What differs from the model, as members of the options of an encoder or decoder layer.
+std::vector<std::string> differences(const LayerBlock& layer, const LayerBlock& model);
 
 }  // namespace heed

@@ -97,7 +97,6 @@ TransformerLayer::TransformerLayer(const std::shared_ptr<Context>& context, std:
                                    Activation activation)
     : Layer(context, {}, kNoParameters, children_of(context, sublayers, norm, dropout)),
       num_sublayers_(sublayers.size()),
-      norm_first_(norm_first),
       dropout_(dropout),
       size_(size) {
   block_.norm = norm.kind;
@@ -130,16 +129,16 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   Value rows = input;
   for (size_t i = 0; i < num_sublayers_; ++i) {
     const bool is_last = i + 1 == num_sublayers_;
-    if (norm_first_) check_rows(norm_of(i), rows);
-    const Value from = norm_first_ ? Value(schedule.reserve_spread(input.shape())) : rows;
+    if (block_.norm_first) check_rows(norm_of(i), rows);
+    const Value from = block_.norm_first ? Value(schedule.reserve_spread(input.shape())) : rows;
     if (i < num_attentions()) {
       check_child(i, attention_inputs(i, call, from, schedule), schedule, purpose, call);
       if (i == 0 && call.inputs.others->query_lens != nullptr) call.row_limits = &call.children[0].attention->limits;
     } else {
       check_rows(i, from);
     }
-    if (!norm_first_ || !is_last) rows = schedule.reserve_spread(input.shape());
-    if (!norm_first_) check_rows(norm_of(i), rows);
+    if (!block_.norm_first || !is_last) rows = schedule.reserve_spread(input.shape());
+    if (!block_.norm_first) check_rows(norm_of(i), rows);
     if (drops(call)) check_rows(dropout_of(i), schedule.reserve_spread(input.shape()));
   }
   for (size_t i = num_attentions(); i < num_children(); ++i) call.children[i].row_limits = call.row_limits;
@@ -153,12 +152,12 @@ void TransformerLayer::compose(Schedule& schedule, const LayerCall& call, const 
   for (size_t i = 0; i < num_sublayers_; ++i) {
     const bool is_last = i + 1 == num_sublayers_;
     // What the sublayer adds to, and where the sum and the next sublayer's rows are.
-    const Value residual = norm_first_ ? input_of(norm_of(i)) : input_of(i);
-    const Value next = is_last ? outputs.output : (norm_first_ ? input_of(norm_of(i + 1)) : input_of(i + 1));
-    const Value sum = norm_first_ ? next : input_of(norm_of(i));
+    const Value residual = block_.norm_first ? input_of(norm_of(i)) : input_of(i);
+    const Value next = is_last ? outputs.output : (block_.norm_first ? input_of(norm_of(i + 1)) : input_of(i + 1));
+    const Value sum = block_.norm_first ? next : input_of(norm_of(i));
     OutputValues normalized;
-    normalized.output = norm_first_ ? input_of(i) : next;
-    if (norm_first_) compose_child(norm_of(i), schedule, call, normalized);
+    normalized.output = block_.norm_first ? input_of(i) : next;
+    if (block_.norm_first) compose_child(norm_of(i), schedule, call, normalized);
     OutputValues result;
     result.output = sum;
     result.addend = residual;
@@ -170,14 +169,14 @@ void TransformerLayer::compose(Schedule& schedule, const LayerCall& call, const 
     } else {
       compose_child(i, schedule, call, result);
     }
-    if (!norm_first_) compose_child(norm_of(i), schedule, call, normalized);
+    if (!block_.norm_first) compose_child(norm_of(i), schedule, call, normalized);
   }
 }
 
 void TransformerLayer::write_common_options(JsonWriter& json) const {
   write_child_options(num_sublayers_ - 1, "feed_forward", json);
   write_child_options(norm_of(0), "norm", json);
-  json.member("norm_first", norm_first_);
+  json.member("norm_first", block_.norm_first);
   json.member("dropout", dropout_);
 }
 

@@ -70,7 +70,6 @@ class TransformerLayer : public Layer {
   bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
 
   size_t num_sublayers_;
-  bool norm_first_;
   float dropout_;
   int64_t size_;
   LayerBlock block_;

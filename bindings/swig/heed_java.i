@@ -145,6 +145,7 @@ typedef jboolean java_boolean;
   struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.Members"
 %typemap(javainterfaces) struct heed_encoder_layer_options, struct heed_decoder_layer_options
   "TransformerOptions.Members"
+%typemap(javainterfaces) struct heed_encoder_options, struct heed_decoder_options "TransformerStackOptions.Members"
 
 /* The bytes of a struct, which begins with its size, as a direct buffer that is valid as long as the struct. */
 %{

@@ -5,12 +5,12 @@ using System.Collections.Generic;
 namespace Heed;
 
 /// <summary>A Transformer's decoder: a stack of layers with equal options, each of which reads the output of the one
-/// before, and all of which attend to the same memory; if it is wanted, a norm follows the last (Vaswani et al.,
+/// before, and all of which attend to the same memory; as an option, a norm follows the last (Vaswani et al.,
 /// "Attention Is All You Need", 2017, section 3.1). Forward takes and gives the lists of
 /// <see cref="TransformerDecoderBlock"/>; <see cref="AttentionInputs"/> are those of each of the layers.</summary>
 /// <remarks>Its children are "layers.0", "layers.1" and so on, and "norm" if there is a final norm; its parameters have
 /// their names before their own, as "layers.0.self_attention.W_q.weight". With a cache, layer n uses the cache's layer
-/// CacheLayer + n. A call needs the memory of one layer and of two arrays like x.</remarks>
+/// CacheLayer + n. A call needs the memory of one layer and of two arrays of the shape of x.</remarks>
 public sealed class TransformerDecoder : NativeBlock
 {
     private readonly TransformerDecoderOptions options;

@@ -5,12 +5,12 @@ using System.Collections.Generic;
 namespace Heed;
 
 /// <summary>A Transformer's encoder: a stack of layers with equal options, each of which reads the output of the one
-/// before, and if it is wanted a norm after the last (Vaswani et al., "Attention Is All You Need", 2017, section 3.1).
+/// before, and, as an option, a norm after the last (Vaswani et al., "Attention Is All You Need", 2017, section 3.1).
 /// Forward takes and gives the lists of <see cref="TransformerEncoderBlock"/>; <see cref="AttentionInputs"/> are those
 /// of each of the layers.</summary>
 /// <remarks>Its children are "layers.0", "layers.1" and so on, and "norm" if there is a final norm; its parameters have
 /// their names before their own, as "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of
-/// two arrays like x.</remarks>
+/// two arrays of the shape of x.</remarks>
 public sealed class TransformerEncoder : NativeBlock
 {
     private readonly TransformerEncoderOptions options;

@@ -86,7 +86,7 @@ final class ChildLayer extends BlockLayer {
         parent.bindTo(array, input);
     }
 
-    /** Closes this view of the parameters, which the parent keeps. */
+    /** Ends the use of this child; its parameters are the parent's and stay. */
     @Override
     void close() {
         closed = true;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.util.Objects;
-
 /**
  * A Transformer's decoder: a stack of {@link TransformerDecoderBlock}s with equal options, each of which reads the
- * output of the one before, and if it is wanted a norm after the last (Vaswani et al., "Attention Is All You Need",
+ * output of the one before, and, as an option, a norm after the last (Vaswani et al., "Attention Is All You Need",
  * 2017, section 3.1). All layers attend to the same memory.
  *
  * <p>Its {@link #getChildren children} are "layers.0", "layers.1" and so on, and "norm" if there is a final norm; its
@@ -13,8 +11,8 @@ import java.util.Objects;
  *
  * <p>forward takes and returns the lists of {@link TransformerDecoderBlock}; {@link AttentionInputs} are those of each
  * of the layers. With a cache, layer n uses the cache's layer cacheLayer + n. A call needs the memory of one layer and
- * of two arrays like x. Many threads may call it on one block at the same time; a call that changes the parameters
- * waits for them.
+ * of two arrays of the shape of x. Many threads may call it on one block at the same time; a call that changes the
+ * parameters waits for them.
  */
 public final class TransformerDecoder extends TransformerBlock {
     private final Builder options;
@@ -36,17 +34,14 @@ public final class TransformerDecoder extends TransformerBlock {
 
     @Override
     public String toString() {
-        return "TransformerDecoder(numLayers=" + options.numLayers + ", finalNorm=" + options.finalNorm + ", layer="
-                + options.layer.describe() + ")";
+        return options.describe("TransformerDecoder");
     }
 
     @Override
     NativeLayer newLayer(NativeContext context) {
         try (NativeStructs structs = new NativeStructs();
                 NativeDecoderOptions members = new NativeDecoderOptions()) {
-            members.setLayer(NativeStruct.pointerOf(options.layer == null ? null : options.layer.toNative(structs)));
-            members.setNumLayers(options.numLayers);
-            members.setFinalNorm(options.finalNorm ? 1 : 0);
+            options.fill(members, structs);
             return HeedNative.heed_decoder_create(context, members);
         }
     }
@@ -57,46 +52,8 @@ public final class TransformerDecoder extends TransformerBlock {
     }
 
     /** Makes a decoder. It copies the builder that it is given. */
-    public static final class Builder extends CopiedOptions<Builder> {
-        private TransformerDecoderBlock.Builder layer;
-        private long numLayers;
-        private boolean finalNorm;
-
+    public static final class Builder extends TransformerStackOptions<Builder, TransformerDecoderBlock.Builder> {
         private Builder() {}
-
-        /**
-         * Sets the layers, which are required.
-         *
-         * @param layer the options of all of them
-         * @return this
-         */
-        public Builder setLayer(TransformerDecoderBlock.Builder layer) {
-            this.layer = Objects.requireNonNull(layer, "layer").copy();
-            return this;
-        }
-
-        /**
-         * Sets how many layers there are, which is required.
-         *
-         * @param numLayers the number, 1 to 4096
-         * @return this
-         */
-        public Builder setNumLayers(long numLayers) {
-            this.numLayers = numLayers;
-            return this;
-        }
-
-        /**
-         * Sets whether a norm, with the options of the layers' norms, follows the last layer. It is never assumed: with
-         * normFirst a stack usually has it, in PyTorch's nn.Transformer without normFirst too.
-         *
-         * @param finalNorm true: one follows; false, the default: none does
-         * @return this
-         */
-        public Builder optFinalNorm(boolean finalNorm) {
-            this.finalNorm = finalNorm;
-            return this;
-        }
 
         /**
          * Makes the block, without values for its parameters.
@@ -107,6 +64,11 @@ public final class TransformerDecoder extends TransformerBlock {
          */
         public TransformerDecoder build() {
             return new TransformerDecoder(this);
+        }
+
+        @Override
+        Builder self() {
+            return this;
         }
     }
 }

@@ -84,13 +84,13 @@ public final class TransformerDecoderBlock extends TransformerBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "TransformerDecoderBlock(selfAttention=" + selfAttention.describe() + ", crossAttention="
                     + (crossAttention == null ? null : crossAttention.describe()) + ", " + describeCommon() + ")";
         }
 
-        /** The options as C's struct. */
+        @Override
         NativeDecoderLayerOptions toNative(NativeStructs structs) {
             NativeDecoderLayerOptions members = structs.add(new NativeDecoderLayerOptions());
             members.setSelfAttention(

@@ -68,12 +68,12 @@ public final class TransformerEncoderBlock extends TransformerBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "TransformerEncoderBlock(attention=" + attention.describe() + ", " + describeCommon() + ")";
         }
 
-        /** The options as C's struct. */
+        @Override
         NativeEncoderLayerOptions toNative(NativeStructs structs) {
             NativeEncoderLayerOptions members = structs.add(new NativeEncoderLayerOptions());
             members.setAttention(NativeStruct.pointerOf(attention == null ? null : attention.toNative(structs)));

@@ -29,6 +29,12 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
 
     abstract B self();
 
+    /** The text of a block with these options. */
+    abstract String describe();
+
+    /** The options as C's struct. */
+    abstract NativeStruct toNative(NativeStructs structs);
+
     final void fill(Members members, NativeStructs structs) {
         members.setFeedForward(NativeStruct.pointerOf(feedForward == null ? null : feedForward.toNative(structs)));
         members.setNorm(NativeStruct.pointerOf(norm.toNative(structs)));

@@ -60,7 +60,7 @@
  * {@link io.heed.TransformerDecoder}, are made of others, their children; subclasses of {@link io.heed.AbstractBlock}
  * compose any blocks. Their constructors and calls are those of d2l-java and DJL, where these have such a block. The
  * builders have every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its
- * parameters: {@link io.heed.Parameter#getArray} returns a snapshot, and {@code set} on it changes the parameter. A
+ * parameters: {@link io.heed.Parameter#getArray} returns a copy of the values, whose {@code set} also changes the parameter. A
  * {@link io.heed.KvCache} keeps the keys and values of sequences that grow, for steps of
  * {@link io.heed.MultiHeadAttention} and of decoders.
  *

@@ -13,7 +13,7 @@
 
 namespace heed {
 
-// output[..., :] = table[id[...], :] * scale. The last of the sizes is that of a row.
+// output[..., :] = table[id[...], :] * scale + addend[..., :], in f32. The last of the sizes is that of a row.
 struct EmbeddingProblem {
   Op op = {OpKind::Embedding, sizeof(EmbeddingProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -22,8 +22,9 @@ struct EmbeddingProblem {
   const int32_t* ids = nullptr;
   int64_t num_table_rows = 0;
   Operand table;              // axes (-, -, id, d); F32, F16, BF16
+  ElementwiseOperand addend;  // F32, F16, BF16; optional; may be the output's memory
   ElementwiseOperand output;  // F32, F16, BF16
-  // 1: rows of the table's dtype keep their bits.
+  // With 1 and no addend, rows of the table's dtype keep their bits.
   float scale = 1;
   int32_t unused = 0;
 };
@@ -35,19 +36,22 @@ requires std::same_as<std::remove_const_t<Problem>, EmbeddingProblem>
 void visit_operands(Problem& problem, Visit visit) {
   visit(problem.table, Sizes<kOperandRank>{1, 1, problem.num_table_rows, problem.sizes[kElementwiseRank - 1]},
         Access::Read);
+  visit(problem.addend, problem.sizes, Access::Read);
   visit(problem.output, problem.sizes, Access::Write);
 }
 
-// flops: one multiplication for each element; none with a scale of 1. bytes: as many rows of the table as of the output,
-// but at most the table.
+// flops: one multiplication for each element, none with a scale of 1; and one addition of an addend. bytes: as many rows of
+// the table as of the output, but at most the table.
 inline Cost cost_of(const EmbeddingProblem& problem) {
   double rows = 1;
   for (int axis = 0; axis < kElementwiseRank - 1; ++axis) rows *= static_cast<double>(problem.sizes[axis]);
   const int64_t size = problem.sizes[kElementwiseRank - 1];
   const double row_bytes = static_cast<double>(size) * static_cast<double>(size_of(problem.table.dtype));
   const double table_rows = std::min(rows, static_cast<double>(problem.num_table_rows));
-  return {.flops = problem.scale == 1 ? 0 : rows * static_cast<double>(size),
-          .bytes = table_rows * row_bytes + bytes_of(problem.output, problem.sizes)};
+  const double flops = (problem.scale == 1 ? 0.0 : 1.0) + problem.addend.given;
+  return {.flops = flops * rows * static_cast<double>(size),
+          .bytes = table_rows * row_bytes + bytes_of(problem.addend, problem.sizes) +
+                   bytes_of(problem.output, problem.sizes)};
 }
 
 }  // namespace heed

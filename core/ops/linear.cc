@@ -27,6 +27,12 @@ double bytes_of_rows(const LinearProblem& problem, const LinearPart& part, doubl
   return bytes_of(operand, {num_heads, 1, 1, size}) * rows;
 }
 
+// The flops for one element of the output, besides those of its sum. The cap multiplies twice; its tanh counts as one.
+double flops_after_sum(const LinearPart& part) {
+  return (part.scale != 1 ? 1.0 : 0.0) + (part.soft_cap > 0 ? 3.0 : 0.0) + flops_of(part.activation) +
+         part.factor.given + part.addend.given;
+}
+
 }  // namespace
 
 Cost cost_of(const LinearProblem& problem) {
@@ -46,7 +52,7 @@ Cost cost_of(const LinearProblem& problem) {
                   bytes_of_rows(problem, part, rows, part.output, n / d, d) +
                   bytes_of_rows(problem, part, rows, part.factor, n / d, d) +
                   bytes_of_rows(problem, part, rows, part.addend, n / d, d);
-    cost.flops += rows * static_cast<double>(n) * (flops_of(part.activation) + part.factor.given + part.addend.given);
+    cost.flops += rows * static_cast<double>(n) * flops_after_sum(part);
     input_bytes = std::max(input_bytes, bytes_of_rows(problem, part, rows, problem.input, 1, e));
   }
   cost.bytes += input_bytes;

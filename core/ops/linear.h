@@ -34,11 +34,15 @@ struct LinearPart {
   WantedRows wanted_rows = WantedRows::All;
   // 1: rows that are not wanted become 0.
   int32_t zeroes_unwanted = 0;
-  // What happens to each sum before it is stored: output = activation(sum + bias) * factor + addend, in f32. Without
-  // `transform`.
+  // What happens to each sum before it is stored: output = activation(cap((sum + bias) * scale)) * factor + addend, in
+  // f32, with cap(x) = soft_cap * tanh(x / soft_cap), or x without a soft cap. Each step is rounded by itself. The cap
+  // computes x / soft_cap as a product with 1 / soft_cap, and is within 7 * 2^-24 of the exact one, relative to it.
+  // Without `transform`.
   Activation activation = Activation::None;
-  Operand factor;  // axes (h, s, r, d); F32, F16, BF16; optional; may be the output's memory
-  Operand addend;  // the same; optional
+  float scale = 1;
+  float soft_cap = 0;  // 0: none
+  Operand factor;      // axes (h, s, r, d); F32, F16, BF16; optional; may be the output's memory
+  Operand addend;      // the same; optional
   // Applied to each head of the output. Then the output is F32, or the device's dtype of intermediates, and contiguous in
   // d.
   HeadTransform transform;

@@ -2,6 +2,7 @@
 #include "ops/cost.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
+#include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/registry.h"
 #include "ops/softmax.h"
@@ -146,6 +147,28 @@ TEST(Cost, OfALinearOperation) {
   EXPECT_EQ(cost_of(problem).bytes, 4.0 * 2 * 3 * 5);
 }
 
+TEST(Cost, OfALinearOperationCountsWhatFollowsTheSums) {
+  LinearProblem problem;
+  problem.batch = 2;
+  problem.rows = 3;
+  problem.input_size = 5;
+  LinearPart& part = problem.parts[0];
+  part.output_size = part.head_size = 7;
+  const double sums = 2.0 * 2 * 3 * 5 * 7;
+  const double outputs = 2.0 * 3 * 7;
+  part.scale = 0.5F;
+  EXPECT_EQ(cost_of(problem).flops, sums + outputs);
+  part.soft_cap = 30;
+  EXPECT_EQ(cost_of(problem).flops, sums + 4 * outputs);
+  EXPECT_EQ(cost_of(problem).bytes, 0);
+  part.scale = 1;
+  part.activation = Activation::Silu;
+  part.factor = part.addend = given();
+  part.addend.dtype = DType::F16;
+  EXPECT_EQ(cost_of(problem).flops, sums + 8 * outputs);
+  EXPECT_EQ(cost_of(problem).bytes, 6 * outputs);
+}
+
 // The keys of two batch elements, with lengths 3 and 5 of 7.
 TEST(Cost, OfALinearOperationCountsTheRowsThatAreWanted) {
   int32_t lens[] = {3, 5};
@@ -234,6 +257,26 @@ TEST(Cost, OfDropoutIsAnOperationForEachElementWhereSomeAreDropped) {
   EXPECT_EQ(cost_of(problem).bytes, 5 * 2 + 15 * 4);
   problem.dropout = 0.5F;
   EXPECT_EQ(cost_of(problem).flops, 15);
+}
+
+TEST(Cost, OfAnEmbeddingIsThatOfItsScaleAndAddend) {
+  EmbeddingProblem problem;
+  problem.sizes[6] = 3;
+  problem.sizes[7] = 5;
+  problem.num_table_rows = 2;
+  problem.table.given = problem.output.given = 1;
+  problem.table.dtype = DType::F16;
+  problem.output.strides[6] = 5;
+  problem.output.strides[7] = 1;
+  EXPECT_EQ(cost_of(problem).flops, 0);
+  EXPECT_EQ(cost_of(problem).bytes, 2 * 5 * 2 + 15 * 4);
+  problem.addend.given = 1;
+  problem.addend.dtype = DType::BF16;
+  problem.addend.strides[7] = 1;  // one row, repeated
+  EXPECT_EQ(cost_of(problem).flops, 15);
+  EXPECT_EQ(cost_of(problem).bytes, 2 * 5 * 2 + 5 * 2 + 15 * 4);
+  problem.scale = 2;
+  EXPECT_EQ(cost_of(problem.op).flops, 30);
 }
 
 TEST(Cost, OfASoftmaxIsFourOperationsForEachScore) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a table by ids, on every ISA: the bits of the table without a scale, and one rounding with one.
+// Rows of a table by ids, on every ISA: the bits of the table without scale and addend, one rounding with a scale, and one
+// more with an addend.
 #include "backends/cpu/embedding.h"
 
 #include <gtest/gtest.h>
@@ -112,6 +113,93 @@ TEST_P(EmbeddingKernel, RoundsTheProductWithTheScaleOnce) {
       }
     }
   }
+}
+
+// An array of the output's rows, with its own dtype and distance of elements.
+struct Addend {
+  Addend(Lookup& lookup, DType dtype, int64_t step) : array(dtype, rows_of(lookup) * size_of_row(lookup) * step, 2) {
+    ElementwiseOperand& operand = lookup.problem.addend;
+    operand.data = array.data();
+    operand.dtype = dtype;
+    operand.given = 1;
+    operand.strides[kElementwiseRank - 2] = size_of_row(lookup) * step;
+    operand.strides[kElementwiseRank - 1] = step;
+  }
+  Addend(const Addend&) = delete;
+  Addend& operator=(const Addend&) = delete;
+  static int64_t rows_of(const Lookup& lookup) { return lookup.problem.sizes[kElementwiseRank - 2]; }
+  static int64_t size_of_row(const Lookup& lookup) { return lookup.problem.sizes[kElementwiseRank - 1]; }
+
+  Array array;
+};
+
+// The addend in an array of its own, or in the output.
+TEST_P(EmbeddingKernel, RoundsTheSumWithTheAddendOnce) {
+  constexpr int64_t kRows = 40;
+  int64_t variant = 0;
+  for (const DType table_dtype : kElementTypes) {
+    for (const DType output_dtype : kElementTypes) {
+      for (const DType addend_dtype : kElementTypes) {
+        for (const int64_t size : kEmbeddingSizes) {
+          ++variant;
+          const bool is_in_place = addend_dtype == output_dtype && variant % 2 == 0;
+          Lookup lookup(table_dtype, output_dtype, kRows, size, 1 + variant % 3);
+          EmbeddingProblem& problem = lookup.problem;
+          problem.scale = variant % 5 == 0 ? 1.0f : 11.3137085f;
+          for (int64_t i = 0; i < kTableRows * size; ++i)
+            lookup.table.set(i, static_cast<float>(i * 37 % 101 - 50) / 7);
+          Addend addend(lookup, addend_dtype, 1 + variant % 2);
+          if (is_in_place) problem.addend = problem.output;
+          Array& added = is_in_place ? lookup.output : addend.array;
+          const int64_t* const strides = problem.addend.strides;
+          const auto index = [&](int64_t row, int64_t i) {
+            return row * strides[kElementwiseRank - 2] + i * strides[kElementwiseRank - 1];
+          };
+          for (int64_t row = 0; row < kRows; ++row) {
+            for (int64_t i = 0; i < size; ++i)
+              added.set(index(row, i), static_cast<float>((row + i) * 53 % 97 - 40) / 3);
+          }
+          Array expected = lookup.output;
+          int64_t element = 0;
+          lookup.for_each_element([&](int64_t from, int64_t to) {
+            const float product = lookup.table.at(from) * problem.scale;
+            expected.set(to, product + added.at(index(element / size, element % size)));
+            ++element;
+          });
+          lookup.run(*GetParam().kernels, 2);
+          ASSERT_EQ(lookup.output.elements, expected.elements)
+              << name_of(table_dtype) << " to " << name_of(output_dtype) << " with " << name_of(addend_dtype)
+              << ", rows of " << size << ", variant " << variant;
+        }
+      }
+    }
+  }
+}
+
+// One row for all: an axis of stride 0.
+TEST_P(EmbeddingKernel, AddsOneRowToAll) {
+  Lookup lookup(DType::BF16, DType::F32, 6, 33, 1);
+  for (int64_t i = 0; i < kTableRows * 33; ++i) lookup.table.set(i, static_cast<float>(i % 19) - 9);
+  Addend addend(lookup, DType::F32, 1);
+  lookup.problem.addend.strides[kElementwiseRank - 2] = 0;
+  for (int64_t i = 0; i < 33; ++i) addend.array.set(i, static_cast<float>(i) / 4);
+  Array expected = lookup.output;
+  int64_t element = 0;
+  lookup.for_each_element(
+      [&](int64_t from, int64_t to) { expected.set(to, lookup.table.at(from) + addend.array.at(element++ % 33)); });
+  lookup.run(*GetParam().kernels, 1);
+  ASSERT_EQ(lookup.output.elements, expected.elements);
+}
+
+TEST_P(EmbeddingKernel, SaysWhichElementsItHasToGather) {
+  Lookup lookup(DType::F32, DType::F32, 6, 33, 1);
+  Addend addend(lookup, DType::F32, 1);
+  EXPECT_TRUE(plan_embedding(*GetParam().kernels, lookup.problem, 1).is_fastest());
+  lookup.problem.addend.strides[kElementwiseRank - 1] = 2;
+  EXPECT_STREQ(plan_embedding(*GetParam().kernels, lookup.problem, 1).not_fastest[0],
+               "the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  lookup.problem.addend.strides[kElementwiseRank - 1] = 0;
+  EXPECT_TRUE(plan_embedding(*GetParam().kernels, lookup.problem, 1).is_fastest());
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a linear operation does to its sums before it stores them, on every ISA: output = activation(sum) * factor + addend,
-// each step rounded once in f32. So the outputs are exactly those that follow from the sums, however many rows there are and
-// however the work is split.
+// What a linear operation does to its sums before it stores them, on every ISA: output = activation(cap(sum * scale)) *
+// factor + addend, each step rounded once in f32. So the outputs are exactly those that follow from the sums, however many
+// rows there are and however the work is split.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -30,6 +31,8 @@ class LinearEpilogue : public testing::TestWithParam<MathProbe> {
 HEED_FOR_EVERY_ISA(LinearEpilogue);
 
 struct Epilogue {
+  float scale = 1;
+  float soft_cap = 0;
   Activation activation = Activation::None;
   bool has_factor = false;
   bool has_addend = false;
@@ -48,6 +51,8 @@ class Finished {
       : product(kernels, form, seed), probe_(probe), form_(form), epilogue_(epilogue) {
     LinearPart& part = product.problem.parts[0];
     find_sums(part);
+    part.scale = epilogue.scale;
+    part.soft_cap = epilogue.soft_cap;
     part.activation = epilogue.activation;
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-2, 2);
@@ -78,8 +83,12 @@ class Finished {
     const int64_t num_outputs = form_.num_heads * form_.head_size;
     std::vector<float> row_sums(static_cast<size_t>(num_outputs + probe_.lanes));
     for (int64_t row = 0; row < form_.batch * form_.rows; ++row) {
-      for (int64_t n = 0; n < num_outputs; ++n)
-        row_sums[static_cast<size_t>(n)] = sums_.at(product.output_index(row, n));
+      for (int64_t n = 0; n < num_outputs; ++n) row_sums[static_cast<size_t>(n)] = sum_at(row, n) * epilogue_.scale;
+      if (epilogue_.soft_cap > 0) {
+        for (float& sum : row_sums) sum *= 1 / epilogue_.soft_cap;
+        probe_.tanh(row_sums.data(), num_outputs, row_sums.data());
+        for (float& sum : row_sums) sum *= epilogue_.soft_cap;
+      }
       probe_.activate_row(epilogue_.activation, row_sums.data(), num_outputs);
       for (int64_t n = 0; n < num_outputs; ++n) {
         float value = row_sums[static_cast<size_t>(n)];
@@ -90,6 +99,9 @@ class Finished {
     }
     return result;
   }
+
+  // With its bias.
+  float sum_at(int64_t row, int64_t n) const { return sums_.at(product.output_index(row, n)); }
 
  private:
   void find_sums(LinearPart& part) {
@@ -132,6 +144,8 @@ class Finished {
 
 constexpr Activation kActivations[] = {Activation::None,     Activation::Relu,      Activation::Gelu,
                                        Activation::GeluTanh, Activation::GeluQuick, Activation::Silu};
+constexpr float kScales[] = {1, 0.22f, 8};
+constexpr float kSoftCaps[] = {0, 0.7f, 30};
 
 TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
   std::mt19937 random(8001);
@@ -170,6 +184,8 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
         form.has_bias = below(2) == 0;
         form.packs = below(4) != 0;
         Epilogue epilogue;
+        epilogue.scale = kScales[below(3)];
+        epilogue.soft_cap = kSoftCaps[below(3)];
         epilogue.activation = kActivations[below(6)];
         epilogue.has_factor = below(2) == 0;
         epilogue.has_addend = below(2) == 0;
@@ -190,9 +206,10 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
         const Array expected = finished.expected();
         finished.product.run(1 + static_cast<int32_t>(below(5)));
         ASSERT_EQ(finished.product.output.elements, expected.elements)
-            << rows << " rows of " << size << " outputs, seed " << seed << ", activation "
-            << static_cast<int>(epilogue.activation) << (epilogue.has_factor ? ", factor" : "")
-            << (epilogue.factor_is_output ? " in the output" : "") << (epilogue.has_addend ? ", addend" : "");
+            << rows << " rows of " << size << " outputs, seed " << seed << ", scale " << epilogue.scale << ", soft cap "
+            << epilogue.soft_cap << ", activation " << static_cast<int>(epilogue.activation)
+            << (epilogue.has_factor ? ", factor" : "") << (epilogue.factor_is_output ? " in the output" : "")
+            << (epilogue.has_addend ? ", addend" : "");
       }
     }
   }
@@ -214,6 +231,8 @@ TEST_P(LinearEpilogue, IsExactForLargeSizes) {
         form.has_bias = true;
         form.packs = packs;
         Epilogue epilogue;
+        epilogue.scale = 0.22f;
+        epilogue.soft_cap = packs ? 2.0f : 0.0f;
         epilogue.activation = activation;
         epilogue.has_factor = epilogue.has_addend = true;
         Finished finished(GetParam(), kernels(), form, epilogue, 8002);
@@ -221,6 +240,60 @@ TEST_P(LinearEpilogue, IsExactForLargeSizes) {
         finished.product.run(3);
         ASSERT_EQ(finished.product.output.elements, expected.elements)
             << rows << " rows of " << input_size << " x " << num_outputs;
+      }
+    }
+  }
+}
+
+// Each of them is an epilogue without the other, an activation or an operand too.
+TEST_P(LinearEpilogue, ScalesOrCapsAlone) {
+  const int64_t panel = kernels().linear_panel_columns;
+  for (const int64_t rows : {1, 4, 9}) {
+    for (const int64_t size : {int64_t{3}, panel, 4 * panel}) {
+      for (const bool scales : {true, false}) {
+        Form form;
+        form.rows = rows;
+        form.input_size = 7;
+        form.head_size = size;
+        form.has_bias = true;
+        Epilogue epilogue;
+        if (scales)
+          epilogue.scale = -0.5f;
+        else
+          epilogue.soft_cap = 1.5f;
+        Finished finished(GetParam(), kernels(), form, epilogue, 8003);
+        const Array expected = finished.expected();
+        finished.product.run();
+        ASSERT_EQ(finished.product.output.elements, expected.elements) << rows << " rows of " << size;
+      }
+    }
+  }
+}
+
+// Against the definition in f64. 1 / cap, the product with it and that with the cap are off by a unit of round-off each,
+// the tanh by 3.5; the tanh of a number that is off by some units is off by at most as many.
+TEST_P(LinearEpilogue, CapIsWithinItsUnits) {
+  for (const float cap : {1e-3f, 0.3f, 1.0f, 2.5f, 30.0f, 50.0f, 1e6f}) {
+    for (const float scale : kScales) {
+      Form form;
+      form.rows = 50;
+      form.input_size = 30;
+      form.head_size = 40;
+      form.has_bias = true;
+      Epilogue epilogue;
+      epilogue.scale = scale;
+      epilogue.soft_cap = cap;
+      Finished finished(GetParam(), kernels(), form, epilogue, 8004);
+      finished.product.run();
+      for (int64_t row = 0; row < form.rows; ++row) {
+        for (int64_t n = 0; n < form.head_size; ++n) {
+          const auto scaled = static_cast<double>(finished.sum_at(row, n) * scale);
+          const double wide = static_cast<double>(cap);
+          const double expected = wide * std::tanh(scaled / wide);
+          const auto found = static_cast<double>(finished.product.output.at(finished.product.output_index(row, n)));
+          ASSERT_NEAR(found, expected, 7 * unit_of(DType::F32) * std::fabs(expected))
+              << scaled << " with a cap of " << cap;
+        }
       }
     }
   }
@@ -241,6 +314,7 @@ TEST_P(LinearEpilogue, LeavesOtherRowsAloneOrMakesThemZero) {
         form.output_dtype = dtype;
         form.gap = 1;
         Epilogue epilogue;
+        epilogue.scale = 8;
         epilogue.activation = Activation::Silu;
         epilogue.has_addend = true;
         Finished finished(GetParam(), kernels(), form, epilogue, ++seed);

@@ -92,8 +92,9 @@ Plan plan_linear(const LinearProblem& problem) {
     can = can && can_arrange(strided(part.weight, {1, 1, part.output_size, problem.input_size})) &&
           can_arrange(strided(part.output, {part.output_size / d, problem.batch, problem.rows, d}));
     if (part.transform.is_given()) add_transform_reasons(plan, problem, part);
-    if (part.activation != Activation::None || part.factor.given != 0 || part.addend.given != 0)
-      plan.add_reason("the device only adds a bias to a product, no activation, gate or residual");
+    if (part.scale != 1 || part.soft_cap > 0 || part.activation != Activation::None || part.factor.given != 0 ||
+        part.addend.given != 0)
+      plan.add_reason("the device only adds a bias to a product, no scale, soft cap, activation, gate or residual");
   }
   if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");
   if (!can) plan.add_reason(kOutOfReach);

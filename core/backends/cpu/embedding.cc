@@ -20,6 +20,8 @@ Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem,
   const double work = work_of(cost_of(problem));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
   set_choice(plan, work);
+  if (is_gathered(problem.addend, problem.sizes[kRowAxis]))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.output, problem.sizes[kRowAxis]))
     plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
   return plan;
@@ -39,10 +41,13 @@ void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, 
       std::byte* const data = static_cast<std::byte*>(table.data) + problem.ids[row] * table.strides[2] * element_bytes;
       const StridedRow from = {data, table.strides[3], table.dtype};
       const StridedRow to = row_of(problem.sizes, problem.output, row, 0);
-      if (problem.scale == 1)
+      if (problem.scale == 1 && problem.addend.given == 0) {
         kernels.copy_row(&from, &to, size);
-      else
-        kernels.scale_row(&from, &to, size, problem.scale);
+        continue;
+      }
+      StridedRow addend = {};
+      if (problem.addend.given != 0) addend = row_of(problem.sizes, problem.addend, row, 0);
+      kernels.scale_row(&from, &addend, &to, size, problem.scale);
     }
   });
 }

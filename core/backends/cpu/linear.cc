@@ -246,6 +246,8 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     copy_operand(to.bias, part.bias);
     copy_operand(to.output, part.output);
     to.activation = part.activation;
+    to.scale = part.scale;
+    to.soft_cap = part.soft_cap;
     copy_operand(to.factor, part.factor);
     copy_operand(to.addend, part.addend);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;

@@ -91,8 +91,9 @@ struct KernelTable {
   // output[i] = a[i] + b[i]
   void (*add_row)(const StridedRow* a, const StridedRow* b, const StridedRow* output, int64_t count);
   void (*norm_row)(const NormArguments* arguments);
-  // output[i] = input[i] * scale
-  void (*scale_row)(const StridedRow* input, const StridedRow* output, int64_t count, float scale);
+  // output[i] = input[i] * scale + addend[i]; an addend without data adds nothing. It may be the output.
+  void (*scale_row)(const StridedRow* input, const StridedRow* addend, const StridedRow* output, int64_t count,
+                    float scale);
 };
 
 extern const KernelTable kPortableKernels;

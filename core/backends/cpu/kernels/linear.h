@@ -25,8 +25,10 @@ struct LinearPartArguments {
   Operand weight;  // (-, -, n, e); its element type is also that of `packed`
   Operand bias;    // (-, -, -, n)
   Operand output;  // (h, s, r, d)
-  // What happens to each sum: activation(sum + bias) * factor + addend. Null data: no factor, no addend.
+  // What happens to each sum: activation(cap((sum + bias) * scale)) * factor + addend. Null data: no factor, no addend.
   Activation activation;
+  float scale;
+  float soft_cap;      // 0: no cap
   Operand factor;      // (h, s, r, d)
   Operand addend;      // (h, s, r, d)
   const void* packed;  // from pack_linear; null: the kernel reads `weight`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows the sums of a projection: bias, activation, factor and addend, and where the columns of a panel and the rows
-// of a tile are in the output.
+// What follows the sums of a projection: bias, scale, soft cap, activation, factor and addend, and where the columns of a
+// panel and the rows of a tile are in the output.
 #pragma once
 
 #include "backends/cpu/kernels/activation-inl.h"
@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/linear.h"
 #include "backends/cpu/kernels/linear_panel-inl.h"
 #include "backends/cpu/kernels/simd.h"
+#include "backends/cpu/kernels/tanh-inl.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
@@ -69,7 +70,8 @@ struct PanelOutput {
 
 // Whether sums are changed before they are stored, apart from the bias.
 HEED_INLINE bool has_epilogue(const LinearPartArguments& part) {
-  return part.activation != Activation::None || part.factor.data != nullptr || part.addend.data != nullptr;
+  return part.activation != Activation::None || part.scale != 1 || part.soft_cap > 0 || part.factor.data != nullptr ||
+         part.addend.data != nullptr;
 }
 
 static void find_pieces(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
@@ -181,9 +183,18 @@ static void finish_whole_rows(const LinearPartArguments& part, const PanelOutput
   }
 }
 
+// Multiplies `count` sums by the scale and caps them; whole vectors.
+static void scale_and_cap(const LinearPartArguments& part, int64_t count, float* sums) {
+  if (part.scale != 1) {
+    for (int64_t i = 0; i < count; i += kLanes) store(sums + i, load(sums + i) * broadcast(part.scale));
+  }
+  if (part.soft_cap > 0) cap_vectors<kLanes>(part.soft_cap, count / kLanes, sums);
+}
+
 // Completes the sums of `count` rows of a tile, [count][width], which have their bias, and stores them.
 static void finish_rows(const LinearPartArguments& part, const PanelOutput& output, const TileRows& rows, int64_t count,
                         int64_t width, float* sums) {
+  if (part.scale != 1 || part.soft_cap > 0) scale_and_cap(part, count * width, sums);
   activate_row(part.activation, sums, count * width);
   if (output.is_whole) {
     const int64_t vectors = width / kLanes;

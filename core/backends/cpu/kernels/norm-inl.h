@@ -96,11 +96,14 @@ static void norm_row(const NormArguments* arguments) {
   }
 }
 
-// output[i] = input[i] * scale
-static void scale_row(const StridedRow* input, const StridedRow* output, int64_t count, float scale) {
+// output[i] = input[i] * scale + addend[i]
+static void scale_row(const StridedRow* input, const StridedRow* addend, const StridedRow* output, int64_t count,
+                      float scale) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t part = smaller(count - i, kLanes);
-    store_row_part(*output, i, part, load_row_part(*input, i, part) * broadcast(scale));
+    Vec value = load_row_part(*input, i, part) * broadcast(scale);
+    if (addend->data != nullptr) value += load_row_part(*addend, i, part);
+    store_row_part(*output, i, part, value);
   }
 }
 

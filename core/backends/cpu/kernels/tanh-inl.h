@@ -53,5 +53,20 @@ HEED_INLINE Vec finish_tanh(const PartialTanh& begun) {
 // tanh(-x) = -tanh(x) bitwise. -0, subnormals, infinities and NaN are correct.
 HEED_INLINE Vec tanh(Vec x) { return finish_tanh(begin_tanh(x)); }
 
+// Elements x of `count` vectors, at least one, become cap * tanh(x / cap). The vectors are `step` elements apart.
+template <int64_t step>
+static void cap_vectors(float cap, int64_t count, float* values) {
+  // 1 / cap overflows if the cap is so small that all results are subnormal.
+  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
+  PartialTanh begun = begin_tanh(load(values) * broadcast(inverse));
+  for (int64_t i = 1; i <= count; ++i) {
+    // The vector begun in the last iteration is not used.
+    const int64_t next = smaller(i, count - 1);
+    const PartialTanh before = begun;
+    begun = begin_tanh(load(values + next * step) * broadcast(inverse));
+    store(values + (i - 1) * step, finish_tanh(before) * broadcast(cap));
+  }
+}
+
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

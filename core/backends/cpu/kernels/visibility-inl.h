@@ -241,16 +241,7 @@ static void scale_scores(float scale, int64_t count, float* scores) {
 // Scores s of `count` keys become cap * tanh(s / cap).
 template <int vectors>
 static void cap_scores(float cap, int64_t count, float* scores) {
-  // 1 / cap overflows if the cap is so small that all results are subnormal.
-  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
-  PartialTanh begun = begin_tanh(load(scores) * broadcast(inverse));
-  for (int64_t i = 1; i <= count * vectors; ++i) {
-    // The vector begun in the last iteration is not used.
-    const int64_t next = smaller(i, count * vectors - 1);
-    const PartialTanh before = begun;
-    begun = begin_tanh(load(scores + next * kScoreStep<vectors>) * broadcast(inverse));
-    store(scores + (i - 1) * kScoreStep<vectors>, finish_tanh(before) * broadcast(cap));
-  }
+  cap_vectors<kScoreStep<vectors>>(cap, count * vectors, scores);
 }
 
 // The keys of a block that each row of a vector sees by its key range: those with index firsts <= k < ends.

@@ -8,6 +8,7 @@ set(heed_proxy_classes
   NativeMultiHeadAttentionOptions NativeRopeOptions
   NativeLayerNormOptions NativeFeedForwardOptions NativeEmbeddingOptions NativeEncoderLayerOptions
   NativeDecoderLayerOptions NativeEncoderOptions NativeDecoderOptions
+  NativeOutputOptions NativeTransformerOptions
   NativeCacheOptions NativeLoadOptions
   NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs)
 

@@ -138,6 +138,8 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_decoder_layer_options, NativeDecoderLayerOptions, HEED_DECODER_LAYER_OPTIONS_INIT)
 %struct(heed_encoder_options, NativeEncoderOptions, HEED_ENCODER_OPTIONS_INIT)
 %struct(heed_decoder_options, NativeDecoderOptions, HEED_DECODER_OPTIONS_INIT)
+%struct(heed_output_options, NativeOutputOptions, HEED_OUTPUT_OPTIONS_INIT)
+%struct(heed_transformer_options, NativeTransformerOptions, HEED_TRANSFORMER_OPTIONS_INIT)
 %struct(heed_cache_options, NativeCacheOptions, HEED_CACHE_OPTIONS_INIT)
 %struct(heed_cache_inputs, NativeCacheInputs, HEED_CACHE_INPUTS_INIT)
 %struct(heed_sequence_inputs, NativeSequenceInputs, HEED_SEQUENCE_INPUTS_INIT)
@@ -151,12 +153,19 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %pointed_to(heed_layer_norm_options)
 %pointed_to(heed_encoder_layer_options)
 %pointed_to(heed_decoder_layer_options)
+%pointed_to(heed_embedding_options)
+%pointed_to(heed_positional_encoding_options)
+%pointed_to(heed_output_options)
+%pointed_to(heed_encoder_options)
+%pointed_to(heed_decoder_options)
 %pointed_to(heed_decoder_inputs)
 %pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
 %ignore *::struct_size;
 %ignore *::reserved;
 %ignore *::reserved_2;
+/* Options for each layer of a stack: both languages make stacks of equal layers, and models from folders. */
+%ignore *::layers;
 /* The host's own functions: heed would call managed ones on its own threads. */
 %ignore heed_allocator;
 %ignore heed_executor;
@@ -264,6 +273,8 @@ struct heed_layer {};
   getter_text parameter_name(int64_t index);
   derived_tensor parameter(const char* name, heed_tensor** result);
   heed_status set_parameter(const char* name, heed_tensor* value);
+  static made_layer create_from_folder(heed_context* context, const char* path, heed_layer** result);
+  heed_status cache_options(heed_cache_options* options);
   heed_status load(const char* path, const char* prefix);
   heed_status load_memory(const void* data, size_t num_bytes, const char* prefix);
   heed_status load_weights(heed_weights* weights, const char* prefix, heed_load_options* options);
@@ -337,6 +348,7 @@ made_layer heed_encoder_layer_create(heed_context* context, heed_encoder_layer_o
 made_layer heed_decoder_layer_create(heed_context* context, heed_decoder_layer_options* options, heed_layer** result);
 made_layer heed_encoder_create(heed_context* context, heed_encoder_options* options, heed_layer** result);
 made_layer heed_decoder_create(heed_context* context, heed_decoder_options* options, heed_layer** result);
+made_layer heed_transformer_create(heed_context* context, heed_transformer_options* options, heed_layer** result);
 
 static_status heed_matmul(heed_tensor* a, heed_tensor* b, heed_tensor* product);
 static_status heed_softmax(heed_tensor* tensor, int32_t axis, heed_tensor* output);

@@ -31,7 +31,7 @@ constexpr size_t kFirstOutputsSize = 32;
 constexpr size_t kFirstLoadOptionsSize = 16;
 constexpr size_t kFirstSequenceInputsSize = 40;
 constexpr size_t kFirstCacheInputsSize = 40;
-constexpr size_t kFirstDecoderInputsSize = 32;
+constexpr size_t kFirstDecoderInputsSize = 48;
 
 // The tensors of heed_layer_inputs and heed_layer_outputs, each with the corresponding member of LayerInputs and
 // LayerOutputs.
@@ -44,6 +44,7 @@ constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * Lay
     {&heed_layer_inputs::bias, &LayerInputs::bias},
     {&heed_layer_inputs::alibi_slopes, &LayerInputs::alibi_slopes},
     {&heed_layer_inputs::sinks, &LayerInputs::sinks},
+    {&heed_layer_inputs::token_types, &LayerInputs::token_types},
 };
 constexpr std::pair<const heed_tensor * heed_sequence_inputs::*, const Tensor * LayerInputs::*> kSequenceInputs[] = {
     {&heed_sequence_inputs::positions, &LayerInputs::positions},
@@ -55,6 +56,7 @@ constexpr std::pair<const heed_tensor * heed_decoder_inputs::*, const Tensor * L
     {&heed_decoder_inputs::self_valid_lens, &LayerInputs::self_valid_lens},
     {&heed_decoder_inputs::self_mask, &LayerInputs::self_mask},
     {&heed_decoder_inputs::self_bias, &LayerInputs::self_bias},
+    {&heed_decoder_inputs::memory, &LayerInputs::memory},
 };
 constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
     {&heed_layer_outputs::output, &LayerOutputs::output},
@@ -80,11 +82,19 @@ class CallTensors {
                       "HEED_SEQUENCE_INPUTS_INIT");
       for (const auto& [given, tensor] : kSequenceInputs) inputs.*tensor = keep(sequences.*given);
     }
-    if (read.cache != nullptr) read_cache(*read.cache);
+    if (read.cache != nullptr) {
+      inputs.cache_sequences = read_cache(*read.cache, "inputs->cache", cache_);
+      inputs.cache = &cache_;
+    }
     if (read.decoder != nullptr) {
       const heed_decoder_inputs decoder = read_struct(read.decoder, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
                                                       "inputs->decoder", "HEED_DECODER_INPUTS_INIT");
       for (const auto& [given, tensor] : kDecoderInputs) inputs.*tensor = keep(decoder.*given);
+      if (decoder.memory_cache != nullptr) {
+        inputs.memory_cache_sequences =
+            read_cache(*decoder.memory_cache, "inputs->decoder->memory_cache", memory_cache_);
+        inputs.memory_cache = &memory_cache_;
+      }
     }
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
@@ -105,16 +115,20 @@ class CallTensors {
   LayerOutputs outputs;
 
  private:
-  void read_cache(const heed_cache_inputs& given) {
+  // Sets a cache of the call and returns its sequences. `name`: the words for it in messages.
+  const Tensor* read_cache(const heed_cache_inputs& given, const char* name, CacheInputs& cache) {
+    const auto member = [name](const char* one) { return std::string(name) + "->" + one; };
     const heed_cache_inputs read =
-        read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, "inputs->cache", "HEED_CACHE_INPUTS_INIT");
-    require_zero(read.reserved, "inputs->cache->reserved");
-    cache_.cache = require(read.cache, "inputs->cache->cache")->cache;
-    cache_.layer = read.layer;
-    cache_.use =
-        read_enum(read.use, CacheUse::Read, "inputs->cache->use", "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
-    inputs.cache_sequences = keep(read.sequences);
-    inputs.cache = &cache_;
+        read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, name, "HEED_CACHE_INPUTS_INIT");
+    if (read.reserved != 0) require_zero(read.reserved, member("reserved").c_str());
+    if (read.cache == nullptr) require(read.cache, member("cache").c_str());
+    cache.name = name;
+    cache.cache = read.cache->cache;
+    cache.layer = read.layer;
+    if (read.use < 0 || read.use > HEED_CACHE_READ)
+      read_enum(read.use, CacheUse::Read, member("use").c_str(), "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
+    cache.use = static_cast<CacheUse>(read.use);
+    return keep(read.sequences);
   }
 
   const Tensor* keep(const heed_tensor* handle) {
@@ -122,11 +136,12 @@ class CallTensors {
     return &kept_[num_kept_++].emplace(handle->tensor);
   }
 
-  // One more for the sequences of a cache.
+  // Two more for the sequences of caches.
   std::optional<Tensor>
-      kept_[std::size(kInputs) + std::size(kSequenceInputs) + 1 + std::size(kDecoderInputs) + std::size(kOutputs)];
+      kept_[std::size(kInputs) + std::size(kSequenceInputs) + 2 + std::size(kDecoderInputs) + std::size(kOutputs)];
   size_t num_kept_ = 0;
   CacheInputs cache_;
+  CacheInputs memory_cache_;
 };
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
@@ -356,6 +371,28 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
     const CallTensors call(inputs, require(outputs, "outputs"));
     const std::shared_ptr<Workspace> scratch = workspace == nullptr ? nullptr : workspace->workspace;
     self->forward(call.inputs, scratch.get(), call.outputs);
+  });
+}
+
+heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options* options) noexcept {
+  return guarded([&] {
+    const std::shared_ptr<Layer> self = layer_of(layer);
+    require(options, "options");
+    // All four members are in the first version of the struct.
+    constexpr size_t kFirstCacheOptionsSize = 96;
+    read_struct(options, HEED_CACHE_OPTIONS_INIT, kFirstCacheOptionsSize, "options", "HEED_CACHE_OPTIONS_INIT");
+    const std::optional<Layer::CacheShape> shape = self->cache_shape();
+    if (!shape) {
+      fail(Status::Unsupported,
+           "layer is %s %s layer without one size of cached keys and values, expected a multi-head attention with "
+           "scores "
+           "by dot products, a decoder layer, a decoder or a transformer",
+           article_of(self->kind()), self->kind());
+    }
+    options->num_layers = shape->num_layers;
+    options->num_kv_heads = shape->num_kv_heads;
+    options->head_size = shape->head_size;
+    options->value_head_size = shape->value_head_size;
   });
 }
 

@@ -9,6 +9,7 @@
 #include "handles.h"
 #include "layer_options.h"
 #include "layers/dot_product_attention.h"
+#include "models/model_folder.h"
 
 namespace heed::capi {
 namespace {
@@ -95,6 +96,20 @@ heed_status heed_encoder_create(heed_context* context, const heed_encoder_option
 heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
                                 heed_layer** layer) noexcept {
   return create_layer<Decoder>(__func__, context, options, layer);
+}
+
+heed_status heed_transformer_create(heed_context* context, const heed_transformer_options* options,
+                                    heed_layer** layer) noexcept {
+  return create_layer<Transformer>(__func__, context, options, layer);
+}
+
+heed_status heed_layer_create_from_folder(heed_context* context, const char* folder, heed_layer** layer) noexcept {
+  return guarded(__func__, context, [&] {
+    require(context, "context");
+    require(folder, "folder");
+    require(layer, "layer");
+    *layer = make_handle(heed_layer{model_from_folder(context->context, folder)});
+  });
 }
 
 heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,

@@ -5,6 +5,8 @@
 
 #include <cinttypes>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "arguments.h"
 #include "base/error.h"
@@ -57,9 +59,11 @@ constexpr size_t kFirstPositionalEncodingOptionsSize = 40;
 constexpr size_t kFirstLayerNormOptionsSize = 24;
 constexpr size_t kFirstFeedForwardOptionsSize = 40;
 constexpr size_t kFirstEmbeddingOptionsSize = 40;
-constexpr size_t kFirstEncoderLayerOptionsSize = 40;
-constexpr size_t kFirstDecoderLayerOptionsSize = 48;
-constexpr size_t kFirstStackOptionsSize = 32;
+constexpr size_t kFirstEncoderLayerOptionsSize = 56;
+constexpr size_t kFirstDecoderLayerOptionsSize = 64;
+constexpr size_t kFirstStackOptionsSize = 80;
+constexpr size_t kFirstOutputOptionsSize = 32;
+constexpr size_t kFirstTransformerOptionsSize = 40;
 
 // Reads the options that all kinds of attention have.
 template <typename Options>
@@ -268,15 +272,50 @@ void read_common(const CLayerOptions& read, LayerOptions& result) {
   result.norm = ErrorsOfMember("norm").of([&] { return read_layer_options(read.norm); });
   result.norm_first = read_flag(read.norm_first, "options->norm_first");
   result.dropout = read.dropout;
+  result.output_norms = read_flag(read.output_norms, "options->output_norms");
+  result.no_first_norm = read_flag(read.no_first_norm, "options->no_first_norm");
+  result.residual_scale = read.residual_scale;
+  require_zero(read.reserved, "options->reserved");
+}
+
+OutputOptions read_output_options(const heed_output_options* options) {
+  const heed_output_options read = read_struct(options, HEED_OUTPUT_OPTIONS_INIT, kFirstOutputOptionsSize,
+                                               "options->output", "HEED_OUTPUT_OPTIONS_INIT");
+  OutputOptions result;
+  result.size = read.size;
+  result.is_tied = read_flag(read.tied, "options->output->tied");
+  result.has_bias = read_flag(read.bias, "options->output->bias");
+  result.scale = read.scale;
+  result.soft_cap = read.soft_cap;
+  return result;
+}
+
+// The options of each layer, or of all.
+template <typename CStackOptions, typename LayerOptions>
+void read_layers(const CStackOptions& read, std::vector<LayerOptions>& layers) {
+  if (read.layers == nullptr) return layers.push_back(read_member(read.layer, "layer", "options->layer"));
+  if (read.layer != nullptr)
+    fail(Status::InvalidArgument, "options->layers is set, but so is options->layer: expected one of them");
+  check_num_layers(read.num_layers);
+  for (int64_t i = 0; i < read.num_layers; ++i) {
+    const std::string member = "layers[" + std::to_string(i) + "]";
+    layers.push_back(read_member(read.layers[i], member.c_str(), ("options->" + member).c_str()));
+  }
 }
 
 template <typename CStackOptions, typename Stack>
 Stack read_stack(const CStackOptions& read) {
   Stack result;
-  result.layer = read_member(read.layer, "layer", "options->layer");
+  read_layers(read, result.layers);
   result.num_layers = read.num_layers;
   result.final_norm = read_flag(read.final_norm, "options->final_norm");
   require_zero(read.reserved, "options->reserved");
+  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
+  if (read.positions != nullptr) result.positions = read_member(read.positions, "positions", "options->positions");
+  if (read.output != nullptr) result.output = read_output_options(read.output);
+  result.num_token_types = read.num_token_types;
+  result.embedding_norm = read_flag(read.embedding_norm, "options->embedding_norm");
+  result.share_layers = read_flag(read.share_layers, "options->share_layers");
   return result;
 }
 
@@ -313,6 +352,17 @@ EncoderOptions read_layer_options(const heed_encoder_options* options) {
 DecoderOptions read_layer_options(const heed_decoder_options* options) {
   return read_stack<heed_decoder_options, DecoderOptions>(
       read_struct(options, HEED_DECODER_OPTIONS_INIT, kFirstStackOptionsSize, "options", "HEED_DECODER_OPTIONS_INIT"));
+}
+
+TransformerOptions read_layer_options(const heed_transformer_options* options) {
+  const heed_transformer_options read = read_struct(
+      options, HEED_TRANSFORMER_OPTIONS_INIT, kFirstTransformerOptionsSize, "options", "HEED_TRANSFORMER_OPTIONS_INIT");
+  TransformerOptions result;
+  result.encoder = read_member(read.encoder, "encoder", "options->encoder");
+  result.decoder = read_member(read.decoder, "decoder", "options->decoder");
+  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
+  if (read.output != nullptr) result.output = read_output_options(read.output);
+  return result;
 }
 
 }  // namespace heed::capi

@@ -15,6 +15,7 @@
 #include "layers/linear.h"
 #include "layers/multi_head_attention.h"
 #include "layers/positional_encoding.h"
+#include "layers/transformer.h"
 #include "layers/transformer_layer.h"
 #include "layers/transformer_stack.h"
 
@@ -34,5 +35,6 @@ EncoderLayerOptions read_layer_options(const heed_encoder_layer_options* options
 DecoderLayerOptions read_layer_options(const heed_decoder_layer_options* options);
 EncoderOptions read_layer_options(const heed_encoder_options* options);
 DecoderOptions read_layer_options(const heed_decoder_options* options);
+TransformerOptions read_layer_options(const heed_transformer_options* options);
 
 }  // namespace heed::capi

@@ -38,6 +38,13 @@ struct AttentionInputs : SequenceInputs {
   const Tensor* self_valid_lens = nullptr;
   const Tensor* self_mask = nullptr;
   const Tensor* self_bias = nullptr;
+  // The encoder's output, in a call of a Transformer; only these read it.
+  const Tensor* memory = nullptr;
+  // What cross attention of decoders reads in place of keys.
+  const CacheInputs* memory_cache = nullptr;
+  const Tensor* memory_cache_sequences = nullptr;
+  // Only layers with an embedding read them.
+  const Tensor* token_types = nullptr;
   // The words for valid_lens, mask and bias.
   const VisibilityNames* names = &kAttentionNames;
   // Of the called layer's rows. Those of its children may be intermediates of another dtype.
@@ -70,6 +77,9 @@ inline constexpr InputMember<AttentionInputs> kAttentionInputs[] = {
     {kSelfAttentionNames.valid_lens, &AttentionInputs::self_valid_lens},
     {kSelfAttentionNames.mask, &AttentionInputs::self_mask},
     {kSelfAttentionNames.bias, &AttentionInputs::self_bias},
+    {"inputs->decoder->memory", &AttentionInputs::memory},
+    {"inputs->decoder->memory_cache->sequences", &AttentionInputs::memory_cache_sequences},
+    {"inputs->token_types", &AttentionInputs::token_types},
 };
 
 // How the tensors of a call are read.

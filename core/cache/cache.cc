@@ -29,6 +29,19 @@ Tensor make_pages(const std::shared_ptr<Context>& context, const CacheGeometry& 
   return pages;
 }
 
+// Writes the rotation of a position, cosines and then sines.
+void write_rotation(const RotaryTable& table, int64_t position, std::span<float> rotation) {
+  RotationsProblem problem;
+  problem.batch = 1;
+  problem.limits = unlimited(1, 1);
+  problem.limits.sequence.query_position = position;
+  problem.num_pairs = table.options().rotary_size / 2;
+  problem.digits = table.digits();
+  problem.output.data = rotation.data();
+  problem.output.strides[3] = 1;
+  write_rotations(problem, 0, 0, 1);
+}
+
 }  // namespace
 
 Cache::Place Cache::place_of(const Context& context, const CacheOptions& options) {
@@ -67,7 +80,10 @@ Cache::Cache(std::shared_ptr<Context> context, const Place& place)
       old_table_(table_.size(), context_->host_allocator()),
       old_num_pages_(num_pages_.size(), context_->host_allocator()),
       old_rows_(rows_.size(), context_->host_allocator()),
-      rotary_text_(context_->host_allocator()) {
+      rotary_(context_->host_allocator()) {
+  rotary_.reserve(count_of(options_.num_layers));
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    rotary_.push_back({Rotary::None, nullptr, HostString(context_->host_allocator())});
   positions_.resize(count_of(options_.num_layers, geometry_.num_pages * geometry_.page_rows));
   for (int64_t i = 0; i < geometry_.num_pages; ++i)
     free_[static_cast<size_t>(i)] = static_cast<int32_t>(geometry_.num_pages - 1 - i);
@@ -146,8 +162,11 @@ int64_t Cache::first(int64_t sequence) const {
 
 int64_t Cache::free_pages() const { return num_free_; }
 
-bool Cache::is_empty() const {
-  return std::all_of(rows_.begin(), rows_.end(), [](const LayerRows& rows) { return rows.length == 0; });
+bool Cache::is_empty(int64_t layer) const {
+  for (int64_t sequence = 0; sequence < options_.max_sequences; ++sequence) {
+    if (rows(layer, sequence).length != 0) return false;
+  }
+  return true;
 }
 
 void Cache::check_row(const char* name, int64_t row, int64_t most, int64_t sequence) {
@@ -199,21 +218,22 @@ void Cache::set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64
   position_at(layer, sequence, row) = static_cast<int32_t>(position);
 }
 
-std::string_view Cache::rotary_text() const {
+std::string_view Cache::rotary_text(int64_t layer) const {
   if (options_.unrotated_keys) return kNoRotary;
-  switch (rotary_) {
+  const LayerRotary& rotary = rotary_of(layer);
+  switch (rotary.kind) {
     case Rotary::None: return kNoRotary;
-    case Rotary::Table: return rotary_table_->text();
-    case Rotary::Text: return rotary_text_;
+    case Rotary::Table: return rotary.table->text();
+    case Rotary::Text: return rotary.text;
   }
   __builtin_unreachable();  // there is no other state
 }
 
-void Cache::check_rotary(const RotaryTable* rotary) const {
-  if (options_.unrotated_keys || rotary == rotary_table_.get()) return;
-  const std::string_view held = rotary_text();
+void Cache::check_rotary(int64_t layer, const RotaryTable* rotary) const {
+  if (options_.unrotated_keys || rotary == rotary_of(layer).table.get()) return;
+  const std::string_view held = rotary_text(layer);
   const std::string_view given = rotary != nullptr ? rotary->text() : kNoRotary;
-  if (held == given || is_empty()) return;
+  if (held == given || is_empty(layer)) return;
   fail(Status::InvalidArgument,
        "inputs->cache->cache holds keys with the rotary positions %.*s, but those of the layer are %.*s: expected the "
        "same",
@@ -400,8 +420,9 @@ void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
 
 void Cache::commit(int64_t layer, std::span<const NewRows> rows,
                    const std::shared_ptr<const RotaryTable>& rotary) noexcept {
-  rotary_ = rotary != nullptr ? Rotary::Table : Rotary::None;
-  if (rotary_table_ != rotary) rotary_table_ = rotary;
+  LayerRotary& kept = rotary_[static_cast<size_t>(layer)];
+  kept.kind = rotary != nullptr ? Rotary::Table : Rotary::None;
+  if (kept.table != rotary) kept.table = rotary;
   for (const NewRows& added : rows) {
     LayerRows& held = rows_at(layer, added.sequence);
     const int64_t begin = held.length;
@@ -557,13 +578,16 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
   }
   check_kept("first", first_row, sequence);
   if (num_rows == 0) return;
-  const bool rotates = renumber && !options_.unrotated_keys && rotary_ != Rotary::None && first_row + num_rows < length;
+  const bool moves_rotated = renumber && !options_.unrotated_keys && first_row + num_rows < length;
+  const bool rotates = moves_rotated && std::ranges::any_of(rotary_, [](const LayerRotary& rotary) {
+                         return rotary.kind != Rotary::None;
+                       });
   if (rotates && options_.dtype == DType::I8) {
     fail(Status::Unsupported,
          "renumber is 1, but the cache keeps rotated keys in I8, which another rotation would round too much: expected "
          "0, or a cache with options->unrotated_keys 1");
   }
-  if (rotates && rotary_ != Rotary::Table) {
+  if (rotates && std::ranges::any_of(rotary_, [](const LayerRotary& rotary) { return rotary.kind == Rotary::Text; })) {
     fail(Status::Unsupported,
          "renumber is 1, but the cache was loaded and no layer has used it since, so its rotary positions are not "
          "known: expected 0, or a forward before");
@@ -578,30 +602,29 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
     }
   }
   HostVector<float> rotation(context_->host_allocator());
-  if (rotates) {
-    const RopeOptions& rope = rotary_table_->options();
-    rotation.resize(static_cast<size_t>(rope.rotary_size));
-    RotationsProblem problem;
-    problem.batch = 1;
-    problem.limits = unlimited(1, 1);
-    problem.limits.sequence.query_position = -num_rows;
-    problem.num_pairs = rope.rotary_size / 2;
-    problem.digits = rotary_table_->digits();
-    problem.output.data = rotation.data();
-    problem.output.strides[3] = 1;
-    write_rotations(problem, 0, 0, 1);
+  size_t largest = 0;
+  for (const LayerRotary& rotary : rotary_) {
+    if (rotates && rotary.kind == Rotary::Table)
+      largest = std::max(largest, static_cast<size_t>(rotary.table->options().rotary_size));
   }
+  rotation.resize(largest);
   const HostVector<PagesImage> images =
       images_of(sequence, first_row, first_row + num_rows < length ? length : first_row);
   make_own(sequence, first_row, length - num_rows);
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
     LayerRows& rows = rows_at(layer, sequence);
     rows.num_consecutive = std::min(rows.num_consecutive, first_row);
+    const LayerRotary& rotary = rotary_of(layer);
+    const bool rotates_layer = rotates && rotary.kind == Rotary::Table;
+    if (rotates_layer) write_rotation(*rotary.table, -num_rows, rotation);
     for (int64_t row = first_row + num_rows; row < length; ++row) {
       const int64_t position = position_of(layer, sequence, row) - (renumber ? num_rows : 0);
       const PagesImage& image = images[static_cast<size_t>(layer)];
       move_row(*this, image, row, row - num_rows);
-      if (rotates) rotate_row(*this, image, rotary_table_->options(), row - num_rows, rotation);
+      if (rotates_layer) {
+        const RopeOptions& rope = rotary.table->options();
+        rotate_row(*this, image, rope, row - num_rows, {rotation.data(), static_cast<size_t>(rope.rotary_size)});
+      }
       set_position(layer, sequence, rows, row - num_rows, position);
     }
   }

@@ -130,8 +130,8 @@ class Cache {
   // What layer_memory is in: the context's memory, or host memory if the device does not keep such a cache.
   const Memory& memory() const { return *memory_.memory(); }
 
-  // Throws InvalidArgument if the cache has rows whose keys were rotated in another way. `rotary`: null for none.
-  void check_rotary(const RotaryTable* rotary) const;
+  // Throws InvalidArgument if the cache's layer has rows whose keys were rotated in another way. `rotary`: null for none.
+  void check_rotary(int64_t layer, const RotaryTable* rotary) const;
 
   // New rows of a sequence in one layer.
   struct NewRows {
@@ -147,9 +147,13 @@ class Cache {
  private:
   friend class CacheFile;
 
-  // Where the rotary positions of the keys that the cache holds are described: in rotary_table_, or in rotary_text_ if they
-  // came from a file.
+  // The rotary positions of the keys of a layer: described by a table, or by a text if they came from a file.
   enum class Rotary : int32_t { None, Table, Text };
+  struct LayerRotary {
+    Rotary kind = Rotary::None;
+    std::shared_ptr<const RotaryTable> table;  // Rotary::Table
+    HostString text;                           // Rotary::Text
+  };
   static constexpr std::string_view kNoRotary = "none";  // the text of None
 
   LayerRows& rows_at(int64_t layer, int64_t sequence) {
@@ -161,7 +165,8 @@ class Cache {
   // The largest and the smallest length of a sequence in any layer.
   int64_t longest(int64_t sequence) const;
   int64_t shortest(int64_t sequence) const;
-  bool is_empty() const;
+  // Whether no sequence has rows of that layer.
+  bool is_empty(int64_t layer) const;
   // Throws unless `row` is 0 to most, the rows of the sequence.
   static void check_row(const char* name, int64_t row, int64_t most, int64_t sequence);
   // Throws if `row` is before the oldest one that is kept after the sinks.
@@ -206,8 +211,9 @@ class Cache {
   int32_t& position_at(int64_t layer, int64_t sequence, int64_t row);
   // Sets the position of a row. All earlier rows have theirs.
   void set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept;
-  // The rotary positions of the keys, as JSON; "none" if there are none.
-  std::string_view rotary_text() const;
+  const LayerRotary& rotary_of(int64_t layer) const { return rotary_[static_cast<size_t>(layer)]; }
+  // The rotary positions of a layer's keys, as JSON; "none" if there are none.
+  std::string_view rotary_text(int64_t layer) const;
   // The pages of rows first .. end - 1 of all layers.
   HostVector<PagesImage> images_of(int64_t sequence, int64_t first, int64_t end,
                                    PagesImage::Contents contents = PagesImage::Contents::Copied) const;
@@ -238,9 +244,7 @@ class Cache {
   HostVector<int32_t> old_num_pages_;
   HostVector<LayerRows> old_rows_;
 
-  Rotary rotary_ = Rotary::None;
-  std::shared_ptr<const RotaryTable> rotary_table_;  // Rotary::Table
-  HostString rotary_text_;                           // Rotary::Text: of a file
+  HostVector<LayerRotary> rotary_;  // [layer]
   mutable SharedProcessLock lock_;
 };
 

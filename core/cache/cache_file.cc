@@ -107,7 +107,14 @@ class CacheFile {
     rows_[kNumSinks] = cache.rows(0, sequence).num_sinks;
     rows_[kFirst] = std::min(cache.first(sequence), rows_[kLength]);
     rows_[kUnrotatedKeys] = options_.unrotated_keys ? 1 : 0;
-    rope_ = cache.rotary_text();
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) ropes_.push_back(cache.rotary_text(layer));
+    // One line for each layer, or one for all.
+    const bool is_same = std::ranges::all_of(ropes_, [&](std::string_view rope) { return rope == ropes_.front(); });
+    for (const std::string_view rope : ropes_) {
+      if (is_same && !rope_text_.empty()) break;
+      if (!rope_text_.empty()) rope_text_ += '\n';
+      rope_text_ += rope;
+    }
     reserve();
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
       const PagesImage image(cache, layer, sequence, 0, rows_[kLength]);
@@ -157,7 +164,7 @@ class CacheFile {
     check_rows(path);
     rope_text_.resize(rope.num_bytes);
     file.read(rope, rope_text_.data());
-    rope_ = rope_text_;
+    read_ropes(path);
     // All dims are checked before memory is taken, so that a file costs no more of it than its own size.
     visit_parts([&](int64_t layer, size_t part) {
       const CachePartName name(layer, part);
@@ -184,7 +191,7 @@ class CacheFile {
     names.reserve(static_cast<size_t>(options_.num_layers) * kNumParts);
     std::vector<NamedTensor> tensors = {
         {"rows", DType::I64, {static_cast<int64_t>(kNumFileRows)}, rows_},
-        {"rope", DType::U8, {static_cast<int64_t>(rope_.size())}, rope_.data()},
+        {"rope", DType::U8, {static_cast<int64_t>(rope_text_.size())}, rope_text_.data()},
     };
     visit_parts([&](int64_t layer, size_t part) {
       names.emplace_back(CachePartName(layer, part).text);
@@ -206,7 +213,9 @@ class CacheFile {
       available += cache.is_shared(sequence, page) ? 0 : 1;
     const int64_t needed = cache.pages_for(length);
     if (needed > available) cache.fail_full(needed);
-    HostString text(rope_, cache.context()->host_allocator());
+    HostVector<HostString> texts(cache.context()->host_allocator());
+    texts.reserve(ropes_.size());
+    for (const std::string_view rope : ropes_) texts.emplace_back(rope, cache.context()->host_allocator());
     const HostVector<PagesImage> images = cache.images_of(sequence, 0, length, PagesImage::Contents::Undefined);
     // Nothing but a device fails from here on.
     cache.cut(sequence, 0);
@@ -232,10 +241,13 @@ class CacheFile {
       store_positions(cache, sequence, layer);
     }
     cache.commit(images, sequence, 0);
-    if (cache.rotary_text() == std::string_view(text)) return;
-    cache.rotary_ = std::string_view(text) == Cache::kNoRotary ? Cache::Rotary::None : Cache::Rotary::Text;
-    cache.rotary_table_.reset();
-    cache.rotary_text_.swap(text);
+    for (size_t layer = 0; layer < texts.size(); ++layer) {
+      if (cache.rotary_text(static_cast<int64_t>(layer)) == std::string_view(texts[layer])) continue;
+      Cache::LayerRotary& rotary = cache.rotary_[layer];
+      rotary.kind = std::string_view(texts[layer]) == Cache::kNoRotary ? Cache::Rotary::None : Cache::Rotary::Text;
+      rotary.table.reset();
+      rotary.text.swap(texts[layer]);
+    }
   }
 
  private:
@@ -299,15 +311,35 @@ class CacheFile {
     }
   }
 
+  // Sets ropes_ from rope_text_: the line of each layer, or the only one.
+  void read_ropes(const std::string& path) {
+    std::string_view rest = rope_text_;
+    while (true) {
+      const size_t end = rest.find('\n');
+      ropes_.push_back(rest.substr(0, end));
+      if (end == std::string_view::npos) break;
+      rest.remove_prefix(end + 1);
+    }
+    const auto num_layers = static_cast<size_t>(options_.num_layers);
+    if (ropes_.size() == 1) ropes_.resize(num_layers, ropes_.front());
+    if (ropes_.size() == num_layers) return;
+    fail(Status::CorruptFile, "\"rope\" of \"%s\" has %zu lines, expected one, or one for each of %zu layers",
+         path.c_str(), ropes_.size(), num_layers);
+  }
+
   // All other sequences hold keys with the same rotary positions.
   void check_rotary(const Cache& cache, int64_t sequence) const {
-    const std::string_view held = cache.rotary_text();
-    if (held == rope_) return;
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) check_rotary(cache, sequence, layer);
+  }
+  void check_rotary(const Cache& cache, int64_t sequence, int64_t layer) const {
+    const std::string_view held = cache.rotary_text(layer);
+    const std::string_view rope = ropes_[static_cast<size_t>(layer)];
+    if (held == rope) return;
     for (int64_t other = 0; other < cache.options().max_sequences; ++other) {
       if (other == sequence || cache.longest(other) == 0) continue;
       fail(Status::InvalidArgument,
            "\"%s\" has keys with the rotary positions %.*s, but those of the cache have %.*s: expected the same",
-           path_.c_str(), static_cast<int>(std::min<size_t>(rope_.size(), 160)), rope_.data(),
+           path_.c_str(), static_cast<int>(std::min<size_t>(rope.size(), 160)), rope.data(),
            static_cast<int>(std::min<size_t>(held.size(), 160)), held.data());
     }
   }
@@ -329,8 +361,8 @@ class CacheFile {
   int64_t rows_[kNumFileRows] = {};
   std::string path_;  // of the file, for messages
   std::string rope_text_;
-  std::string_view rope_;
-  HostVector<std::byte> data_;  // the parts of each layer, one after another
+  std::vector<std::string_view> ropes_;  // [layer], lines of rope_text_ or texts of the cache
+  HostVector<std::byte> data_;           // the parts of each layer, one after another
 };
 
 void Cache::save(int64_t sequence, const char* path) const {

@@ -8,8 +8,15 @@
 
 namespace heed {
 
+std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
+  const std::optional<CachedLayer> layer = cached_layer();
+  if (!layer) return std::nullopt;
+  return CacheShape{1, layer->num_kv_heads, layer->head_size, layer->value_head_size};
+}
+
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
   check_no_decoder_inputs(inputs, kind());
+  check_no_token_types(inputs, kind());
   if (inputs.cache != nullptr) {
     if (!cached_layer()) {
       fail(Status::Unsupported,

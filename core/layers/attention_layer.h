@@ -11,6 +11,9 @@
 namespace heed {
 
 class AttentionLayer : public Layer {
+ public:
+  std::optional<CacheShape> cache_shape() const final;
+
  protected:
   using Layer::Layer;
 

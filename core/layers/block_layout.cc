@@ -19,8 +19,17 @@ constexpr ChildModule kOwnDecoderLayer[] = {{"self_attention", "self_attention"}
                                             {"norm_1", "norm_1"},
                                             {"norm_2", "norm_2"},
                                             {"norm_3", "norm_3"}};
-// Also PyTorch's.
-constexpr ChildModule kStack[] = {{"layers.*", "layers.*"}, {"norm", "norm"}};
+// Layers and norm also in PyTorch.
+constexpr ChildModule kStack[] = {{"embedding", "embedding"},
+                                  {"token_type_embedding", "token_type_embedding"},
+                                  {"positions", "positions"},
+                                  {"embedding_norm", "embedding_norm"},
+                                  {"embedding_projection", "embedding_projection"},
+                                  {"layers.*", "layers.*"},
+                                  {"norm", "norm"},
+                                  {"output", "output"}};
+constexpr ChildModule kOwnTransformer[] = {
+    {"embedding", "embedding"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "output"}};
 
 constexpr ChildModule kPyTorchEncoderLayer[] = {
     {"self_attention", "self_attn"}, {"feed_forward", ""}, {"norm_1", "norm1"}, {"norm_2", "norm2"}};
@@ -70,43 +79,117 @@ constexpr ChildModule kT5DecoderLayer[] = {{"self_attention", "layer.0.SelfAtten
 constexpr ChildModule kGpt2Layer[] = {
     {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "ln_1"}, {"norm_2", "ln_2"}};
 // Also Mistral, Qwen, Gemma, Phi-3 and Granite.
-constexpr ChildModule kLlamaLayer[] = {{"self_attention", "self_attn"},
-                                       {"feed_forward", "mlp"},
-                                       {"norm_1", "input_layernorm"},
-                                       {"norm_2", "post_attention_layernorm"}};
+constexpr ChildModule kLlamaLayer[] = {{"self_attention", "self_attn"},        {"feed_forward", "mlp"},
+                                       {"norm_1", "input_layernorm"},          {"norm_2", "post_attention_layernorm"},
+                                       {nullptr, "pre_feedforward_layernorm"}, {nullptr, "post_feedforward_layernorm"}};
+// Gemma 2 and 3.
+constexpr ChildModule kGemma2Layer[] = {{"self_attention", "self_attn"},
+                                        {"feed_forward", "mlp"},
+                                        {"norm_1", "input_layernorm"},
+                                        {"norm_2", "pre_feedforward_layernorm"},
+                                        {"output_norm_1", "post_attention_layernorm"},
+                                        {"output_norm_2", "post_feedforward_layernorm"}};
 constexpr ChildModule kModernBertLayer[] = {
     {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "attn_norm"}, {"norm_2", "mlp_norm"}};
 
 constexpr ChildModule kBertStack[] = {{"layers.*", "layer.*"}};
-constexpr ChildModule kBartStack[] = {{"layers.*", "layers.*"}, {"norm", "layer_norm"}};
-constexpr ChildModule kOptStack[] = {{"layers.*", "layers.*"}, {"norm", "final_layer_norm"}};
-constexpr ChildModule kT5Stack[] = {{"layers.*", "block.*"}, {"norm", "final_layer_norm"}};
-constexpr ChildModule kGpt2Stack[] = {{"layers.*", "h.*"}, {"norm", "ln_f"}};
+constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},
+                                      {"positions", "embed_positions"},
+                                      {"embedding_norm", "layernorm_embedding"},
+                                      {"layers.*", "layers.*"},
+                                      {"norm", "layer_norm"}};
+constexpr ChildModule kOptStack[] = {{"embedding", "embed_tokens"},
+                                     {"positions", "embed_positions"},
+                                     {"layers.*", "layers.*"},
+                                     {"norm", "final_layer_norm"}};
+constexpr ChildModule kT5Stack[] = {
+    {"embedding", "embed_tokens"}, {"layers.*", "block.*"}, {"norm", "final_layer_norm"}};
+constexpr ChildModule kGpt2Stack[] = {
+    {"embedding", "wte"}, {"positions", "wpe"}, {"layers.*", "h.*"}, {"norm", "ln_f"}};
+constexpr ChildModule kLlamaStack[] = {{"embedding", "embed_tokens"}, {"layers.*", "layers.*"}, {"norm", "norm"}};
 
+// Whole models: stacks with embeddings around them, and models with a head, whose weight lies beside the model.
+constexpr ChildModule kBertModel[] = {
+    {"embedding", "embeddings.word_embeddings"},     {"token_type_embedding", "embeddings.token_type_embeddings"},
+    {"positions", "embeddings.position_embeddings"}, {"embedding_norm", "embeddings.LayerNorm"},
+    {"embedding_projection", "embeddings_project"},  {"layers.*", "encoder.layer.*"}};
+constexpr ChildModule kDistilBertModel[] = {{"embedding", "embeddings.word_embeddings"},
+                                            {"positions", "embeddings.position_embeddings"},
+                                            {"embedding_norm", "embeddings.LayerNorm"},
+                                            {"layers.*", "transformer.layer.*"}};
+constexpr ChildModule kAlbertModel[] = {{"embedding", "embeddings.word_embeddings"},
+                                        {"token_type_embedding", "embeddings.token_type_embeddings"},
+                                        {"positions", "embeddings.position_embeddings"},
+                                        {"embedding_norm", "embeddings.LayerNorm"},
+                                        {"embedding_projection", "encoder.embedding_hidden_mapping_in"},
+                                        {"layers.*", "encoder.albert_layer_groups.0.albert_layers.*"}};
+constexpr ChildModule kClipModel[] = {{"embedding", "embeddings.token_embedding"},
+                                      {"positions", "embeddings.position_embedding"},
+                                      {"layers.*", "encoder.layers.*"},
+                                      {"norm", "final_layer_norm"}};
+constexpr ChildModule kModernBertModel[] = {{"embedding", "embeddings.tok_embeddings"},
+                                            {"embedding_norm", "embeddings.norm"},
+                                            {"layers.*", "layers.*"},
+                                            {"norm", "final_norm"}};
+constexpr ChildModule kGpt2WithHead[] = {{"embedding", "transformer.wte"},
+                                         {"positions", "transformer.wpe"},
+                                         {"layers.*", "transformer.h.*"},
+                                         {"norm", "transformer.ln_f"},
+                                         {"output", "lm_head"}};
+constexpr ChildModule kOptWithHead[] = {{"embedding", "model.decoder.embed_tokens"},
+                                        {"positions", "model.decoder.embed_positions"},
+                                        {"layers.*", "model.decoder.layers.*"},
+                                        {"norm", "model.decoder.final_layer_norm"},
+                                        {"output", "lm_head"}};
+constexpr ChildModule kLlamaWithHead[] = {
+    {"embedding", "model.embed_tokens"}, {"layers.*", "model.layers.*"}, {"norm", "model.norm"}, {"output", "lm_head"}};
+constexpr ChildModule kSharedEmbedding[] = {{"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}};
+constexpr ChildModule kT5WithHead[] = {
+    {"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "lm_head"}};
+// The weight of the head is the embedding's; its bias is "final_logits_bias".
+constexpr ChildModule kBartWithHead[] = {
+    {"embedding", "model.shared"}, {"encoder", "model.encoder"}, {"decoder", "model.decoder"}, {"output", ""}};
+
+// Of several layouts of one title, module_of_child takes the first: of decoder layers the one with cross attention, of models
+// the one without a head.
 constexpr BlockLayout kBlockLayouts[] = {
     {kOwnTitle, "encoder_layer", kOwnEncoderLayer},
     {kOwnTitle, "decoder_layer", kOwnDecoderLayer},
     {kOwnTitle, "encoder", kStack},
     {kOwnTitle, "decoder", kStack},
+    {kOwnTitle, "transformer", kOwnTransformer},
     {layout_title::kPyTorchTransformer, "encoder_layer", kPyTorchEncoderLayer},
     {layout_title::kPyTorchTransformer, "decoder_layer", kPyTorchDecoderLayer},
     {layout_title::kBert, nullptr, kBertLayer},
     {layout_title::kViT, nullptr, kViTLayer},
     {layout_title::kDistilBert, nullptr, kDistilBertLayer},
     {layout_title::kAlbert, nullptr, kAlbertLayer},
-    {layout_title::kBart, nullptr, kBartLayer},
     {layout_title::kBart, "decoder_layer", kBartDecoderLayer},
+    {layout_title::kBart, nullptr, kBartLayer},
     {layout_title::kClip, nullptr, kClipLayer},
-    {layout_title::kT5, nullptr, kT5Layer},
     {layout_title::kT5, "decoder_layer", kT5DecoderLayer},
+    {layout_title::kT5, nullptr, kT5Layer},
     {layout_title::kGpt2, nullptr, kGpt2Layer},
     {layout_title::kLlama, nullptr, kLlamaLayer},
+    {layout_title::kGemma2, nullptr, kGemma2Layer},
     {layout_title::kModernBert, nullptr, kModernBertLayer},
+    {layout_title::kT5, "transformer", kT5WithHead},
+    {layout_title::kBart, "transformer", kSharedEmbedding},
+    {layout_title::kBert, "encoder", kBertModel},
+    {layout_title::kDistilBert, "encoder", kDistilBertModel},
+    {layout_title::kAlbert, "encoder", kAlbertModel},
+    {layout_title::kClip, "encoder", kClipModel},
+    {layout_title::kModernBert, "encoder", kModernBertModel},
     {layout_title::kBert, nullptr, kBertStack},
     {layout_title::kBart, nullptr, kBartStack},
-    {layout_title::kBart, nullptr, kOptStack},
+    {layout_title::kOpt, nullptr, kOptStack},
     {layout_title::kT5, nullptr, kT5Stack},
     {layout_title::kGpt2, nullptr, kGpt2Stack},
+    {layout_title::kLlama, nullptr, kLlamaStack},
+    {layout_title::kGpt2, "decoder", kGpt2WithHead},
+    {layout_title::kOpt, "decoder", kOptWithHead},
+    {layout_title::kLlama, "decoder", kLlamaWithHead},
+    {layout_title::kBart, "transformer", kBartWithHead},
 };
 
 // "layers.0" of the pattern "layers.*" gives "0"; nothing if it does not match. A pattern without '*' matches itself, with
@@ -117,15 +200,10 @@ std::optional<std::string_view> number_in(std::string_view name, std::string_vie
   return name.starts_with(pattern) ? std::optional(name.substr(pattern.size())) : std::nullopt;
 }
 
-std::string joined(std::string_view prefix, std::string_view module) {
-  std::string whole(prefix);
-  if (!prefix.empty() && !module.empty()) whole += '.';
-  return whole + std::string(module);
-}
-
 // The module of a child in a layout; nothing if the layout lacks it.
 std::optional<std::string> module_of(const BlockLayout& layout, std::string_view child) {
   for (const auto& [pattern, module] : layout.modules) {
+    if (pattern == nullptr) continue;
     const std::optional<std::string_view> number = number_in(child, pattern);
     if (!number) continue;
     std::string name = module;
@@ -153,12 +231,26 @@ size_t num_found(const SafetensorsFile& file, std::string_view prefix, const Blo
   size_t count = 0;
   for (const char* child : children) {
     const std::optional<std::string> module = module_of(layout, child);
-    if (module && !module->empty() && has_tensor_below(file, joined(prefix, *module))) ++count;
+    if (module && !module->empty() && has_tensor_below(file, joined_modules(prefix, *module))) ++count;
   }
   return count;
 }
 
 }  // namespace
+
+std::string joined_modules(std::string_view prefix, std::string_view module) {
+  std::string whole(prefix);
+  if (!prefix.empty() && !module.empty()) whole += '.';
+  return whole + std::string(module);
+}
+
+std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, std::string_view child) {
+  for (const BlockLayout& layout : kBlockLayouts) {
+    if (title != layout.title || (layout.kind != nullptr && kind != layout.kind)) continue;
+    if (std::optional<std::string> module = module_of(layout, child)) return module;
+  }
+  return std::nullopt;
+}
 
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
                                   std::span<const char* const> children) {
@@ -176,19 +268,21 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
   }
   for (const char* child : children)
     result.prefixes.push_back(
-        joined(prefix, result.layouts.empty() ? child : *module_of(*result.layouts.front(), child)));
+        joined_modules(prefix, result.layouts.empty() ? child : *module_of(*result.layouts.front(), child)));
   return result;
 }
 
 std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
-                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known) {
+                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known,
+                                   const std::function<bool(const char*)>& may_be_left) {
   std::vector<std::string> modules;
   for (const BlockLayout* layout : layouts) {
     for (const ChildModule& child : layout->modules) {
+      if (child.child != nullptr && may_be_left(child.child)) continue;
       const std::string_view module = child.module;
       const std::string_view list = module.substr(0, module.find(".*"));
       // Without a prefix the whole file is the layer's own module, and may have other things in it.
-      if (!joined(prefix, list).empty()) modules.push_back(joined(prefix, list));
+      if (!joined_modules(prefix, list).empty()) modules.push_back(joined_modules(prefix, list));
     }
   }
   std::vector<std::string> others;

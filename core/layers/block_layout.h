@@ -3,6 +3,8 @@
 // framework, add its modules to the table in block_layout.cc, and the names of their tensors to weight_layout.cc.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@ namespace heed {
 
 // The module of a child. '*' at the end of both names stands for the same number.
 struct ChildModule {
+  // Null: a module that layers of other models have, so that its tensors are left over.
   const char* child;
   // Below the module of the layer; "": that module itself, whose tensors the child shares with others.
   const char* module;
@@ -39,9 +42,16 @@ struct ChildPrefixes {
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
                                   std::span<const char* const> children);
 
+// The name of a module below a prefix; either may be empty.
+std::string joined_modules(std::string_view prefix, std::string_view module);
+
+// The module of a child in the first layout of that title that has it for layers of this kind; nothing if none has.
+std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, std::string_view child);
+
 // Full names of the file's tensors in the modules of the layouts that are in none of `known`, which is sorted: also in the
-// modules of children that the layer lacks, as another layer of a stack or a final norm.
+// modules of children that the layer lacks, as another layer of a stack or a final norm, unless may_be_left(child).
 std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
-                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known);
+                                   std::span<const BlockLayout* const> layouts, std::span<const std::string> known,
+                                   const std::function<bool(const char*)>& may_be_left);
 
 }  // namespace heed

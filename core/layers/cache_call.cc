@@ -13,21 +13,20 @@
 namespace heed {
 namespace {
 
-constexpr const char* kSequences = "inputs->cache->sequences";
-
 void check_others(const AttentionInputs& others) {
   if (others.valid_lens != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->valid_lens is set, but so is inputs->cache, which knows the lengths of its sequences: expected NULL; "
-         "inputs->sequences->query_lens says how many rows each element has");
+         "inputs->valid_lens is set, but so is %s, which knows the lengths of its sequences: expected NULL; "
+         "inputs->sequences->query_lens says how many rows each element has",
+         others.cache->name);
   }
   if (others.key_offsets != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->sequences->key_offsets is set, but so is inputs->cache, which has the keys: expected NULL");
+         "inputs->sequences->key_offsets is set, but so is %s, which has the keys: expected NULL", others.cache->name);
   }
   if (others.training)
-    fail(Status::Unsupported,
-         "inputs->training is 1, but inputs->cache is set: expected 0, since caches have no gradients");
+    fail(Status::Unsupported, "inputs->training is 1, but %s is set: expected 0, since caches have no gradients",
+         others.cache->name);
 }
 
 void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const CachedLayer& layer) {
@@ -35,25 +34,25 @@ void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const Cache
   if (options.num_kv_heads != layer.num_kv_heads || options.head_size != layer.head_size ||
       options.value_head_size != layer.value_head_size) {
     fail(Status::InvalidArgument,
-         "inputs->cache->cache has %" PRId64 " key heads of size %" PRId64 " and values of size %" PRId64
+         "%s->cache has %" PRId64 " key heads of size %" PRId64 " and values of size %" PRId64
          ", but the layer has %" PRId64 " of size %" PRId64 " and values of size %" PRId64 ": expected the same",
-         options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads, layer.head_size,
-         layer.value_head_size);
+         inputs.name, options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads,
+         layer.head_size, layer.value_head_size);
   }
   if (inputs.layer < 0 || inputs.layer >= options.num_layers) {
-    fail(Status::InvalidArgument,
-         "inputs->cache->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache", inputs.layer,
-         options.num_layers - 1);
+    fail(Status::InvalidArgument, "%s->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache",
+         inputs.name, inputs.layer, options.num_layers - 1);
   }
-  cache.check_rotary(layer.rotary != nullptr ? layer.rotary->get() : nullptr);
+  cache.check_rotary(inputs.layer, layer.rotary != nullptr ? layer.rotary->get() : nullptr);
 }
 
-void check_sequences_tensor(const Tensor& sequences, int64_t batch) {
+void check_sequences_tensor(const CacheInputs& inputs, const Tensor& sequences, int64_t batch) {
   if (sequences.dtype() != DType::I32 && sequences.dtype() != DType::I64)
-    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64", kSequences, name_of(sequences.dtype()));
+    fail(Status::InvalidArgument, "%s->sequences is %s, expected I32 or I64", inputs.name, name_of(sequences.dtype()));
   if (!(sequences.shape() == Shape{batch})) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (%" PRId64 "), the sequence of each batch element",
-         kSequences, to_string(sequences.shape()).c_str(), batch);
+    fail(Status::InvalidArgument,
+         "%s->sequences has dims %s, expected (%" PRId64 "), the sequence of each batch element", inputs.name,
+         to_string(sequences.shape()).c_str(), batch);
   }
 }
 
@@ -70,20 +69,21 @@ void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t 
     if (sequence < 0 || sequence >= most) {
       if (sequences == nullptr) {
         fail(Status::InvalidArgument,
-             "%s is NULL, so that the %" PRId64 " batch elements are as many sequences, but the cache has %" PRId64
+             "%s->sequences is NULL, so that the %" PRId64
+             " batch elements are as many sequences, but the cache has %" PRId64
              ": expected a tensor, or at most as many elements",
-             kSequences, batch, most);
+             inputs.name, batch, most);
       }
       fail(Status::InvalidArgument,
-           "%s[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", kSequences, b,
-           sequence, most - 1);
+           "%s->sequences[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", inputs.name,
+           b, sequence, most - 1);
     }
     for (int64_t other = 0; inputs.appends() && sequences != nullptr && other < b; ++other) {
       if (rows[other].sequence != sequence) continue;
       fail(Status::InvalidArgument,
-           "%s[%" PRId64 "] is %" PRId64 ", as is element %" PRId64
+           "%s->sequences[%" PRId64 "] is %" PRId64 ", as is element %" PRId64
            ": expected different sequences, since rows are appended to each",
-           kSequences, b, sequence, other);
+           inputs.name, b, sequence, other);
     }
     rows[b].sequence = sequence;
   }
@@ -180,12 +180,19 @@ CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
 
 }  // namespace
 
-CacheLock::CacheLock(const CacheInputs* inputs, Purpose purpose) {
-  if (inputs == nullptr) return;
-  if (purpose == Purpose::Run && inputs->appends())
-    write_.emplace(*inputs->cache);
+CacheLock::CacheLock(const AttentionInputs& inputs, Purpose purpose) {
+  const CacheInputs* const memory = inputs.memory_cache;
+  if (memory != nullptr && inputs.cache != nullptr && memory->cache == inputs.cache->cache) {
+    fail(Status::InvalidArgument,
+         "%s->cache is that of inputs->cache, expected another one: its rows are those of the encoder's output",
+         memory->name);
+  }
+  if (memory != nullptr) memory_.emplace(*memory->cache);
+  if (inputs.cache == nullptr) return;
+  if (purpose == Purpose::Run && inputs.cache->appends())
+    write_.emplace(*inputs.cache->cache);
   else
-    read_.emplace(*inputs->cache);
+    read_.emplace(*inputs.cache->cache);
 }
 
 CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
@@ -196,7 +203,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   check_others(others);
   check_layer_fits(cache, inputs, layer);
   const Tensor* sequences = others.cache_sequences;
-  if (sequences != nullptr) check_sequences_tensor(*sequences, batch);
+  if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
 
   auto& cached = schedule.arena().make<CachedSequences>();
   cached.keys = keys_of(cache, inputs);
@@ -287,6 +294,33 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   call.rows = rows;
   call.num_rows = batch;
   return call;
+}
+
+void continue_positions(Schedule& schedule, int64_t batch, bool reads, const AttentionInputs& others, Sequence* table,
+                        KeyLimits& limits) {
+  const CacheInputs& inputs = *others.cache;
+  const Cache& cache = *inputs.cache;
+  // The attentions refuse a layer that the cache lacks.
+  if (limits.positions.given != 0 || inputs.layer < 0 || inputs.layer >= cache.options().num_layers) return;
+  const bool had_table = limits.has_table != 0;
+  limits.has_table = 1;
+  const Tensor* sequences = others.cache_sequences;
+  if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
+  if (!reads || (had_table && table == nullptr) || (sequences != nullptr && !sequences->has_data())) {
+    limits.table = nullptr;
+    return;
+  }
+  auto* rows = schedule.arena().allocate_for<Cache::NewRows>(static_cast<size_t>(batch));
+  std::uninitialized_value_construct_n(rows, batch);
+  find_sequences(inputs, sequences, batch, rows);
+  if (!had_table) {
+    table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
+    for (int64_t b = 0; b < batch; ++b) std::construct_at(&table[b], limits.sequence);
+  }
+  for (int64_t b = 0; b < batch; ++b) {
+    table[b].query_position = cache.next_position(inputs.layer, rows[b].sequence);
+  }
+  limits.table = table;
 }
 
 }  // namespace heed

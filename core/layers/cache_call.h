@@ -25,6 +25,8 @@ struct CacheInputs {
   CacheUse use = CacheUse::Append;
   // heed_layer_fill_cache: the rows are stored, and nothing attends to them.
   bool fills = false;
+  // The words for it in messages.
+  const char* name = "inputs->cache";
 
   bool appends() const { return use == CacheUse::Append; }
 };
@@ -36,14 +38,16 @@ inline CacheInputs to_fill(const CacheInputs& given) {
   return inputs;
 }
 
-// Locks the cache of a call, if there is one: for writing if the call appends rows.
+// Locks the caches of a call, if there are any: for writing where the call appends rows. Throws InvalidArgument if both are
+// the same.
 class CacheLock {
  public:
-  CacheLock(const CacheInputs* inputs, Purpose purpose);
+  CacheLock(const AttentionInputs& inputs, Purpose purpose);
 
  private:
   std::optional<Cache::WriteLock> write_;
   std::optional<Cache::ReadLock> read_;
+  std::optional<Cache::ReadLock> memory_;
 };
 
 // What a cache must know of the layer that uses it.
@@ -77,5 +81,10 @@ struct CacheCall {
 // cache's lock.
 CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
                               AttentionInputs& others);
+
+// The positions of the rows that a call appends: sets limits.table, so that rows without given positions continue the
+// sequences of the cache. `limits`: from set_sequences. `table`: its memory, if it has a table with data; else null.
+void continue_positions(Schedule& schedule, int64_t batch, bool reads, const AttentionInputs& others, Sequence* table,
+                        KeyLimits& limits);
 
 }  // namespace heed

@@ -45,7 +45,7 @@ std::vector<Parameter> make_parameters(const EmbeddingOptions& options) {
   }
   std::vector<Parameter> parameters;
   parameters.emplace_back(kEmbeddingParameterNames[0], Shape{options.num_embeddings, options.embedding_size}, 1,
-                          Use::Other, std::nullopt, Initializer::Normal);
+                          options.is_tied ? Use::Projection : Use::Other, std::nullopt, Initializer::Normal);
   parameters.front().set_zero_row(options.padding_index);
   return parameters;
 }
@@ -67,12 +67,16 @@ std::string index_text(const Shape& shape, int64_t number) {
 Embedding::Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options)
     : Layer(std::move(context), make_parameters(options), kEmbeddingParameterNames), options_(complete(options)) {}
 
+void check_ids(const Tensor& ids, const char* name) {
+  if (ids.dtype() != DType::I32 && ids.dtype() != DType::I64)
+    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: the ids of an embedding", name, name_of(ids.dtype()));
+}
+
 LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
   constexpr const char* kIds = "inputs->queries";
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a tensor", kIds);
   const Tensor& ids = *inputs.queries;
-  if (ids.dtype() != DType::I32 && ids.dtype() != DType::I64)
-    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: the ids of an embedding", kIds, name_of(ids.dtype()));
+  check_ids(ids, kIds);
   check_no_other_inputs(inputs, kind(), kIds);
   if (ids.rank() == kMaxRank) {
     fail(Status::InvalidArgument,
@@ -83,7 +87,7 @@ LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
   return inputs;
 }
 
-const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given) const {
+const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, const char* name) const {
   const Tensor& ids = schedule.on_host(given);
   auto* const read = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(ids.num_elements()));
   const auto read_all = [&]<typename Id>(const Id* from) {
@@ -91,8 +95,7 @@ const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given) cons
     walk<1>(ids.shape(), {ids.strides()}, [&](const auto& offsets) {
       const auto id = static_cast<int64_t>(from[offsets[0]]);
       if (id < 0 || id >= options_.num_embeddings) {
-        fail(Status::InvalidArgument,
-             "inputs->queries%s is %" PRId64 ", expected 0 to %" PRId64 ", an id of the embedding",
+        fail(Status::InvalidArgument, "%s%s is %" PRId64 ", expected 0 to %" PRId64 ", an id of the embedding", name,
              index_text(ids.shape(), number).c_str(), id, options_.num_embeddings - 1);
       }
       read[number++] = static_cast<int32_t>(id);
@@ -107,11 +110,18 @@ const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given) cons
 
 void Embedding::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const Value& ids = call.inputs.queries;
-  const Parameter& table = parameter_at(0);
-  call.shapes.dtype = table.is_set() ? table.value().dtype() : DType::F32;
+  call.shapes.dtype = table().is_set() ? table().value().dtype() : DType::F32;
   call.shapes.output = ids.shape();
   call.shapes.output[call.shapes.output.rank++] = options_.embedding_size;
-  if (purpose == Purpose::Run && ids.tensor()->has_data()) call.ids = read_ids(schedule, *ids.tensor());
+  if (purpose != Purpose::Run) return;
+  if (call.has_zero_ids) {
+    const auto num_ids = static_cast<size_t>(ids.tensor()->num_elements());
+    auto* const zeros = schedule.arena().allocate_for<int32_t>(num_ids);
+    std::fill_n(zeros, num_ids, 0);
+    call.ids = zeros;
+  } else if (ids.tensor()->has_data()) {
+    call.ids = read_ids(schedule, *ids.tensor(), call.ids_name);
+  }
 }
 
 void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
@@ -120,7 +130,8 @@ void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputV
   std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
   problem.ids = call.ids;
   problem.num_table_rows = options_.num_embeddings;
-  schedule.set_operand(problem.table, parameter_at(0).value(), {-1, -1, 0, 1});
+  schedule.set_operand(problem.table, table().value(), {-1, -1, 0, 1});
+  if (outputs.addend.is_given()) schedule.set_elementwise(problem.addend, outputs.addend);
   schedule.set_elementwise(problem.output, outputs.output);
   problem.scale = options_.scale;
 }

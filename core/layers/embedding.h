@@ -15,14 +15,19 @@ struct EmbeddingOptions {
   int64_t embedding_size = 0;
   int64_t padding_index = -1;
   float scale = 0;
+  // Another layer projects with the table, too (Linear::Linear).
+  bool is_tied = false;
 };
 
+// As a child of another layer it adds OutputValues::addend.
 class Embedding final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.
   Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options);
 
   const char* kind() const override { return "embedding"; }
+  // (num_embeddings, embedding_size).
+  const Parameter& table() const { return parameter_at(0); }
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
@@ -31,10 +36,14 @@ class Embedding final : public Layer {
   void write_options(JsonWriter& json) const override;
 
  private:
-  // The ids in row-major order, in the arena of the call. Throws InvalidArgument if one is out of range.
-  const int32_t* read_ids(Schedule& schedule, const Tensor& ids) const;
+  // The ids in row-major order, in the arena of the call. Throws InvalidArgument if one is out of range. `name`: the words
+  // for `ids` in messages.
+  const int32_t* read_ids(Schedule& schedule, const Tensor& ids, const char* name) const;
 
   EmbeddingOptions options_;
 };
+
+// Throws InvalidArgument unless these are ids. `name`: the words for them in messages.
+void check_ids(const Tensor& ids, const char* name);
 
 }  // namespace heed

@@ -58,7 +58,7 @@ void add_reasons(std::vector<std::string_view>& reasons, const Plan& plan) {
 std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& outputs) const {
   CallArena arena(*context_);
   Schedule schedule(arena);
-  const CacheLock lock(inputs.cache, Purpose::Explain);
+  const CacheLock lock(inputs, Purpose::Explain);
   prepare(inputs, outputs, Purpose::Explain, schedule);
 
   // The attention; for a layer without attention, its only operation.

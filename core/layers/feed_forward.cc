@@ -108,7 +108,7 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
     add_dropout(schedule, "dropout", hidden, kept, others.dropout_seed, options_.dropout);
     hidden = kept;
   }
-  add("second linear", second_, hidden, outputs.output, outputs.addend);
+  add("second linear", second_, hidden, outputs.output, outputs.addend).scale = outputs.scale;
 }
 
 void FeedForward::write_options(JsonWriter& json) const {

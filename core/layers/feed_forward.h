@@ -20,7 +20,7 @@ struct FeedForwardOptions {
   float dropout = 0;
 };
 
-// As a child of another layer it adds OutputValues::addend.
+// As a child of another layer it applies OutputValues::scale and addend.
 class FeedForward final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.

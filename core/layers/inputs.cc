@@ -13,15 +13,9 @@
 namespace heed {
 namespace {
 
-void check_dtype(const Tensor& tensor, const char* name) {
-  const DType dtype = tensor.dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16)
-    fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
-}
-
 const Tensor& checked_queries(const LayerInputs& inputs) {
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
-  check_dtype(*inputs.queries, "inputs->queries");
+  check_rows(*inputs.queries, "inputs->queries");
   return *inputs.queries;
 }
 
@@ -30,7 +24,7 @@ const Tensor& checked_keys(LayerInputs& inputs) {
   if (inputs.keys == nullptr) inputs.keys = inputs.queries;
   if (inputs.keys == nullptr)
     fail(Status::InvalidArgument, "inputs->keys is NULL and so is inputs->queries, expected a tensor");
-  check_dtype(*inputs.keys, "inputs->keys");
+  check_rows(*inputs.keys, "inputs->keys");
   inputs.queries = nullptr;
   return *inputs.keys;
 }
@@ -53,6 +47,18 @@ const Tensor& complete_rows(LayerInputs& inputs) {
 }
 
 }  // namespace
+
+void check_rows(const Tensor& rows, const char* name) {
+  const DType dtype = rows.dtype();
+  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16)
+    fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
+}
+
+void check_no_token_types(const LayerInputs& inputs, const char* kind) {
+  if (inputs.token_types == nullptr) return;
+  fail(Status::InvalidArgument, "inputs->token_types is set, but %s %s layer has no embedding: expected NULL",
+       article_of(kind), kind);
+}
 
 LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
   LayerInputs complete = inputs;
@@ -96,10 +102,15 @@ void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const ch
 void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind) {
   for (const auto& [name, tensor] : {std::pair{kSelfAttentionNames.valid_lens, inputs.self_valid_lens},
                                      {kSelfAttentionNames.mask, inputs.self_mask},
-                                     {kSelfAttentionNames.bias, inputs.self_bias}}) {
+                                     {kSelfAttentionNames.bias, inputs.self_bias},
+                                     {"inputs->decoder->memory", inputs.memory}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument, "%s is set, but %s %s layer is no decoder: expected NULL", name, article_of(kind),
          kind);
+  }
+  if (inputs.memory_cache != nullptr) {
+    fail(Status::InvalidArgument, "%s is set, but %s %s layer is no decoder: expected NULL", inputs.memory_cache->name,
+         article_of(kind), kind);
   }
 }
 

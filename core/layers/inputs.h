@@ -71,6 +71,12 @@ void check_queries(const LayerInputs& inputs);
 // Checks that no input but queries is given. `reads`: the words for all that the layer reads.
 void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads);
 
+// Checks that rows are floating.
+void check_rows(const Tensor& rows, const char* name);
+
+// For layers without an embedding.
+void check_no_token_types(const LayerInputs& inputs, const char* kind);
+
 // For layers that are no decoders.
 void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind);
 

@@ -41,9 +41,12 @@ Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parame
   parameters_.reserve(num_parameters);
   for (const Parameter& parameter : parameters) parameters_.emplace_back(parameter, allocator);
   for (const NamedLayer& child : children) {
-    children_.push_back({HostString(child.name, allocator), child.layer});
+    const bool is_repeated =
+        std::ranges::any_of(children_, [&](const Child& earlier) { return earlier.layer == child.layer; });
+    children_.push_back({HostString(child.name.c_str(), allocator), child.layer, is_repeated});
+    if (is_repeated) continue;
     for (const Parameter& parameter : child.layer->parameters())
-      parameters_.emplace_back(parameter, child.name, allocator);
+      parameters_.emplace_back(parameter, std::string_view(child.name), allocator);
   }
 }
 
@@ -61,8 +64,10 @@ void Layer::visit_projected_inputs(const LayerCall& call, size_t first, const Vi
   }
   first += num_own_parameters_;
   for (size_t i = 0; i < children_.size(); ++i) {
+    if (children_[i].is_repeated) continue;
     const Layer& child = *children_[i].layer;
-    child.visit_projected_inputs(call.children[i], first, visit);
+    // Not every call needs all children.
+    if (call.children[i].inputs.others != nullptr) child.visit_projected_inputs(call.children[i], first, visit);
     first += child.parameters_.size();
   }
 }
@@ -88,6 +93,12 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   visit_projected_inputs(call, 0, [&](size_t index, const InputValue& input) {
     shapes[index][parameters_[index].open_axis()] = input.value.dim(input.value.rank() - 1);
   });
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (std::ranges::find(shapes[i].dims, kOpenDim) == shapes[i].dims.end()) continue;
+    fail(Status::InvalidArgument,
+         "inputs do not say the size of %s, expected all inputs: a call with them reads all parameters",
+         parameters_[i].name());
+  }
   return shapes;
 }
 
@@ -128,6 +139,10 @@ uint32_t Layer::num_descendants() const {
 
 void Layer::write_child_options(size_t index, const char* member, JsonWriter& json) const {
   json.key(member);
+  write_child_options(index, json);
+}
+
+void Layer::write_child_options(size_t index, JsonWriter& json) const {
   json.begin_object();
   children_[index].layer->write_options(json);
   json.end_object();
@@ -150,20 +165,24 @@ void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& cal
   children_[index].layer->compose(schedule, call.children[index], outputs);
 }
 
+DType Layer::row_dtype(const LayerInputs& inputs) const {
+  const DType dtype = (inputs.queries != nullptr ? inputs.queries : inputs.keys)->dtype();
+  return is_floating(dtype) ? dtype : DType::F32;
+}
+
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
                   LayerCall& call) const {
   complete = check_tensors(inputs);
-  const DType dtype = (complete.queries != nullptr ? complete.queries : complete.keys)->dtype();
+  const DType dtype = row_dtype(complete);
   complete.called_dtype = dtype;
-  // The ids of an embedding have no influence on it.
-  schedule.set_form(context_->intermediate_form(is_floating(dtype) ? dtype : DType::F32));
+  schedule.set_form(context_->intermediate_form(dtype));
   call.inputs = {complete.queries, complete.keys, complete.values, &complete};
   call.called_seed = complete.dropout_seed;
   check(schedule, purpose, call);
 }
 
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
-  const CacheLock lock(inputs.cache, Purpose::Shapes);
+  const CacheLock lock(inputs, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
   LayerInputs complete;
@@ -217,7 +236,7 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
     filled = to_fill(*inputs.cache);
     inputs.cache = &filled;
   }
-  const CacheLock lock(inputs.cache, Purpose::Shapes);
+  const CacheLock lock(inputs, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Shapes, schedule);
@@ -227,7 +246,7 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
 }
 
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {
-  const CacheLock lock(inputs.cache, Purpose::Run);
+  const CacheLock lock(inputs, Purpose::Run);
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Run, schedule);

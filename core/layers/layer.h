@@ -31,9 +31,10 @@ struct FoundWeights;
 
 class Layer {
  public:
-  // A child, of the same context. The name is copied; it may have a dot, as "layers.0".
+  // A child, of the same context. The name is copied; it may have a dot, as "layers.0". A layer may be several children: then
+  // only the first has parameters in its parent.
   struct NamedLayer {
-    const char* name;
+    std::string name;
     std::shared_ptr<Layer> layer;
   };
 
@@ -72,6 +73,16 @@ class Layer {
   void fill_cache(const LayerInputs& inputs, Workspace* workspace) const;
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
+  // The keys and values of the layer in a cache; nothing if it uses none.
+  struct CacheShape {
+    int64_t num_layers = 1;
+    int64_t num_kv_heads = 0;
+    int64_t head_size = 0;
+    int64_t value_head_size = 0;
+    friend bool operator==(const CacheShape&, const CacheShape&) = default;
+  };
+  virtual std::optional<CacheShape> cache_shape() const { return std::nullopt; }
+
  protected:
   static constexpr const char* kNoParameters[] = {nullptr};
 
@@ -81,6 +92,7 @@ class Layer {
   Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
         const char* const* possible_parameters = kNoParameters, std::span<const NamedLayer> children = {});
 
+  const Layer& child_at(size_t index) const { return *children_[index].layer; }
   // One of the layer's own parameters.
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
 
@@ -106,12 +118,15 @@ class Layer {
   // Adds each option to the JSON object by its name in heed.h, with the defaults that the layer has filled in.
   // Enumerators and bits are written in words.
   virtual void write_options(JsonWriter& json) const = 0;
-  // Adds a child's options as an object.
+  // Adds a child's options as an object, as a member or as an element of an array.
   void write_child_options(size_t index, const char* member, JsonWriter& json) const;
+  void write_child_options(size_t index, JsonWriter& json) const;
   // For layers with norms and a feed-forward network: what they compute, for the comparison with the model in a file.
   virtual std::optional<LayerBlock> layer_block() const { return std::nullopt; }
-  // The member of the options that has the options of a child, such as "feed_forward"; null: none.
-  virtual const char* options_of_child(size_t) const { return nullptr; }
+  // The member of the options that has the options of a child, such as "feed_forward"; "": none.
+  virtual std::string options_of_child(size_t) const { return {}; }
+  // The dtype of the rows of a call: that of its inputs, unless these are ids.
+  virtual DType row_dtype(const LayerInputs& inputs) const;
   // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors
   // in the modules of its parameters always do.
   virtual bool reads_whole_module() const { return false; }
@@ -122,6 +137,8 @@ class Layer {
   struct Child {
     HostString name;
     std::shared_ptr<Layer> layer;
+    // Whether an earlier child is the same layer.
+    bool is_repeated = false;
   };
 
   // Calls visit(index, input) for each parameter of this layer and its children that has an open dim, with the input

@@ -47,6 +47,8 @@ struct OutputValues {
   // Added to the output before it is rounded, with its shape: the residual of a layer whose child this is. Only for kinds
   // that say so.
   Value addend = {};
+  // The output without the addend is multiplied by it. Only for kinds that say so.
+  float scale = 1;
 };
 
 // The shapes of all outputs for given inputs. `dtype` is that of the inputs; log_sum_exp is always F32. Layers without
@@ -68,8 +70,14 @@ struct LayerCall {
   AttentionProblem* attention = nullptr;
   // For embeddings: the ids in row-major order. Null until the call is run. Owned by the schedule.
   const int32_t* ids = nullptr;
+  // For embeddings: the words for the ids in messages; and whether all are 0, so that queries are read for their shape
+  // alone. The parent sets both.
+  const char* ids_name = "inputs->queries";
+  bool has_zero_ids = false;
   // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;
+  // Arrays that `check` reserved and `compose` uses, if the kind needs them. Owned by the schedule.
+  Value* arrays = nullptr;
   // Null for the called layer.
   LayerPath* path = nullptr;
   // Null, or the limits of the attention whose queries are the rows of this layer, (B, S, ...): rows that are no queries

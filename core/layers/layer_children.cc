@@ -55,7 +55,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   std::vector<const char*> names;
   std::vector<size_t> indices;
   for (size_t i = 0; i < children_.size(); ++i) {
-    if (children_[i].layer->parameters_.empty()) continue;
+    if (children_[i].is_repeated || children_[i].layer->parameters_.empty()) continue;
     names.push_back(children_[i].name.c_str());
     indices.push_back(i);
   }
@@ -63,14 +63,18 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   const SharedConfig config(file, accept, options);
   LoadOptions of_children = options;
   of_children.config = &config.get();
+  const auto has_child = [this](std::string_view name) {
+    return std::ranges::any_of(children_, [&](const Child& child) { return name == child.name; });
+  };
+  of_children.has_embedding = options.has_embedding || has_child("embedding");
   const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
   std::vector<size_t> norms;  // indices of their weights
   for (size_t i = 0; i < indices.size(); ++i) {
     const Layer& child = *children_[indices[i]].layer;
     const auto find = [&] { return child.find_in(file, children.prefixes[i], of_children); };
-    const char* const member = options_of_child(indices[i]);
-    FoundWeights found = member == nullptr ? find() : ErrorsOfMember(member).of(find);
+    const std::string member = options_of_child(indices[i]);
+    FoundWeights found = member.empty() ? find() : ErrorsOfMember(member.c_str()).of(find);
     if (all.title == kOwnTitle) all.title = found.title;
     if (child.kind() == std::string_view("layer_norm")) norms.push_back(all.weights.size());
     std::ranges::move(found.weights, std::back_inserter(all.weights));
@@ -84,7 +88,13 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.title != kOwnTitle;
 
   std::ranges::sort(all.known);
-  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known);
+  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](std::string_view child) {
+    // The caller may look up ids and compute logits elsewhere; sinusoids may be in the file, too.
+    if (child == "embedding" || child == "output") return true;
+    const bool is_of_embedding = child == "token_type_embedding" || child == "positions" || child == "embedding_norm" ||
+                                 child == "embedding_projection";
+    return is_of_embedding && (!of_children.has_embedding || has_child(child));
+  });
   std::erase_if(others, [&](const std::string& name) {
     return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
   });

@@ -191,8 +191,7 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   own_inputs.cache = nullptr;
   begin(own_inputs, Purpose::Shapes, schedule, inputs, call);
   const std::vector<Shape> shapes = parameter_shapes(call);
-  // The ids of an embedding have no floating dtype.
-  const DType dtype = is_floating(inputs.queries->dtype()) ? inputs.queries->dtype() : DType::F32;
+  const DType dtype = row_dtype(inputs);
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   FreshMemory fresh;
@@ -294,6 +293,7 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
   FreshMemory fresh;
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
+    if (options.read != nullptr) options.read->push_back(found[i].name);
     // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
     const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
     const DType dtype = parameters_[i].kept_dtype(stored, keeps_form);

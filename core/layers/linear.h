@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "layers/layer.h"
 
@@ -13,12 +14,18 @@ namespace heed {
 struct LinearOptions {
   int64_t output_size = 0;
   bool no_bias = false;
+  // Of a stack's output (OutputOptions).
+  float scale = 1;
+  float soft_cap = 0;
 };
 
 class Linear final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.
   Linear(std::shared_ptr<Context> context, const LinearOptions& options);
+  // With the table of an embedding, which is a projection's weight (EmbeddingOptions::is_tied), in place of a weight of its
+  // own.
+  Linear(std::shared_ptr<Context> context, const LinearOptions& options, const Parameter& table);
 
   const char* kind() const override { return "linear"; }
 
@@ -29,7 +36,12 @@ class Linear final : public Layer {
   void write_options(JsonWriter& json) const override;
 
  private:
+  const Parameter& weight() const { return table_ ? *table_ : parameter_at(0); }
+  const Parameter* bias() const;
+
   LinearOptions options_;
+  // Shares the value of the embedding's parameter.
+  std::optional<Parameter> table_;
 };
 
 }  // namespace heed

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tensor/model_config.h"
 
@@ -15,6 +17,10 @@ struct LoadOptions {
   std::string_view accept;
   // The configuration beside the file, if it has been read already: by a layer for its children.
   const std::optional<ModelConfig>* config = nullptr;
+  // Whether a layer around this one looks up ids, so that its rows need the positions and norms that the file has for them.
+  bool has_embedding = false;
+  // Gets the names of the tensors that parameters are read from; null: not wanted.
+  std::vector<std::string>* read = nullptr;
   // The name of the called C function, for log messages.
   const char* function = "heed_layer_load";
 };

@@ -15,11 +15,8 @@ namespace heed {
 namespace {
 
 constexpr const char* kUnknownBlocks = "norms and activations that heed does not know";
-constexpr const char* kSandwich = "norms before and after attention and feed-forward";
-constexpr const char* kResidualFactor = "residuals multiplied by a factor";
 constexpr const char* kActivation = "an activation that heed does not know";
 constexpr const char* kExperts = "feed-forward networks of experts";
-constexpr const char* kFirstNorm = "a first layer without its first norm";
 
 // The layers of a family of Hugging Face transformers, with the defaults of its configuration class.
 struct BlockFamily {
@@ -31,6 +28,7 @@ struct BlockFamily {
   const char* activation_setting;
   Activation activation;
   bool adds_one = false;
+  bool output_norms = false;
   const char* unsupported = nullptr;
 };
 
@@ -47,16 +45,16 @@ constexpr BlockFamily kBlockFamilies[] = {
     {"distilbert", kLayerNorm, false, nullptr, 1e-12, "activation", Activation::Gelu},
     {"electra", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
     {"gemma", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::GeluTanh, true},
-    {"gemma2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, kSandwich},
-    {"gemma3_text", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, kSandwich},
+    {"gemma2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, true},
+    {"gemma3_text", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, true},
     {"gpt2", kLayerNorm, true, "layer_norm_epsilon", 1e-5, "activation_function", Activation::GeluTanh},
     {"granite", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
     {"llama", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
     {"marian", kLayerNorm, false, nullptr, 1e-5, "activation_function", Activation::Gelu},
     {"mbart", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Gelu},
     {"mistral", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"mixtral", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu, false, kExperts},
-    {"modernbert", kLayerNorm, true, "norm_eps", 1e-5, "hidden_activation", Activation::Gelu, false, kFirstNorm},
+    {"mixtral", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu, false, false, kExperts},
+    {"modernbert", kLayerNorm, true, "norm_eps", 1e-5, "hidden_activation", Activation::Gelu},
     {"mt5", kRmsNorm, true, "layer_norm_epsilon", 1e-6, "dense_act_fn", Activation::GeluTanh},
     {"opt", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Relu},
     {"phi3", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu},
@@ -147,8 +145,8 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
   const std::optional<Activation> activation = name.empty() ? family->activation : activation_of(name);
   block.layer.activation = activation.value_or(Activation::None);
   if (block.unsupported == nullptr && !activation) block.unsupported = kActivation;
-  if (block.unsupported == nullptr && settings.number("residual_multiplier").value_or(1) != 1)
-    block.unsupported = kResidualFactor;
+  block.layer.output_norms = family->output_norms;
+  block.layer.residual_scale = settings.number("residual_multiplier").value_or(1);
   return block;
 }
 
@@ -164,6 +162,14 @@ std::vector<std::string> differences(const LayerBlock& layer, const LayerBlock& 
   if (model.norm_first != layer.norm_first) {
     found.push_back(std::string("options->norm_first is ") + (layer.norm_first ? "1" : "0") + ", expected " +
                     (model.norm_first ? "1" : "0"));
+  }
+  if (model.output_norms != layer.output_norms) {
+    found.push_back(std::string("options->output_norms is ") + (layer.output_norms ? "1" : "0") + ", expected " +
+                    (model.output_norms ? "1" : "0"));
+  }
+  if (!is_close(layer.residual_scale, model.residual_scale)) {
+    found.push_back("options->residual_scale is " + std::string(DecimalText(layer.residual_scale, 7).c_str()) +
+                    ", expected " + number_text(model.residual_scale));
   }
   if (model.activation != layer.activation) {
     found.push_back(std::string("options->feed_forward->activation is ") + text_of(layer.activation) + ", expected " +

@@ -17,6 +17,10 @@ struct LayerBlock {
   NormKind norm = NormKind::Layer;
   double epsilon = 0;
   bool norm_first = false;
+  bool output_norms = false;
+  // Only of the layer: a model's is known by the names in its file.
+  bool no_first_norm = false;
+  double residual_scale = 1;
   Activation activation = Activation::Relu;
 };
 

@@ -410,6 +410,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
     part.zeroes_unwanted = 1;
   }
   schedule.set_operand(part.output, outputs.output, {-1, batch, rows, rows + 1});
+  part.scale = outputs.scale;
   if (outputs.addend.is_given()) schedule.set_operand(part.addend, outputs.addend, {-1, batch, rows, rows + 1});
 }
 

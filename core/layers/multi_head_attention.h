@@ -43,7 +43,7 @@ struct MultiHeadAttentionOptions {
   bool add_zero_attn = false;
 };
 
-// As a child of another layer it adds OutputValues::addend, unless it has no output projection.
+// As a child of another layer it applies OutputValues::scale and addend, unless it has no output projection.
 class MultiHeadAttention final : public AttentionLayer {
  public:
   // Throws InvalidArgument that names the member of `options`.

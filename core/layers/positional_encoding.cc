@@ -10,6 +10,7 @@
 
 #include "attention/sequences.h"
 #include "base/error.h"
+#include "layers/cache_call.h"
 #include "layers/dropout.h"
 #include "layers/host_sequences.h"
 #include "ops/lengths.h"
@@ -133,8 +134,17 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   call.attention = &schedule.arena().make<AttentionProblem>();
   call.attention->batch = batch;
   call.attention->limits = unlimited(rows, rows);
-  set_sequences(call.attention->limits, sequences, batch, true, reads);
-  check_num_rows(call.attention->limits);
+  KeyLimits& limits = call.attention->limits;
+  set_sequences(limits, sequences, batch, true, reads);
+  // As a child of a decoder.
+  const bool continues = call.inputs.others->cache != nullptr;
+  if (continues) {
+    AttentionInputs others = *call.inputs.others;
+    if (others.cache_sequences != nullptr && others.cache_sequences->has_data())
+      others.cache_sequences = &schedule.on_host(*others.cache_sequences);
+    continue_positions(schedule, batch, reads, others, sequences.table, limits);
+  }
+  check_num_rows(limits, batch, continues);
   call.shapes.dtype = input.dtype();
   call.shapes.output = input.shape();
 }
@@ -160,7 +170,16 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   add_dropout(schedule, "dropout", sum, outputs.output, call.inputs.others->dropout_seed, dropout);
 }
 
-void PositionalEncoding::check_num_rows(const KeyLimits& limits) const {
+void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const {
+  for (int64_t b = 0; continues && limits.table != nullptr && b < batch; ++b) {
+    const Sequence& sequence = limits.table[b];
+    if (sequence.query_position + sequence.query_count <= options_.max_positions) continue;
+    fail(Status::InvalidArgument,
+         "inputs->queries has %" PRId64 " rows in batch element %" PRId64
+         ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64
+         ", options->max_positions",
+         sequence.query_count, b, sequence.query_position, options_.max_positions);
+  }
   // Without a table's data num_queries counts the rows of all batch elements.
   if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
   if (limits.num_queries <= options_.max_positions) return;

@@ -39,8 +39,9 @@ class PositionalEncoding final : public Layer {
   LayerAttention layer_attention() const override;
 
  private:
-  // Throws InvalidArgument if rows without given positions are more than the table has.
-  void check_num_rows(const KeyLimits& limits) const;
+  // Throws InvalidArgument if rows without given positions are more than the table has. `continues`: they continue the
+  // sequences of a cache.
+  void check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const;
 
   PositionalEncodingOptions options_;
   // The sinusoids, (max_positions, size) of F32 on the device; empty for a learned table.

@@ -522,4 +522,15 @@ FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, 
   return Finder(file, prefix, parameters, possible, besides).find();
 }
 
+StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {
+  for (const WeightLayout& layout : foreign_layouts()) {
+    for (const WeightSource& source : layout.sources) {
+      if (parameter != source.parameter) continue;
+      const SafetensorsEntry* const entry = file.find(prefixed(module, kDotted[0], source.name));
+      if (entry != nullptr) return {entry, &source};
+    }
+  }
+  return {};
+}
+
 }  // namespace heed

@@ -53,6 +53,13 @@ struct FoundWeights {
 // The title of heed's own layout.
 inline constexpr const char* kOwnTitle = "heed";
 
+// A parameter of a module, in the form of whichever layout the file has it. `entry` is null if the file lacks it.
+struct StoredParameter {
+  const SafetensorsEntry* entry = nullptr;
+  const WeightSource* source = nullptr;
+};
+StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
+
 // `parameters`: the parameters of this layer. `possible`: the names of the parameters that a layer of this kind can
 // have with any options; null-terminated. Both together are heed's own layout. `besides`: text that is appended to the
 // error about packed projections; it lists what else the model has that heed has no option for.

@@ -211,6 +211,9 @@ constexpr WeightSource kGammaBeta[] = {
     {"bias", "beta"},
 };
 
+// The bias of logits of BART and Marian, whose weight is the embedding's table.
+constexpr WeightSource kBartHead[] = {{"bias", "final_logits_bias", WeightForm::Row}};
+
 // Keras's variable paths, with '/' or '.'. Keras 2 appends the number of an output, ":0".
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
@@ -308,6 +311,7 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kPhi3, kPhi3FeedForward, {}},
     {layout_title::kModernBert, kModernBertFeedForward, {}},
     {"Keras LayerNormalization", kGammaBeta, {}, kKerasStyles},
+    {layout_title::kBart, kBartHead, {}},
 };
 
 }  // namespace
@@ -346,6 +350,7 @@ Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t n
       return is_bias ? Shape{num_heads, out / num_heads} : Shape{in, num_heads, out / num_heads};
     case WeightForm::HeadsIn: return {num_heads, in == kOpenDim ? kOpenDim : in / num_heads, out};
     case WeightForm::OneRow: return {1, 1, out};
+    case WeightForm::Row: return {1, out};
   }
   return is_bias ? Shape{out} : Shape{out, in};
 }
@@ -359,6 +364,7 @@ Tensor view_as_parameters(const WeightSource& source, const Tensor& stored) {
       return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2)}).transpose(nullptr);
     case WeightForm::HeadsIn: return stored.reshape({stored.dim(0) * stored.dim(1), stored.dim(2)}).transpose(nullptr);
     case WeightForm::OneRow: return stored.reshape({stored.dim(2)});
+    case WeightForm::Row: return stored.reshape({stored.dim(1)});
   }
   return stored;
 }

@@ -17,6 +17,7 @@ enum class WeightForm : int32_t {
   HeadsOut,    // (in, heads, size) or (heads, size): out is heads * size
   HeadsIn,     // (heads, size, out): in is heads * size
   OneRow,      // (1, 1, out)
+  Row,         // (1, out)
 };
 
 // How one tensor holds the rows of queries, keys and values.
@@ -78,6 +79,8 @@ inline constexpr const char* kPhi3 = "Hugging Face Phi-3";
 inline constexpr const char* kMpt = "Hugging Face MPT";
 inline constexpr const char* kModernBert = "Hugging Face ModernBERT";
 inline constexpr const char* kClip = "Hugging Face CLIP";
+inline constexpr const char* kOpt = "Hugging Face OPT";
+inline constexpr const char* kGemma2 = "Hugging Face Gemma 2";
 inline constexpr const char* kPyTorchTransformer = "PyTorch nn.Transformer";
 }  // namespace layout_title
 

@@ -219,6 +219,15 @@ std::optional<std::string_view> ModelConfig::text(std::string_view setting) cons
   return found != nullptr && found->kind == Kind::Text ? std::optional<std::string_view>(found->text) : std::nullopt;
 }
 
+std::vector<std::string> ModelConfig::names_in_use() const {
+  std::vector<std::string> names;
+  for (const Setting& setting : settings_) {
+    const bool is_off = setting.kind == Kind::Null || (setting.kind == Kind::Flag && setting.number == 0);
+    if (!is_off && setting.path.find('.') == std::string::npos) names.push_back(setting.path);
+  }
+  return names;
+}
+
 std::optional<ModelConfig> find_model_config(const std::string& folder) {
   const std::string path = folder + "/config.json";
   if (!platform::file_exists(path.c_str())) return std::nullopt;

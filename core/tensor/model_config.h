@@ -41,6 +41,9 @@ class ModelConfig {
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
 
+  // The names of the members of the whole object that are neither null nor false.
+  std::vector<std::string> names_in_use() const;
+
   // The paths of the objects with a non-empty member "model_type", each the configuration of one model. "" is the whole
   // file.
   const std::vector<std::string>& models() const { return models_; }

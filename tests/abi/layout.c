@@ -204,15 +204,19 @@ AT(heed_embedding_options, padding_index, 24);
 AT(heed_embedding_options, scale, 32);
 AT(heed_embedding_options, reserved, 36);
 
-SIZE(heed_encoder_layer_options, 40);
+SIZE(heed_encoder_layer_options, 56);
 AT(heed_encoder_layer_options, struct_size, 0);
 AT(heed_encoder_layer_options, attention, 8);
 AT(heed_encoder_layer_options, feed_forward, 16);
 AT(heed_encoder_layer_options, norm, 24);
 AT(heed_encoder_layer_options, norm_first, 32);
 AT(heed_encoder_layer_options, dropout, 36);
+AT(heed_encoder_layer_options, output_norms, 40);
+AT(heed_encoder_layer_options, no_first_norm, 44);
+AT(heed_encoder_layer_options, residual_scale, 48);
+AT(heed_encoder_layer_options, reserved, 52);
 
-SIZE(heed_decoder_layer_options, 48);
+SIZE(heed_decoder_layer_options, 64);
 AT(heed_decoder_layer_options, struct_size, 0);
 AT(heed_decoder_layer_options, self_attention, 8);
 AT(heed_decoder_layer_options, cross_attention, 16);
@@ -220,28 +224,63 @@ AT(heed_decoder_layer_options, feed_forward, 24);
 AT(heed_decoder_layer_options, norm, 32);
 AT(heed_decoder_layer_options, norm_first, 40);
 AT(heed_decoder_layer_options, dropout, 44);
+AT(heed_decoder_layer_options, output_norms, 48);
+AT(heed_decoder_layer_options, no_first_norm, 52);
+AT(heed_decoder_layer_options, residual_scale, 56);
+AT(heed_decoder_layer_options, reserved, 60);
 
-SIZE(heed_encoder_options, 32);
+SIZE(heed_output_options, 32);
+AT(heed_output_options, struct_size, 0);
+AT(heed_output_options, size, 8);
+AT(heed_output_options, tied, 16);
+AT(heed_output_options, bias, 20);
+AT(heed_output_options, scale, 24);
+AT(heed_output_options, soft_cap, 28);
+
+SIZE(heed_encoder_options, 80);
 AT(heed_encoder_options, struct_size, 0);
 AT(heed_encoder_options, layer, 8);
 AT(heed_encoder_options, num_layers, 16);
 AT(heed_encoder_options, final_norm, 24);
 AT(heed_encoder_options, reserved, 28);
+AT(heed_encoder_options, layers, 32);
+AT(heed_encoder_options, embedding, 40);
+AT(heed_encoder_options, positions, 48);
+AT(heed_encoder_options, output, 56);
+AT(heed_encoder_options, num_token_types, 64);
+AT(heed_encoder_options, embedding_norm, 72);
+AT(heed_encoder_options, share_layers, 76);
 
-SIZE(heed_decoder_options, 32);
+SIZE(heed_decoder_options, 80);
 AT(heed_decoder_options, struct_size, 0);
 AT(heed_decoder_options, layer, 8);
 AT(heed_decoder_options, num_layers, 16);
 AT(heed_decoder_options, final_norm, 24);
 AT(heed_decoder_options, reserved, 28);
+AT(heed_decoder_options, layers, 32);
+AT(heed_decoder_options, embedding, 40);
+AT(heed_decoder_options, positions, 48);
+AT(heed_decoder_options, output, 56);
+AT(heed_decoder_options, num_token_types, 64);
+AT(heed_decoder_options, embedding_norm, 72);
+AT(heed_decoder_options, share_layers, 76);
 
-SIZE(heed_decoder_inputs, 32);
+SIZE(heed_transformer_options, 40);
+AT(heed_transformer_options, struct_size, 0);
+AT(heed_transformer_options, encoder, 8);
+AT(heed_transformer_options, decoder, 16);
+AT(heed_transformer_options, embedding, 24);
+AT(heed_transformer_options, output, 32);
+
+SIZE(heed_decoder_inputs, 48);
 AT(heed_decoder_inputs, struct_size, 0);
 AT(heed_decoder_inputs, self_valid_lens, 8);
 AT(heed_decoder_inputs, self_mask, 16);
 AT(heed_decoder_inputs, self_bias, 24);
+AT(heed_decoder_inputs, memory, 32);
+AT(heed_decoder_inputs, memory_cache, 40);
 
-SIZE(heed_layer_inputs, 112);
+SIZE(heed_layer_inputs, 120);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -257,6 +296,7 @@ AT(heed_layer_inputs, sequences, 80);
 AT(heed_layer_inputs, sinks, 88);
 AT(heed_layer_inputs, cache, 96);
 AT(heed_layer_inputs, decoder, 104);
+AT(heed_layer_inputs, token_types, 112);
 
 SIZE(heed_layer_outputs, 32);
 AT(heed_layer_outputs, struct_size, 0);

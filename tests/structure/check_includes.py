@@ -75,6 +75,19 @@ RULES = [
         ],
     ),
     (
+        "models",
+        "core/models/**",
+        [
+            "core/platform/*",
+            "core/base/**",
+            "core/tensor/**",
+            "core/attention/**",
+            "core/layers/**",
+            "core/models/**",
+            "system",
+        ],
+    ),
+    (
         "functions",
         "core/functions/**",
         [
@@ -101,6 +114,7 @@ RULES = [
             "core/backends/*",
             "core/cache/**",
             "core/layers/**",
+            "core/models/**",
             "core/functions/**",
             "capi/src/**",
             "capi/include/heed/heed.h",
@@ -146,7 +160,7 @@ ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "layers", "functions"}
+CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "layers", "models", "functions"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -221,7 +221,7 @@ TEST_F(LayerTree, DropsInEncoderLayersByTheSeedOfEachChild) {
     layer.initialize(inputs_of(input), 3);
     expect_same(forward(layer, input), encode_one_by_one(layer, input, norm_first, 0));
     EncoderOptions options;
-    options.layer = encoder_options(norm_first);
+    options.layers = {encoder_options(norm_first)};
     options.num_layers = 3;
     options.final_norm = true;
     Encoder encoder(context_, options);

@@ -998,7 +998,8 @@ typedef struct heed_embedding_options {
  *   norm_first 1   h = x + dropout_1(A(norm_1(x)))         output = h + dropout_2(F(norm_2(h)))
  * (Xiong et al., "On Layer Normalization in the Transformer Architecture", arXiv 2002.04745, compare them.) Children:
  * self_attention, feed_forward, norm_1, norm_2, dropout_1, dropout_2; parameters have their names before their own, as
- * "self_attention.W_q.weight". */
+ * "self_attention.W_q.weight". With output_norms also output_norm_1 and output_norm_2, which A(...) and F(...) pass before
+ * the dropout (Gemma 2); with no_first_norm there is no norm_1, and A reads x itself (the first layer of ModernBERT). */
 typedef struct heed_encoder_layer_options {
   size_t struct_size;
   const heed_multi_head_attention_options* attention; /* required, with num_hiddens E; output_size 0 or E; no
@@ -1007,8 +1008,14 @@ typedef struct heed_encoder_layer_options {
   const heed_layer_norm_options* norm;                /* of both norms; NULL: the macro's values */
   int32_t norm_first;    /* 1: norms before attention and feed-forward ("pre-norm") */
   float dropout;         /* probability, 0 <= dropout < 1, of dropout_1 and dropout_2 when training [rule 11] */
+  int32_t output_norms;  /* 1: norms also of the outputs of attention and feed-forward; only with norm_first */
+  int32_t no_first_norm; /* 1: no norm_1; only with norm_first */
+  float residual_scale;  /* what A(...) and F(...) are multiplied by, before the dropout (Granite's residual_multiplier);
+                            0: 1. Not with output_norms */
+  int32_t reserved;      /* 0 */
 } heed_encoder_layer_options;
-#define HEED_ENCODER_LAYER_OPTIONS_INIT { sizeof(heed_encoder_layer_options), NULL, NULL, NULL, 0, 0.0f }
+#define HEED_ENCODER_LAYER_OPTIONS_INIT \
+  { sizeof(heed_encoder_layer_options), NULL, NULL, NULL, 0, 0.0f, 0, 0, 0.0f, 0 }
 
 /* A layer of a Transformer's decoder (Vaswani et al., section 3.1), over (B, T, E), or packed (total, E). A is
  * self_attention, C(x) is cross_attention of queries x to the encoder's output, inputs->keys, F is feed_forward:
@@ -1017,40 +1024,97 @@ typedef struct heed_encoder_layer_options {
  *   norm_first 1   h = x + dropout_1(A(norm_1(x)))   g = h + dropout_2(C(norm_2(h)))
  *                  output = g + dropout_3(F(norm_3(g)))
  * Without cross attention, as in GPT, the second step, norm_3 and dropout_3 are left out, and F has norm_2 and dropout_2.
- * Children: self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, dropout_1, dropout_2, dropout_3. Which
- * keys are hidden is an option of the attentions, such as causal of self_attention, and an input. */
+ * Children: self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, dropout_1, dropout_2, dropout_3, and
+ * output_norm_1 to output_norm_3 as in an encoder layer. Which keys are hidden is an option of the attentions, such as causal
+ * of self_attention, and an input. */
 typedef struct heed_decoder_layer_options {
   size_t struct_size;
   const heed_multi_head_attention_options* self_attention;  /* required, as attention of heed_encoder_layer_options */
   const heed_multi_head_attention_options* cross_attention; /* the same; NULL: a decoder without an encoder */
   const heed_feed_forward_options* feed_forward;            /* required; output_size 0 or E */
   const heed_layer_norm_options* norm;                      /* of all norms; NULL: the macro's values */
-  int32_t norm_first;    /* as in heed_encoder_layer_options */
+  int32_t norm_first;    /* as in heed_encoder_layer_options, and so the others */
   float dropout;
+  int32_t output_norms;
+  int32_t no_first_norm;
+  float residual_scale;
+  int32_t reserved;      /* 0 */
 } heed_decoder_layer_options;
-#define HEED_DECODER_LAYER_OPTIONS_INIT { sizeof(heed_decoder_layer_options), NULL, NULL, NULL, NULL, 0, 0.0f }
+#define HEED_DECODER_LAYER_OPTIONS_INIT \
+  { sizeof(heed_decoder_layer_options), NULL, NULL, NULL, NULL, 0, 0.0f, 0, 0, 0.0f, 0 }
 
-/* A stack of encoder layers with equal options, each of which reads the output of the one before. Children: "layers.0",
- * "layers.1", ... and "norm" with final_norm. */
+/* The last projection of a model, for example to logits: cap(scale (W x + b)), with cap(z) = soft_cap tanh(z / soft_cap), or z
+ * without soft_cap. Child "output", a linear layer with parameters
+ *   output.weight (size, E), unless tied     output.bias (size), with bias */
+typedef struct heed_output_options {
+  size_t struct_size;
+  int64_t size;          /* required, >= 1; with tied 0 or the number of embeddings */
+  int32_t tied;          /* 1: W is the table of the embedding, which is not copied (Press and Wolf, "Using the Output
+                            Embedding to Improve Language Models", arXiv 1608.05859) */
+  int32_t bias;          /* 1: b is added */
+  float scale;           /* 0: 1; 1 / logits_scaling of Granite, 1 / sqrt(E) of T5 */
+  float soft_cap;        /* 0: none; final_logit_softcapping of Gemma 2 */
+} heed_output_options;
+#define HEED_OUTPUT_OPTIONS_INIT { sizeof(heed_output_options), 0, 0, 0, 0.0f, 0.0f }
+
+/* A stack of encoder layers, each of which reads the output of the one before. Queries are rows (B, S, E) or packed (total,
+ * E) or, with an embedding, the ids of rows, I32 or I64, (B, S) or (total). Before the first layer come those of
+ *   rows of the ids = embedding(ids) + token_type_embedding(inputs->token_types)     with embedding and num_token_types
+ *   positions, embedding_norm, embedding_projection to E if the embedding has another size, embedding_dropout
+ * that the options have, in this order. Children: these, "layers.0", "layers.1", ..., "norm" with final_norm, and "output".
+ * With an embedding the output has the dtype of its table, or F32. */
 typedef struct heed_encoder_options {
   size_t struct_size;
-  const heed_encoder_layer_options* layer; /* required */
+  const heed_encoder_layer_options* layer; /* of all layers; required without layers */
   int64_t num_layers;    /* required, 1 to 4096 */
   int32_t final_norm;    /* 1: a norm after the last layer, with the options of the layers' norms. It is never assumed:
                             with norm_first a stack usually has it, in nn.Transformer without norm_first too */
   int32_t reserved;      /* 0 */
+  const heed_encoder_layer_options* const* layers; /* NULL, or num_layers options, one for each layer; then layer is NULL.
+                                                      All have the same num_hiddens; norm and dropout of the first are
+                                                      those of the children that are no layers */
+  const heed_embedding_options* embedding;  /* NULL: queries are rows; embedding_size 0: E */
+  const heed_positional_encoding_options* positions; /* NULL: none; size 0: that of the rows. Its dropout is besides
+                                                        embedding_dropout, which has the layers' */
+  const heed_output_options* output;        /* NULL: none */
+  int64_t num_token_types; /* 0: none; only with an embedding */
+  int32_t embedding_norm;  /* 1: a norm before the first layer, with the options of the layers' norms */
+  int32_t share_layers;    /* 1: all layers are the same, with the parameters of "layers.0" (ALBERT) */
 } heed_encoder_options;
-#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0 }
+#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
-/* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. */
+/* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. With a cache,
+ * positions continue those of its sequences. */
 typedef struct heed_decoder_options {
   size_t struct_size;
-  const heed_decoder_layer_options* layer; /* required */
+  const heed_decoder_layer_options* layer; /* of all layers; required without layers */
   int64_t num_layers;
   int32_t final_norm;
   int32_t reserved;      /* 0 */
+  const heed_decoder_layer_options* const* layers;
+  const heed_embedding_options* embedding;
+  const heed_positional_encoding_options* positions;
+  const heed_output_options* output;
+  int64_t num_token_types;
+  int32_t embedding_norm;
+  int32_t share_layers;
 } heed_decoder_options;
-#define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0 }
+#define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+
+/* A Transformer (Vaswani et al., section 3): an encoder, and a decoder that attends to its output. inputs->keys are what the
+ * encoder reads, (B, S), and queries what the decoder reads, (B, T): ids with an embedding, rows without. valid_lens are the
+ * lengths of keys, for the encoder and for cross attention, and so is a mask (B, 1, 1, S). The output is the decoder's.
+ *   queries NULL                the encoder alone runs, and the output is its output
+ *   inputs->decoder->memory     the decoder alone runs, with that output of the encoder; keys is NULL
+ * Children: "embedding", "decoder_embedding", which is the same, "encoder", "decoder", "output". */
+typedef struct heed_transformer_options {
+  size_t struct_size;
+  const heed_encoder_options* encoder;     /* required, without output */
+  const heed_decoder_options* decoder;     /* required, with cross attention */
+  const heed_embedding_options* embedding; /* of the ids of both; NULL: their own, or rows; embedding_size 0: E */
+  const heed_output_options* output;       /* NULL: none */
+} heed_transformer_options;
+#define HEED_TRANSFORMER_OPTIONS_INIT { sizeof(heed_transformer_options), NULL, NULL, NULL, NULL }
 
 /* ---- Cache ------------------------------------------------------------------------------------------------------- */
 
@@ -1115,6 +1179,11 @@ typedef struct heed_cache_options {
  * Errors: INVALID_ARGUMENT (a member outside its range, or without meaning for the layout; sizes that overflow),
  * UNSUPPORTED (unrotated_keys in a ring). */
 HEED_API heed_status heed_cache_size(const heed_cache_options* options, size_t* num_bytes) HEED_NOEXCEPT;
+
+/* Sets num_layers, num_kv_heads, head_size and value_head_size of *options, which HEED_CACHE_OPTIONS_INIT or the caller has
+ * set, to those of the layer: a multi-head attention, a decoder layer, a decoder or a Transformer.
+ * Errors: UNSUPPORTED (a layer that uses no cache, or whose attentions have different sizes). */
+HEED_API heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options* options) HEED_NOEXCEPT;
 
 /* Creates an empty cache for layers of this context or another one of the same device. The caller destroys *cache. It is in
  * host memory or, on Ascend, if ATB can attend to it there, in the device's memory (docs/caches.md).
@@ -1273,8 +1342,14 @@ typedef struct heed_decoder_inputs {
   const heed_tensor* self_valid_lens; /* NULL, or the valid_lens of self-attention, over the T rows of queries */
   const heed_tensor* self_mask;       /* NULL, or the mask of self-attention */
   const heed_tensor* self_bias;       /* NULL, or the bias of self-attention */
+  const heed_tensor* memory;          /* NULL, or for a Transformer the encoder's output, (B, S, E), which an earlier call
+                                         gave; decoders have it in keys */
+  const heed_cache_inputs* memory_cache; /* NULL, or for decoders with cross attention a cache that heed_layer_fill_cache
+                                            filled with the keys and values of the encoder's output, with HEED_CACHE_READ;
+                                            layer n of the decoder reads layer + n of the cache. Then keys, valid_lens and
+                                            memory are NULL */
 } heed_decoder_inputs;
-#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL }
+#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL, NULL, NULL }
 
 /* The inputs of a layer, which are neither changed nor kept.
  *
@@ -1322,9 +1397,12 @@ typedef struct heed_layer_inputs {
                                      of K, above 1 and below K, and then concern the last Q rows alone, those of this
                                      call; valid_lens, key_offsets and training are refused */
   const heed_decoder_inputs* decoder; /* NULL, or what decoder layers and decoders read besides; NULL for other layers */
+  const heed_tensor* token_types; /* NULL: all are 0; or I32 or I64 with the dims of the ids: which segment of the text each
+                                     belongs to, from 0 to num_token_types - 1 (Devlin et al., "BERT", arXiv 1810.04805).
+                                     NULL for layers without token types */
 } heed_layer_inputs;
 #define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -1420,8 +1498,9 @@ HEED_API heed_status heed_embedding_create(heed_context* context, const heed_emb
 
 /* Makes an encoder layer with its children. The caller destroys *layer.
  * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
- * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; norm_first not 0 or 1;
- * dropout outside [0, 1)). */
+ * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; flags that are not 0 or
+ * 1; output_norms or no_first_norm without norm_first; residual_scale not finite, or with output_norms; dropout outside
+ * [0, 1)). */
 HEED_API heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
                                                heed_layer** layer) HEED_NOEXCEPT;
 
@@ -1432,8 +1511,9 @@ HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed
 
 /* Makes a stack of encoder layers. The memory of a call is that of one layer and of two activations (B, S, E). The caller
  * destroys *layer.
- * Errors: as heed_encoder_layer_create; INVALID_ARGUMENT (layer NULL; num_layers outside 1 to 4096; final_norm not 0 or
- * 1). */
+ * Errors: as heed_encoder_layer_create, with "layer->" or "layers[i]->" in the names; INVALID_ARGUMENT (not exactly one of
+ * layer and layers; num_layers outside 1 to 4096; flags that are not 0 or 1; layers of different sizes; positions or an
+ * output that do not fit the embedding; a tied output or token types without an embedding). */
 HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
                                          heed_layer** layer) HEED_NOEXCEPT;
 
@@ -1441,6 +1521,29 @@ HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encod
  * Errors: as heed_encoder_create and heed_decoder_layer_create. */
 HEED_API heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
                                          heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes a Transformer: an encoder and a decoder, each with its options, and what they share. The caller destroys *layer.
+ * Errors: as heed_encoder_create and heed_decoder_create, with "encoder->" or "decoder->" in the names; INVALID_ARGUMENT (no
+ * cross attention; an embedding or an output for both and for one of them; sizes that do not fit). */
+HEED_API heed_status heed_transformer_create(heed_context* context, const heed_transformer_options* options,
+                                             heed_layer** layer) HEED_NOEXCEPT;
+
+/* Makes the whole model of a folder, with its weights: config.json, and model.safetensors or
+ * model.safetensors.index.json with the files that it names, as Hugging Face's libraries write them. The model_type says
+ * which layer it is:
+ *   an encoder      bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model:
+ *                   ids (B, S) to hidden states (B, S, E), the model's last_hidden_state
+ *   a decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite: ids (B, S) to
+ *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
+ *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise
+ * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/blocks.md). Ids that
+ * pad are hidden by valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a
+ * HEED_LOG_WARNING that names them. The caller destroys *layer.
+ * Errors: IO (no config.json; no such files); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the files);
+ * NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; a setting whose meaning heed does not know,
+ * by its name; all that heed_layer_load refuses). */
+HEED_API heed_status heed_layer_create_from_folder(heed_context* context, const char* folder,
+                                                   heed_layer** layer) HEED_NOEXCEPT;
 
 /* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's values, with
  * which nothing is dropped. The caller destroys *layer.

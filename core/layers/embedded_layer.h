@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before the first layer of a stack: embeddings of ids, positions and a norm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layers/embedding.h"
+#include "layers/layer.h"
+#include "layers/layer_norm.h"
+#include "layers/positional_encoding.h"
+
+namespace heed {
+
+// The members of heed_encoder_options and heed_decoder_options.
+struct EmbeddedOptions {
+  std::optional<EmbeddingOptions> embedding;
+  std::optional<PositionalEncodingOptions> positions;
+  int64_t num_token_types = 0;
+  bool embedding_norm = false;
+};
+
+// A layer that reads rows (B, S, E) or packed (total, E), or with an embedding the ids of rows, (B, S) or (total). Its first
+// children turn them into the rows of the first layer, in this order:
+//   embedding, token_type_embedding   rows of their tables, added
+//   positions                         added
+//   embedding_norm
+//   embedding_projection              to E, if the embedding has another size
+//   embedding_dropout
+class EmbeddedLayer : public Layer {
+ public:
+  // The first children. Throws InvalidArgument that names the member of `options`. `size`: E. `norm`: of embedding_norm.
+  // `is_tied`: the table also projects the output.
+  static std::vector<NamedLayer> first_children(const std::shared_ptr<Context>& context, const EmbeddedOptions& options,
+                                                int64_t size, const LayerNormOptions& norm, float dropout,
+                                                bool is_tied);
+
+ protected:
+  // `children`: those of first_children and then others.
+  EmbeddedLayer(std::shared_ptr<Context> context, std::span<const NamedLayer> children, const EmbeddedOptions& options,
+                int64_t size, float dropout);
+
+  bool has_embedding() const { return options_.embedding.has_value(); }
+  // The number of children of first_children.
+  size_t num_first_children() const { return num_first_children_; }
+
+  // Checks queries and the first children, and returns the rows of the first layer.
+  Value check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const;
+  // Sets the limits of the first children's rows, once the first layer knows them.
+  void set_row_limits(LayerCall& call, const KeyLimits* limits) const;
+  void compose_first_children(Schedule& schedule, const LayerCall& call) const;
+  // The dtype of rows: that of the inputs, or of the embedding.
+  DType row_dtype(const LayerInputs& inputs) const final;
+  void write_embedded_options(JsonWriter& json) const;
+
+ private:
+  // The role of a child, by its name.
+  enum class Role { Embedding, TokenTypes, Positions, Norm, Projection, Dropout };
+  struct First {
+    const char* name;
+    Role role;
+  };
+  static const First kFirst[6];
+
+  Role role_of(size_t child) const;
+  bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
+
+  EmbeddedOptions options_;
+  int64_t size_;
+  float dropout_;
+  size_t num_first_children_ = 0;
+};
+
+// Checks queries: ids with an embedding, and rows without. Throws InvalidArgument.
+void check_rows_or_ids(const LayerInputs& inputs, bool has_embedding, bool has_token_types, const char* kind);
+
+}  // namespace heed

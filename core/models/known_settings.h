@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of config.json whose meaning heed knows: it reads them, or they do not change what a model computes without
+// training. Another one might change the numbers, so that the model is refused.
+#pragma once
+
+#include "tensor/model_config.h"
+
+namespace heed {
+
+// Throws Unsupported that names the first setting which is neither known nor null nor false.
+void require_known_settings(const ModelConfig& config);
+
+}  // namespace heed

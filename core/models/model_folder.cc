@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/model_folder.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/logger.h"
+#include "base/shown_text.h"
+#include "models/known_settings.h"
+#include "models/model_options.h"
+#include "models/model_table.h"
+#include "platform/file_io.h"
+#include "tensor/model_config.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kFunction = "heed_layer_create_from_folder";
+
+std::string weights_in(const std::string& folder) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
+    std::string path = folder + "/" + name;
+    if (platform::file_exists(path.c_str())) return path;
+  }
+  fail(Status::Io,
+       "%s has neither model.safetensors nor model.safetensors.index.json, expected one of them: heed reads no other "
+       "files of weights",
+       in_quotes(folder).c_str());
+}
+
+template <typename Kind, typename Options>
+std::shared_ptr<Layer> make(const std::shared_ptr<Context>& context, const Options& options) {
+  return host_make_shared<Kind>(context->host_allocator(), context, options);
+}
+
+std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, ModelKind kind, ModelOptions& options) {
+  switch (kind) {
+    case ModelKind::Encoder: return make<Encoder>(context, options.encoder());
+    case ModelKind::Decoder: return make<Decoder>(context, options.decoder());
+    case ModelKind::Transformer: break;
+  }
+  return make<Transformer>(context, options.transformer());
+}
+
+// Whether the tensor says nothing that the layer does not know: buffers, copies of the embedding, and tables of sinusoids.
+bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
+  constexpr std::string_view kBuffers[] = {"position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias",
+                                           ".embed_tokens.weight"};
+  if (std::ranges::any_of(kBuffers, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
+  if (family.has_sinusoids && name.ends_with(".embed_positions.weight")) return true;
+  return is_tied && name == "lm_head.weight";
+}
+
+// Logs which tensors of the file are not part of the layer.
+void warn_of_others(const Logger& logger, const SafetensorsFile& file, const ModelFamily& family, bool is_tied,
+                    std::vector<std::string>& read) {
+  std::ranges::sort(read);
+  size_t count = 0;
+  std::string first;
+  for (size_t i = 0; i < file.num_tensors(); ++i) {
+    const std::string name(file.name(i));
+    if (std::ranges::binary_search(read, name) || is_redundant(name, family, is_tied)) continue;
+    if (count++ == 0) first = name;
+  }
+  if (count == 0) return;
+  log(logger, LogLevel::Warning, "%s: %s has %zu tensors that are not part of the layer and are not read, such as %s",
+      kFunction, in_quotes(file.path()).c_str(), count, in_quotes(first).c_str());
+}
+
+}  // namespace
+
+std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* given_folder) {
+  const std::string folder = given_folder;
+  std::optional<ModelConfig> config = find_model_config(folder);
+  if (!config) {
+    fail(Status::Io, "%s has no config.json, expected a folder as Hugging Face's libraries write it",
+         in_quotes(folder).c_str());
+  }
+  const std::string model_type(config->text("model_type").value_or(""));
+  const ModelFamily* const family = model_family_of(model_type);
+  if (family == nullptr) {
+    fail(Status::Unsupported,
+         "model_type in %s is %s, a family of which heed makes no whole models: expected bert, llama, bart or another "
+         "one "
+         "of docs/blocks.md",
+         in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
+  }
+  require_known_settings(*config);
+  const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
+  ModelOptions options(*config, *family, file);
+  std::shared_ptr<Layer> layer = make_layer(context, family->kind, options);
+  LoadOptions load_options;
+  load_options.config = &config;
+  load_options.function = kFunction;
+  std::vector<std::string> read;
+  load_options.read = &read;
+  layer->load(file, options.prefix(), load_options);
+  warn_of_others(context->logger(), file, *family, options.is_head_tied(), read);
+  return layer;
+}
+
+}  // namespace heed

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole model in a folder, as Hugging Face's libraries write it: config.json, and the weights in one .safetensors file
+// or several with an index.
+#pragma once
+
+#include <memory>
+
+#include "layers/layer.h"
+
+namespace heed {
+
+// Makes the layer of the model's family and loads its weights. Throws Io if there are no such files, Unsupported for a
+// family that is not in model_table.h or a setting that known_settings.h lacks, and what Layer::load throws.
+std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* folder);
+
+}  // namespace heed

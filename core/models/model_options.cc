@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/model_options.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/shown_text.h"
+#include "layers/block_layout.h"
+#include "layers/configured_attention.h"
+#include "layers/model_block.h"
+#include "layers/model_family.h"
+#include "layers/model_numbers.h"
+#include "layers/module_path.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kHead = "lm_head";
+constexpr const char* kHeadBias = "final_logits_bias";
+
+// The rows of a parameter that a tensor of the file holds, alone or in equal parts with others.
+int64_t rows_of(const StoredParameter& stored) {
+  const Shape& shape = stored.entry->shape;
+  const int64_t rows = stored.source->form == WeightForm::Transposed ? shape[1] : shape[0];
+  return rows / stored.source->num_parts;
+}
+
+}  // namespace
+
+ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
+    : config_(config), family_(family), file_(file), settings_(config, "") {
+  const char* const kind = family.kind == ModelKind::Encoder   ? "encoder"
+                           : family.kind == ModelKind::Decoder ? "decoder"
+                                                               : "transformer";
+  const std::optional<std::string> embedding = module_of_child(family.model_layout, kind, "embedding");
+  // The first layout of the title is that of a model without a head.
+  if (has(joined_modules(family.base, *embedding))) base_ = family.base;
+}
+
+std::string ModelOptions::prefix() const { return is_head_beside_ ? "" : base_; }
+
+bool ModelOptions::has(const std::string& module) const {
+  for (size_t i = 0; i < file_.num_tensors(); ++i) {
+    const std::string_view name = file_.name(i);
+    if (name.size() > module.size() && name.starts_with(module) && (module.empty() || name[module.size()] == '.'))
+      return true;
+  }
+  return false;
+}
+
+StoredParameter ModelOptions::require(const std::string& module, const char* parameter) const {
+  const StoredParameter stored = find_parameter(file_, module, parameter);
+  if (stored.entry != nullptr) return stored;
+  // The names of single tensors are the same in all layouts.
+  const SafetensorsEntry* const entry = file_.find(joined_modules(module, parameter));
+  static constexpr WeightSource kAlone = {"weight", "weight"};
+  if (entry != nullptr) return {entry, &kAlone};
+  fail(Status::NotFound, "%s has no parameter %s of module %s, expected a model of model_type \"%s\"",
+       in_quotes(file_.path()).c_str(), parameter, in_quotes(module).c_str(), std::string(family_.model_type).c_str());
+}
+
+// ---- sizes ----------------------------------------------------------------------------------------------------------
+
+ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, std::string base,
+                                         bool has_cross_attention) const {
+  Side side{kind, layout, std::move(base), 0, has_cross_attention};
+  const bool is_of_two = family_.kind == ModelKind::Transformer;
+  const bool is_decoder = kind == std::string_view("decoder");
+  std::optional<int64_t> count;
+  if (is_of_two) {
+    count = settings_.count({is_decoder ? "decoder_layers" : "encoder_layers"});
+    if (!count && is_decoder) count = settings_.count({"num_decoder_layers"});
+  }
+  if (!count) count = settings_.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
+  if (!count) {
+    fail(Status::InvalidArgument, "%s does not say how many layers the %s has, expected \"num_hidden_layers\"",
+         in_quotes(config_.path()).c_str(), kind);
+  }
+  side.num_layers = *count;
+  return side;
+}
+
+std::string ModelOptions::module_of(const Side& side, const std::string& child) const {
+  const std::optional<std::string> module = module_of_child(side.layout, side.kind, child);
+  return module ? joined_modules(side.base, *module) : "";
+}
+
+std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, const char* child) const {
+  const std::string kind = side.has_cross_attention ? "decoder_layer" : "encoder_layer";
+  const int64_t stored = family_.model_type == "albert" ? 0 : layer;
+  const std::string base = module_of(side, "layers." + std::to_string(stored));
+  const std::optional<std::string> module = module_of_child(family_.layer_layout, kind, child);
+  return module ? joined_modules(base, *module) : "";
+}
+
+int64_t ModelOptions::hidden_size(const Side& side) const {
+  return require(module_of_layer(side, 0, "norm_2"), "weight").entry->shape[0];
+}
+
+// ---- layers ---------------------------------------------------------------------------------------------------------
+
+void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const {
+  const ModelBlock block = configured_block(config_, "");
+  if (block.unsupported != nullptr) {
+    fail(Status::Unsupported, "%s is of a model with %s, which heed does not have", in_quotes(config_.path()).c_str(),
+         block.unsupported);
+  }
+  options.norm.kind = block.layer.norm;
+  options.norm.epsilon = static_cast<float>(block.layer.epsilon);
+  const std::string norm = module_of_layer(side, layer, "norm_2");
+  options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
+                         !file_.contains(joined_modules(norm, "bias"));
+  options.norm_first = block.layer.norm_first;
+  options.output_norms = block.layer.output_norms;
+  options.no_first_norm = block.layer.norm_first && !has(module_of_layer(side, layer, "norm_1"));
+  options.residual_scale = static_cast<float>(block.layer.residual_scale);
+  const std::string feed_forward = module_of_layer(side, layer, "feed_forward");
+  options.feed_forward.hidden_size = rows_of(require(feed_forward, "W_1.weight"));
+  options.feed_forward.activation = block.layer.activation;
+  options.feed_forward.gated = find_parameter(file_, feed_forward, "W_gate.weight").entry != nullptr;
+  options.feed_forward.no_bias = find_parameter(file_, feed_forward, "W_1.bias").entry == nullptr;
+}
+
+MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int64_t layer, const char* child,
+                                                          bool is_decoder) const {
+  const std::string module = module_of_layer(side, layer, child);
+  const ModulePath path(module);
+  MultiHeadAttentionOptions options;
+  options.num_hiddens = hidden_size(side);
+  // The head size is needed to read the rest.
+  ModelAttention attention = configured_attention(config_, "", path, 1);
+  if (!attention.num_heads) {
+    fail(Status::InvalidArgument, "%s does not say how many heads there are, expected \"num_attention_heads\"",
+         in_quotes(config_.path()).c_str());
+  }
+  options.num_heads = *attention.num_heads;
+  options.num_kv_heads = attention.num_kv_heads.value_or(0);
+  options.head_size = attention.head_size.value_or(options.num_hiddens / std::max<int64_t>(1, options.num_heads));
+  attention = configured_attention(config_, "", path, options.head_size);
+  if (!attention.unsupported.empty()) {
+    fail(Status::Unsupported, "%s is of a model with %s, which heed does not have", in_quotes(config_.path()).c_str(),
+         attention.unsupported.front().text);
+  }
+  const double usual_scale = 1 / std::sqrt(static_cast<double>(options.head_size));
+  if (attention.scale && !is_close(*attention.scale, usual_scale))
+    options.attention.scale = static_cast<float>(*attention.scale);
+  options.attention.soft_cap = static_cast<float>(attention.soft_cap.value_or(0));
+  if (attention.causal.value_or(is_decoder)) options.attention.causal = Alignment::BottomRight;
+  if (attention.window && (attention.window->left >= 0 || attention.window->right >= 0)) {
+    options.attention.window = Alignment::BottomRight;
+    options.attention.window_left = attention.window->left;
+    options.attention.window_right = attention.window->right;
+  }
+  if (attention.rope) {
+    options.rope = attention.rope->options;
+    if (!attention.rope->factors.empty()) {
+      fail(Status::Unsupported,
+           "%s has rotary factors that depend on the length of each text (\"longrope\"), expected a model without; a "
+           "decoder "
+           "with the options for one length can be loaded",
+           in_quotes(config_.path()).c_str());
+    }
+  }
+  if (attention.qk_norm && find_parameter(file_, module, "q_norm.weight").entry != nullptr) {
+    options.qk_norm_epsilon = static_cast<float>(attention.qk_norm->epsilon);
+    options.qk_norm = attention.qk_norm->kind;
+  }
+  options.sinks = attention.sinks.value_or(false);
+  if (attention.relative_bias) options.relative_bias = *attention.relative_bias;
+  options.alibi = attention.alibi.value_or(AlibiUse::None);
+  constexpr std::pair<const char*, BiasBits> kBiases[] = {
+      {"W_q.bias", kBiasQ}, {"W_k.bias", kBiasK}, {"W_v.bias", kBiasV}, {"W_o.bias", kBiasO}};
+  for (const auto& [parameter, bit] : kBiases) {
+    if (find_parameter(file_, module, parameter).entry != nullptr) options.biases |= bit;
+  }
+  return options;
+}
+
+// ---- embeddings and heads -------------------------------------------------------------------------------------------
+
+EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int64_t size) const {
+  const Shape& table = require(module, "weight").entry->shape;
+  if (table.rank != 2) {
+    fail(Status::InvalidArgument, "\"%s.weight\" in %s has dims %s, expected a table of embeddings", module.c_str(),
+         in_quotes(file_.path()).c_str(), to_string(table).c_str());
+  }
+  EmbeddingOptions options;
+  options.num_embeddings = table[0];
+  options.embedding_size = table[1];
+  const bool may_project = family_.model_type == "electra" || family_.model_type == "albert";
+  if (table[1] != size && !may_project) {
+    fail(Status::Unsupported,
+         "\"%s.weight\" in %s has rows of %" PRId64 ", but the layers have rows of %" PRId64
+         ": heed does not have the projection between them",
+         module.c_str(), in_quotes(file_.path()).c_str(), table[1], size);
+  }
+  const bool has_root = family_.scale == EmbeddingScale::Root ||
+                        (family_.scale == EmbeddingScale::RootIfSet && settings_.is_set("scale_embedding"));
+  if (has_root) options.scale = static_cast<float>(std::sqrt(static_cast<double>(size)));
+  if (family_.scale == EmbeddingScale::Multiplier)
+    options.scale = static_cast<float>(settings_.number("embedding_multiplier").value_or(1));
+  return options;
+}
+
+bool ModelOptions::has_head() const {
+  constexpr std::string_view kHeads[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
+  for (int64_t i = 0;; ++i) {
+    const std::string_view name = settings_.text("architectures", i);
+    if (name.empty()) return false;
+    if (std::ranges::any_of(kHeads, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
+  }
+}
+
+std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t num_embeddings) {
+  if (!has_head()) return std::nullopt;
+  OutputOptions output;
+  output.is_tied = settings_.flag("tie_word_embeddings").value_or(family_.ties_by_default);
+  output.size = num_embeddings;
+  if (!output.is_tied) output.size = require(kHead, "weight").entry->shape[0];
+  output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
+  if (family_.scales_tied_head && output.is_tied)
+    output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
+  if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
+    output.scale = static_cast<float>(1 / *scaling);
+  output.soft_cap = static_cast<float>(settings_.number("final_logit_softcapping").value_or(0));
+  is_head_beside_ = !output.is_tied || output.has_bias;
+  is_head_tied_ = output.is_tied;
+  return output;
+}
+
+template <typename LayerOptions>
+void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& options) {
+  const int64_t size = hidden_size(side);
+  options.num_layers = side.num_layers;
+  options.share_layers = family_.model_type == "albert";
+  const auto has_child = [&](const char* child) {
+    const std::string module = module_of(side, child);
+    return !module.empty() && has(module);
+  };
+  options.final_norm = has_child("norm");
+  options.embedding_norm = has_child("embedding_norm");
+  if (has_child("embedding")) options.embedding = embedding_options(module_of(side, "embedding"), size);
+  if (has_child("token_type_embedding"))
+    options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
+  if (family_.has_sinusoids) {
+    const std::optional<int64_t> most = settings_.count({"max_position_embeddings"});
+    if (!most)
+      fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
+           in_quotes(config_.path()).c_str());
+    options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
+  } else if (has_child("positions")) {
+    const std::string module = module_of(side, "positions");
+    PositionalEncodingOptions positions{.kind = PositionKind::Learned};
+    positions.first_row = first_row_of(module, config_).value_or(0);
+    positions.max_positions = require(module, "weight").entry->shape[0] - positions.first_row;
+    options.positions = positions;
+  }
+}
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+
+EncoderOptions ModelOptions::encoder() {
+  const Side side = side_of("encoder", family_.model_layout, base_, false);
+  EncoderOptions options;
+  set_stack(side, options);
+  for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
+    EncoderLayerOptions& layer = options.layers.emplace_back();
+    layer.attention = attention_options(side, i, "self_attention", false);
+    set_layer(side, i, layer);
+  }
+  return options;
+}
+
+DecoderOptions ModelOptions::decoder() {
+  const Side side = side_of("decoder", family_.model_layout, base_, false);
+  DecoderOptions options;
+  set_stack(side, options);
+  for (int64_t i = 0; i < side.num_layers; ++i) {
+    DecoderLayerOptions& layer = options.layers.emplace_back();
+    layer.self_attention = attention_options(side, i, "self_attention", true);
+    set_layer(side, i, layer);
+  }
+  options.output = output_options(hidden_size(side), options.embedding ? options.embedding->num_embeddings : 0);
+  return options;
+}
+
+TransformerOptions ModelOptions::transformer() {
+  TransformerOptions options;
+  const auto base_of = [&](const char* child) {
+    return joined_modules(base_, *module_of_child(family_.model_layout, "transformer", child));
+  };
+  const Side encoder = side_of("encoder", family_.model_layout, base_of("encoder"), false);
+  set_stack(encoder, options.encoder);
+  for (int64_t i = 0; i < encoder.num_layers; ++i) {
+    EncoderLayerOptions& layer = options.encoder.layers.emplace_back();
+    layer.attention = attention_options(encoder, i, "self_attention", false);
+    set_layer(encoder, i, layer);
+  }
+  const Side decoder = side_of("decoder", family_.model_layout, base_of("decoder"), true);
+  set_stack(decoder, options.decoder);
+  for (int64_t i = 0; i < decoder.num_layers; ++i) {
+    DecoderLayerOptions& layer = options.decoder.layers.emplace_back();
+    layer.self_attention = attention_options(decoder, i, "self_attention", true);
+    layer.cross_attention = attention_options(decoder, i, "cross_attention", true);
+    layer.cross_attention->attention.causal = Alignment::None;
+    set_layer(decoder, i, layer);
+  }
+  const int64_t size = hidden_size(decoder);
+  options.embedding = embedding_options(base_of("embedding"), size);
+  // Copies of the shared table in files of earlier versions.
+  options.encoder.embedding.reset();
+  options.decoder.embedding.reset();
+  options.output = output_options(size, options.embedding->num_embeddings);
+  return options;
+}
+
+}  // namespace heed

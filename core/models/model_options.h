@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of the layers of a whole model, by its configuration and, for what every file of weights says itself, by its
+// tensors: sizes, biases, gates and norms.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "layers/model_settings.h"
+#include "layers/transformer.h"
+#include "layers/transformer_stack.h"
+#include "layers/weight_finder.h"
+#include "models/model_table.h"
+#include "tensor/model_config.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+
+class ModelOptions {
+ public:
+  // The arguments must outlive this object.
+  ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file);
+
+  EncoderOptions encoder();
+  DecoderOptions decoder();
+  TransformerOptions transformer();
+
+  // The prefix of the layer's tensors in the file.
+  std::string prefix() const;
+  bool is_head_tied() const { return is_head_tied_; }
+
+ private:
+  // A stack in the file.
+  struct Side {
+    const char* kind;    // "encoder" or "decoder"
+    const char* layout;  // of the modules around the layers
+    std::string base;    // the module of the stack; "": the whole file
+    int64_t num_layers = 0;
+    bool has_cross_attention = false;
+  };
+
+  Side side_of(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
+  // The module of a child of the stack, below its base; "" if the layout has none.
+  std::string module_of(const Side& side, const std::string& child) const;
+  std::string module_of_layer(const Side& side, int64_t layer, const char* child) const;
+  bool has(const std::string& module) const;
+  // Fails unless the file has the parameter.
+  StoredParameter require(const std::string& module, const char* parameter) const;
+
+  // The members of the layers' options that do not differ between encoder and decoder.
+  void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
+  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child,
+                                              bool is_decoder) const;
+  int64_t hidden_size(const Side& side) const;
+  template <typename LayerOptions>
+  void set_stack(const Side& side, StackOptions<LayerOptions>& options);
+  // The options of the head, if the model has one. `size`: of the hidden states. `num_embeddings`: of the table.
+  std::optional<OutputOptions> output_options(int64_t size, int64_t num_embeddings);
+  EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
+  bool has_head() const;
+
+  const ModelConfig& config_;
+  const ModelFamily& family_;
+  const SafetensorsFile& file_;
+  ModelSettings settings_;
+  std::string base_;
+  // Whether the head has parameters of its own, which lie beside the model.
+  bool is_head_beside_ = false;
+  bool is_head_tied_ = false;
+};
+
+}  // namespace heed

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families whose whole models heed makes, as far as their configurations and files do not say it. What their layers
+// compute is in layers/family_table.h and layers/model_block.h. To support another family, add a row here, its modules to
+// layers/block_layout.cc, and a row to docs/blocks.md.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace heed {
+
+enum class ModelKind { Encoder, Decoder, Transformer };
+
+// What rows of the embedding are multiplied by.
+enum class EmbeddingScale {
+  One,
+  Root,        // the square root of the hidden size
+  RootIfSet,   // the same if scale_embedding is set
+  Multiplier,  // embedding_multiplier
+};
+
+struct ModelFamily {
+  std::string_view model_type;
+  ModelKind kind;
+  // The titles of layouts in layers/block_layout.cc: of the model around its layers, and of the layers.
+  const char* model_layout;
+  const char* layer_layout;
+  // The module of the model in the file of one with a head.
+  const char* base;
+  EmbeddingScale scale = EmbeddingScale::One;
+  // Whether the head has the embedding's table if tie_word_embeddings is left out.
+  bool ties_by_default = true;
+  // Whether positions are sinusoids of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have.
+  bool has_sinusoids = false;
+  // Whether a tied head multiplies by 1 / sqrt(hidden size).
+  bool scales_tied_head = false;
+};
+
+// Null: heed makes no whole models of that family.
+const ModelFamily* model_family_of(std::string_view model_type);
+
+}  // namespace heed

@@ -61,7 +61,7 @@ constexpr size_t kFirstFeedForwardOptionsSize = 40;
 constexpr size_t kFirstEmbeddingOptionsSize = 40;
 constexpr size_t kFirstEncoderLayerOptionsSize = 56;
 constexpr size_t kFirstDecoderLayerOptionsSize = 64;
-constexpr size_t kFirstStackOptionsSize = 80;
+constexpr size_t kFirstStackOptionsSize = 88;
 constexpr size_t kFirstOutputOptionsSize = 32;
 constexpr size_t kFirstTransformerOptionsSize = 40;
 
@@ -316,6 +316,8 @@ Stack read_stack(const CStackOptions& read) {
   result.num_token_types = read.num_token_types;
   result.embedding_norm = read_flag(read.embedding_norm, "options->embedding_norm");
   result.share_layers = read_flag(read.share_layers, "options->share_layers");
+  result.no_projection_bias = read_flag(read.no_projection_bias, "options->no_projection_bias");
+  require_zero(read.reserved_2, "options->reserved_2");
   return result;
 }
 

@@ -27,6 +27,7 @@ constexpr ChildModule kStack[] = {{"embedding", "embedding"},
                                   {"embedding_projection", "embedding_projection"},
                                   {"layers.*", "layers.*"},
                                   {"norm", "norm"},
+                                  {"output_projection", "output_projection"},
                                   {"output", "output"}};
 constexpr ChildModule kOwnTransformer[] = {
     {"embedding", "embedding"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "output"}};
@@ -98,10 +99,9 @@ constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},
                                       {"embedding_norm", "layernorm_embedding"},
                                       {"layers.*", "layers.*"},
                                       {"norm", "layer_norm"}};
-constexpr ChildModule kOptStack[] = {{"embedding", "embed_tokens"},
-                                     {"positions", "embed_positions"},
-                                     {"layers.*", "layers.*"},
-                                     {"norm", "final_layer_norm"}};
+constexpr ChildModule kOptStack[] = {
+    {"embedding", "embed_tokens"},        {"positions", "embed_positions"}, {"embedding_projection", "project_in"},
+    {"output_projection", "project_out"}, {"layers.*", "layers.*"},         {"norm", "final_layer_norm"}};
 constexpr ChildModule kT5Stack[] = {
     {"embedding", "embed_tokens"}, {"layers.*", "block.*"}, {"norm", "final_layer_norm"}};
 constexpr ChildModule kGpt2Stack[] = {
@@ -138,6 +138,8 @@ constexpr ChildModule kGpt2WithHead[] = {{"embedding", "transformer.wte"},
                                          {"output", "lm_head"}};
 constexpr ChildModule kOptWithHead[] = {{"embedding", "model.decoder.embed_tokens"},
                                         {"positions", "model.decoder.embed_positions"},
+                                        {"embedding_projection", "model.decoder.project_in"},
+                                        {"output_projection", "model.decoder.project_out"},
                                         {"layers.*", "model.decoder.layers.*"},
                                         {"norm", "model.decoder.final_layer_norm"},
                                         {"output", "lm_head"}};

@@ -79,7 +79,9 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   if (options.positions) add(Role::Positions, make_positions(context, *options.positions, own_size));
   if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
-  if (own_size != size) add(Role::Projection, make_part<Linear>(context, LinearOptions{.output_size = size}));
+  if (own_size != size)
+    add(Role::Projection,
+        make_part<Linear>(context, LinearOptions{.output_size = size, .no_bias = options.no_projection_bias}));
   if (!children.empty()) add(Role::Dropout, make_part<Dropout>(context, DropoutOptions{dropout}));
   return children;
 }
@@ -175,6 +177,7 @@ void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
   }
   json.member("num_token_types", options_.num_token_types);
   json.member("embedding_norm", options_.embedding_norm);
+  json.member("no_projection_bias", options_.no_projection_bias);
 }
 
 void check_rows_or_ids(const LayerInputs& inputs, bool has_embedding, bool has_token_types, const char* kind) {

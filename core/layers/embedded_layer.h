@@ -23,6 +23,7 @@ struct EmbeddedOptions {
   std::optional<PositionalEncodingOptions> positions;
   int64_t num_token_types = 0;
   bool embedding_norm = false;
+  bool no_projection_bias = false;
 };
 
 // A layer that reads rows (B, S, E) or packed (total, E), or with an embedding the ids of rows, (B, S) or (total). Its first

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "layers/errors_of_member.h"
+#include "layers/linear.h"
 
 namespace heed {
 namespace {
@@ -61,8 +62,15 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
   for (size_t i = 0; i < layers.size(); ++i) parts.children.push_back({"layers." + std::to_string(i), layers[i]});
   if (options.final_norm)
     parts.children.push_back({"norm", host_make_shared<LayerNorm>(allocator, context, first.norm)});
-  if (options.output)
-    parts.children.push_back({"output", make_output_layer(context, *options.output, parts.size, embedding)});
+  if (!options.output) return parts;
+  int64_t size = parts.size;
+  if (is_tied && embedding != nullptr && embedding->table().shape()[1] != size) {
+    size = embedding->table().shape()[1];
+    parts.children.push_back(
+        {"output_projection",
+         host_make_shared<Linear>(allocator, context, LinearOptions{.output_size = size, .no_bias = true})});
+  }
+  parts.children.push_back({"output", make_output_layer(context, *options.output, size, embedding)});
   return parts;
 }
 
@@ -108,7 +116,7 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   Value rows = check_first_children(schedule, purpose, call);
   const KeyLimits* limits = nullptr;
   for (size_t i = first; i < num_children(); ++i) {
-    if (i > first) rows = schedule.reserve_spread(rows.shape());
+    if (i > first) rows = schedule.reserve_spread(call.shapes.output);
     InputValues inputs;
     inputs.queries = rows;
     inputs.others = call.inputs.others;

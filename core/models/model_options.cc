@@ -191,7 +191,8 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   EmbeddingOptions options;
   options.num_embeddings = table[0];
   options.embedding_size = table[1];
-  const bool may_project = family_.model_type == "electra" || family_.model_type == "albert";
+  const bool may_project =
+      family_.model_type == "electra" || family_.model_type == "albert" || family_.model_type == "opt";
   if (table[1] != size && !may_project) {
     fail(Status::Unsupported,
          "\"%s.weight\" in %s has rows of %" PRId64 ", but the layers have rows of %" PRId64
@@ -222,7 +223,7 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t 
   output.size = num_embeddings;
   if (!output.is_tied) output.size = require(kHead, "weight").entry->shape[0];
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
-  if (family_.scales_tied_head && output.is_tied)
+  if (family_.scales_head && settings_.flag("scale_decoder_outputs").value_or(output.is_tied))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
@@ -243,6 +244,8 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   };
   options.final_norm = has_child("norm");
   options.embedding_norm = has_child("embedding_norm");
+  options.no_projection_bias = has_child("embedding_projection") &&
+                               !file_.contains(joined_modules(module_of(side, "embedding_projection"), "bias"));
   if (has_child("embedding")) options.embedding = embedding_options(module_of(side, "embedding"), size);
   if (has_child("token_type_embedding"))
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];

@@ -32,8 +32,8 @@ struct ModelFamily {
   bool ties_by_default = true;
   // Whether positions are sinusoids of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have.
   bool has_sinusoids = false;
-  // Whether a tied head multiplies by 1 / sqrt(hidden size).
-  bool scales_tied_head = false;
+  // Whether a head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
+  bool scales_head = false;
 };
 
 // Null: heed makes no whole models of that family.

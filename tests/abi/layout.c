@@ -237,7 +237,7 @@ AT(heed_output_options, bias, 20);
 AT(heed_output_options, scale, 24);
 AT(heed_output_options, soft_cap, 28);
 
-SIZE(heed_encoder_options, 80);
+SIZE(heed_encoder_options, 88);
 AT(heed_encoder_options, struct_size, 0);
 AT(heed_encoder_options, layer, 8);
 AT(heed_encoder_options, num_layers, 16);
@@ -250,8 +250,10 @@ AT(heed_encoder_options, output, 56);
 AT(heed_encoder_options, num_token_types, 64);
 AT(heed_encoder_options, embedding_norm, 72);
 AT(heed_encoder_options, share_layers, 76);
+AT(heed_encoder_options, no_projection_bias, 80);
+AT(heed_encoder_options, reserved_2, 84);
 
-SIZE(heed_decoder_options, 80);
+SIZE(heed_decoder_options, 88);
 AT(heed_decoder_options, struct_size, 0);
 AT(heed_decoder_options, layer, 8);
 AT(heed_decoder_options, num_layers, 16);
@@ -264,6 +266,8 @@ AT(heed_decoder_options, output, 56);
 AT(heed_decoder_options, num_token_types, 64);
 AT(heed_decoder_options, embedding_norm, 72);
 AT(heed_decoder_options, share_layers, 76);
+AT(heed_decoder_options, no_projection_bias, 80);
+AT(heed_decoder_options, reserved_2, 84);
 
 SIZE(heed_transformer_options, 40);
 AT(heed_transformer_options, struct_size, 0);

@@ -25,6 +25,15 @@ Bounded sum(const std::vector<double>& a, const std::vector<double>& b) {
   return result;
 }
 
+// One more rounding, unless the factor is 1.
+void scale(double factor, Bounded& result) {
+  if (factor == 1) return;
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    result.values[i] *= factor;
+    result.errors[i] = std::fabs(factor) * result.errors[i] + kUnitRoundoff * std::fabs(result.values[i]);
+  }
+}
+
 Bounded attend(MultiHeadProblem problem, const std::vector<double>& queries, const std::vector<double>& keys) {
   problem.queries = queries;
   problem.keys = problem.values = keys;
@@ -55,7 +64,8 @@ std::vector<double> transform(const TransformerStack& stack, std::vector<double>
                               const std::vector<double>& encoder_rows, const AfterStep& after_step) {
   for (const TransformerLayer& layer : stack.layers) {
     for (size_t i = 0; i < layer.norms.size(); ++i) {
-      const std::vector<double> input = layer.norm_first ? after_step(normalize(layer.norms[i], rows)) : rows;
+      const bool is_normalized = layer.norm_first && layer.norms[i].has_value();
+      const std::vector<double> input = is_normalized ? after_step(normalize(*layer.norms[i], rows)) : rows;
       const bool is_cross = i == 1 && layer.cross_attention.has_value();
       Bounded result;
       if (i + 1 == layer.norms.size())
@@ -63,9 +73,11 @@ std::vector<double> transform(const TransformerStack& stack, std::vector<double>
       else
         result =
             is_cross ? attend(*layer.cross_attention, input, encoder_rows) : attend(layer.self_attention, input, input);
+      scale(layer.residual_scale, result);
+      if (!layer.output_norms.empty()) result = normalize(layer.output_norms[i], after_step(std::move(result)));
       drop(layer.dropouts[i], result);
       rows = after_step(sum(rows, after_step(std::move(result))));
-      if (!layer.norm_first) rows = after_step(normalize(layer.norms[i], rows));
+      if (!layer.norm_first) rows = after_step(normalize(*layer.norms[i], rows));
     }
   }
   return stack.final_norm ? after_step(normalize(*stack.final_norm, rows)) : rows;
@@ -76,7 +88,7 @@ Bounded transform(const TransformerStack& stack, const std::vector<double>& rows
   Bounded result;
   result.values = transform(stack, rows, encoder_rows, [](Bounded exact) { return std::move(exact.values); });
   result.errors.assign(rows.size(), 0.0);
-  const size_t size = stack.layers.front().norms.front().weight.size();
+  const size_t size = stack.layers.front().norms.back()->weight.size();
   for (uint32_t seed = 0; seed < kTimes; ++seed) {
     const std::vector<double> moved = transform(stack, rows, encoder_rows, Mover(seed));
     for (size_t first = 0; first < rows.size(); first += size) {

@@ -18,8 +18,10 @@ struct TransformerLayer {
   MultiHeadProblem self_attention;
   std::optional<MultiHeadProblem> cross_attention;
   FeedForward feed_forward;
-  std::vector<Norm> norms;        // one for each attention and the network
-  std::vector<Dropout> dropouts;  // likewise, of their outputs
+  std::vector<std::optional<Norm>> norms;  // one for each attention and the network; none: its rows stay as they are
+  std::vector<Norm> output_norms;          // none, or likewise, of their outputs
+  std::vector<Dropout> dropouts;           // of their outputs
+  double residual_scale = 1;               // of their outputs
   bool norm_first = false;
 };
 
@@ -28,8 +30,8 @@ struct TransformerStack {
   std::optional<Norm> final_norm;
 };
 
-// What the next step reads in place of the result of this one. Steps are attention, the feed-forward network, their sum
-// with the residual, and norms; each has the error of an engine that reads exact numbers.
+// What the next step reads in place of the result of this one. Steps are attention, the feed-forward network, both with
+// their factor, their sum with the residual, and norms; each has the error of an engine that reads exact numbers.
 using AfterStep = std::function<std::vector<double>(Bounded result)>;
 
 std::vector<double> transform(const TransformerStack& stack, std::vector<double> rows,

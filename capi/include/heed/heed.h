@@ -1050,7 +1050,8 @@ typedef struct heed_output_options {
   size_t struct_size;
   int64_t size;          /* required, >= 1; with tied 0 or the number of embeddings */
   int32_t tied;          /* 1: W is the table of the embedding, which is not copied (Press and Wolf, "Using the Output
-                            Embedding to Improve Language Models", arXiv 1608.05859) */
+                            Embedding to Improve Language Models", arXiv 1608.05859). If its rows have another size than
+                            those of the layers, x first passes "output_projection", without bias (OPT) */
   int32_t bias;          /* 1: b is added */
   float scale;           /* 0: 1; 1 / logits_scaling of Granite, 1 / sqrt(E) of T5 */
   float soft_cap;        /* 0: none; final_logit_softcapping of Gemma 2 */
@@ -1080,8 +1081,10 @@ typedef struct heed_encoder_options {
   int64_t num_token_types; /* 0: none; only with an embedding */
   int32_t embedding_norm;  /* 1: a norm before the first layer, with the options of the layers' norms */
   int32_t share_layers;    /* 1: all layers are the same, with the parameters of "layers.0" (ALBERT) */
+  int32_t no_projection_bias; /* 1: embedding_projection has no bias (OPT) */
+  int32_t reserved_2;      /* 0 */
 } heed_encoder_options;
-#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 
 /* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. With a cache,
  * positions continue those of its sequences. */
@@ -1098,8 +1101,10 @@ typedef struct heed_decoder_options {
   int64_t num_token_types;
   int32_t embedding_norm;
   int32_t share_layers;
+  int32_t no_projection_bias;
+  int32_t reserved_2;      /* 0 */
 } heed_decoder_options;
-#define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 
 /* A Transformer (Vaswani et al., section 3): an encoder, and a decoder that attends to its output. inputs->keys are what the
  * encoder reads, (B, S), and queries what the decoder reads, (B, T): ids with an embedding, rows without. valid_lens are the

@@ -16,6 +16,9 @@ void set_common(const Block& block, Options& options) {
   options.feed_forward = &block.feed_forward;
   options.norm = &block.norm;
   options.norm_first = block.norm_first ? 1 : 0;
+  options.output_norms = block.output_norms ? 1 : 0;
+  options.no_first_norm = block.no_first_norm ? 1 : 0;
+  options.residual_scale = block.residual_scale;
   options.dropout = block.dropout;
 }
 

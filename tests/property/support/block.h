@@ -25,7 +25,17 @@ struct Block {
   heed_feed_forward_options feed_forward = HEED_FEED_FORWARD_OPTIONS_INIT;
   heed_layer_norm_options norm = HEED_LAYER_NORM_OPTIONS_INIT;
   bool norm_first = false;
+  bool output_norms = false;
+  bool no_first_norm = false;
+  float residual_scale = 0;
   float dropout = 0;
+
+  // The number of attentions and networks in a layer.
+  uint32_t num_parts() const { return cross_attention ? 3 : 2; }
+  // Of a layer's children.
+  uint32_t num_children() const { return first_dropout() + num_parts(); }
+  // The number of the first dropout among them.
+  uint32_t first_dropout() const { return (output_norms ? 3 : 2) * num_parts() - (no_first_norm ? 1 : 0); }
 };
 
 // The layer without its parameters.

@@ -62,18 +62,25 @@ reference::TransformerLayer layer_at(const Call& call, const std::string& prefix
   layer.self_attention = multi_head_problem(self_attention_call(call, prefix));
   if (block.cross_attention) layer.cross_attention = multi_head_problem(cross_attention_call(call, prefix));
   layer.feed_forward = feed_forward_of(call, block.feed_forward, prefix + "feed_forward.");
-  const uint32_t num_parts = block.cross_attention ? 3 : 2;
-  for (uint32_t i = 1; i <= num_parts; ++i)
-    layer.norms.push_back(row_norm_of(call, block.norm, prefix + "norm_" + std::to_string(i) + "."));
+  const uint32_t num_parts = block.num_parts();
+  for (uint32_t i = 1; i <= num_parts; ++i) {
+    const std::string number = std::to_string(i) + ".";
+    const bool has_norm = i > 1 || !block.no_first_norm;
+    layer.norms.push_back(has_norm ? std::optional(row_norm_of(call, block.norm, prefix + "norm_" + number))
+                                   : std::nullopt);
+    if (block.output_norms)
+      layer.output_norms.push_back(row_norm_of(call, block.norm, prefix + "output_norm_" + number));
+  }
+  if (block.residual_scale != 0.0F) layer.residual_scale = static_cast<double>(block.residual_scale);
   layer.norm_first = block.norm_first;
   layer.dropouts.resize(num_parts);
   if (call.training == 0) return layer;
-  // Children are the attentions, the network, the norms and the dropouts.
+  // Children are the attentions, the network, the norms, the norms of outputs and the dropouts.
   layer.self_attention.options.dropout_seed = child_seed(call, first_child);
   if (layer.cross_attention) layer.cross_attention->options.dropout_seed = child_seed(call, first_child + 1);
   layer.feed_forward.dropout = {block.feed_forward.dropout, child_seed(call, first_child + num_parts - 1)};
   for (uint32_t i = 0; i < num_parts; ++i)
-    layer.dropouts[i] = {block.dropout, child_seed(call, first_child + 2 * num_parts + i)};
+    layer.dropouts[i] = {block.dropout, child_seed(call, first_child + block.first_dropout() + i)};
   return layer;
 }
 
@@ -83,8 +90,7 @@ std::string prefix_of_layer(const Call& call, int64_t index) {
 
 // In a stack each layer comes before its own children.
 uint32_t first_child_of_layer(const Block& block, int64_t index) {
-  const int64_t num_children = block.cross_attention ? 9 : 6;
-  return block.num_layers == 0 ? 0 : static_cast<uint32_t>(1 + index * (1 + num_children));
+  return block.num_layers == 0 ? 0 : static_cast<uint32_t>(1 + index * (1 + block.num_children()));
 }
 
 // Rows beyond those of a batch element are 0.

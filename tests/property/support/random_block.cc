@@ -35,6 +35,12 @@ class BlockMaker {
     set_feed_forward(block.feed_forward);
     set_norm(block.norm);
     block.norm_first = random_.chance(0.5);
+    if (block.norm_first) {
+      block.output_norms = random_.chance(0.3);
+      block.no_first_norm = random_.chance(0.2);
+    }
+    if (!block.output_norms && random_.chance(0.3))
+      block.residual_scale = static_cast<float>(random_.uniform(-1.5, 1.5));
     call_.options = block.self_attention.options;
     set_parameters(block);
     set_inputs(block);
@@ -119,8 +125,11 @@ class BlockMaker {
       add_attention(prefix + "self_attention.", block.self_attention.options);
       if (block.cross_attention) add_attention(prefix + "cross_attention.", block.cross_attention->options);
       add_feed_forward(prefix + "feed_forward.", block.feed_forward);
-      for (int norm = 1; norm <= (block.cross_attention ? 3 : 2); ++norm)
-        add_norm(prefix + "norm_" + std::to_string(norm) + ".", block.norm);
+      for (uint32_t part = 1; part <= block.num_parts(); ++part) {
+        const std::string number = std::to_string(part) + ".";
+        if (part > 1 || !block.no_first_norm) add_norm(prefix + "norm_" + number, block.norm);
+        if (block.output_norms) add_norm(prefix + "output_norm_" + number, block.norm);
+      }
     }
     if (block.final_norm) add_norm("norm.", block.norm);
   }

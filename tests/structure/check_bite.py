@@ -51,6 +51,7 @@ FORBIDDEN = [
     ("layers", "core/layers/linear.cc", "<heed/heed.h>"),
     ("layers", "core/layers/linear.cc", "<nlohmann/json.hpp>"),
     ("layers", "core/layers/linear.cc", '"functions/matmul.h"'),
+    ("models", "core/models/model_folder.cc", '"backends/backend.h"'),
     ("functions", "core/functions/matmul.cc", '"backends/cpu/linear.h"'),
     ("functions", "core/functions/matmul.cc", '"layers/layer.h"'),
     ("header", "capi/include/heed/heed.h", "<string>"),

@@ -111,6 +111,12 @@ RopeOptions read_rope_options(const heed_rope_options* options) {
          read.num_factors, read.factors == nullptr ? "NULL" : "set");
   }
   result.factors = {read.factors, static_cast<size_t>(read.num_factors)};
+  if (read.short_factors != nullptr) {
+    if (read.factors == nullptr)
+      fail(Status::InvalidArgument,
+           "options->rope->short_factors is set, but options->rope->factors is NULL: expected both or neither");
+    result.short_factors = {read.short_factors, static_cast<size_t>(read.num_factors)};
+  }
   result.base = read.base;
   result.factor = read.factor;
   result.beta_fast = read.beta_fast;

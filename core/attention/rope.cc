@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "base/decimal_text.h"
 #include "base/error.h"
@@ -90,6 +91,7 @@ void check_unused(const RopeOptions& options) {
       {"factor", options.factor != 0, scaling != RopeScaling::None},
       {"original_length", options.original_length != 0, is_yarn || is_llama3 || has_factors},
       {"num_factors", !options.factors.empty(), has_factors},
+      {"short_factors", !options.short_factors.empty(), has_factors},
       {"beta_fast", options.beta_fast != 0, is_yarn},
       {"beta_slow", options.beta_slow != 0, is_yarn},
       {"no_rounding", options.no_rounding, is_yarn},
@@ -132,11 +134,18 @@ void check_factors(const RopeOptions& options) {
          "options->rope->num_factors is %" PRId64 ", expected one for each pair, rotary_size / 2 = %" PRId64,
          num_factors, options.rotary_size / 2);
   }
-  for (int64_t i = 0; i < num_factors; ++i) {
-    const float factor = options.factors[static_cast<size_t>(i)];
-    if (std::isfinite(factor) && factor > 0) continue;
-    fail(Status::InvalidArgument, "options->rope->factors[%" PRId64 "] is %s, expected a finite number above 0", i,
-         DecimalText(factor).c_str());
+  for (const auto& [name, factors] : {std::pair{"factors", options.factors}, {"short_factors", options.short_factors}}) {
+    for (size_t i = 0; i < factors.size(); ++i) {
+      if (std::isfinite(factors[i]) && factors[i] > 0) continue;
+      fail(Status::InvalidArgument, "options->rope->%s[%zu] is %s, expected a finite number above 0", name, i,
+           DecimalText(factors[i]).c_str());
+    }
+  }
+  if (!options.short_factors.empty() && options.original_length < 1) {
+    fail(Status::InvalidArgument,
+         "options->rope->original_length is %" PRId64
+         ", expected at least 1: calls with positions below it have options->rope->short_factors",
+         options.original_length);
   }
   if (options.original_length < 0) {
     fail(Status::InvalidArgument,
@@ -316,6 +325,11 @@ void write_options(const RopeOptions& options, JsonWriter& json) {
   json.key("factors");
   json.begin_array();
   for (const float factor : options.factors) json.value(factor);
+  json.end_array();
+  if (options.short_factors.empty()) return;
+  json.key("short_factors");
+  json.begin_array();
+  for (const float factor : options.short_factors) json.value(factor);
   json.end_array();
 }
 

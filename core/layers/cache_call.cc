@@ -7,6 +7,7 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
+#include "layers/rotary_positions.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 
@@ -43,7 +44,10 @@ void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const Cache
     fail(Status::InvalidArgument, "%s->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache",
          inputs.name, inputs.layer, options.num_layers - 1);
   }
-  cache.check_rotary(inputs.layer, layer.rotary != nullptr ? layer.rotary->get() : nullptr);
+}
+
+void check_rotary(const Cache& cache, int64_t layer, const std::shared_ptr<const RotaryTable>* rotary) {
+  cache.check_rotary(layer, rotary != nullptr ? rotary->get() : nullptr);
 }
 
 void check_sequences_tensor(const CacheInputs& inputs, const Tensor& sequences, int64_t batch) {
@@ -202,6 +206,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   const Cache& cache = *inputs.cache;
   check_others(others);
   check_layer_fits(cache, inputs, layer);
+  if (layer.short_rotary == nullptr) check_rotary(cache, inputs.layer, layer.rotary);
   const Tensor* sequences = others.cache_sequences;
   if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
 
@@ -272,6 +277,10 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     const bool has_gap = held.num_consecutive < held.length || (inputs.appends() && !continues);
     compares_positions = compares_positions || has_gap || elements[b].query_positions != nullptr;
     if (has_gap && needs_positions) elements[b].positions = gather_positions(schedule, cache, inputs.layer, rows[b]);
+  }
+  if (layer.short_rotary != nullptr) {
+    if (largest_position(limits, elements, batch) < layer.short_length) call.rotary = layer.short_rotary;
+    check_rotary(cache, inputs.layer, call.rotary);
   }
   AttentionOptions options = *layer.options;
   if (inputs.appends()) {

@@ -57,6 +57,9 @@ struct CachedLayer {
   int64_t value_head_size = 0;
   const AttentionOptions* options = nullptr;
   const std::shared_ptr<const RotaryTable>* rotary = nullptr;  // null: no rotary positions
+  // The table of calls whose positions are all below short_length; null: the same for all.
+  const std::shared_ptr<const RotaryTable>* short_rotary = nullptr;
+  int64_t short_length = 0;
   bool reads_distances = false;  // whether scores depend on the distance from query to key
 };
 

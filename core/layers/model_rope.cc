@@ -177,6 +177,7 @@ class RopeReader {
     if (factor > 1 && original > 1) attention_factor = std::sqrt(1 + std::log(factor) / std::log(original));
     attention_factor = number_or("attention_factor", attention_factor);
     options.factor = 0;
+    options.original_length = original_length();
     const bool is_always_short = max_positions() != 0 && max_positions() <= original;
     if (!is_always_short) add_list("long_factor", "long_mscale", attention_factor);
     add_list("short_factor", "short_mscale", attention_factor);
@@ -249,8 +250,8 @@ class RopeReader {
   ModelRope model_;
 };
 
-bool has_list(const RopeOptions& layer, const ModelRopeFactors& list) {
-  return std::equal(layer.factors.begin(), layer.factors.end(), list.factors.begin(), list.factors.end(),
+bool is_list(std::span<const float> factors, const ModelRopeFactors& list) {
+  return std::equal(factors.begin(), factors.end(), list.factors.begin(), list.factors.end(),
                     [](float a, float b) { return is_close(static_cast<double>(a), static_cast<double>(b)); });
 }
 
@@ -344,14 +345,21 @@ std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& 
     return found;
   }
   if (!model.factors.empty()) {
-    const auto list = std::find_if(model.factors.begin(), model.factors.end(),
-                                   [&](const ModelRopeFactors& one) { return has_list(layer, one); });
-    if (list != model.factors.end()) {
+    // With short_factors a layer has both lists, the long one first.
+    const bool has_both = !layer.short_factors.empty() && model.factors.size() == 2;
+    const auto list = std::find_if(model.factors.begin(), has_both ? model.factors.begin() + 1 : model.factors.end(),
+                                   [&](const ModelRopeFactors& one) { return is_list(layer.factors, one); });
+    if (list != (has_both ? model.factors.begin() + 1 : model.factors.end())) {
       expected.attention_factor = list->attention_factor;
     } else {
       found.push_back("options->rope->factors has other numbers than the model, expected its " + lists_text(model) +
-                      ": a layer has one list, whatever the length");
+                      ": a layer without short_factors has one list, whatever the length");
     }
+    if (has_both && !is_list(layer.short_factors, model.factors.back()))
+      found.push_back("options->rope->short_factors has other numbers than the model, expected its " +
+                      in_quotes(model.factors.back().setting));
+    if (has_both && layer.original_length != expected.original_length)
+      add("original_length", std::to_string(layer.original_length), std::to_string(expected.original_length));
   }
   compare(numbers_of_scaling(layer), numbers_of_scaling(expected));
   return found;

@@ -247,6 +247,10 @@ std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
   layer.value_head_size = options_.value_head_size;
   layer.options = &options_.attention;
   layer.rotary = rotary_ != nullptr ? &rotary_->table() : nullptr;
+  if (rotary_ != nullptr && rotary_->short_table() != nullptr) {
+    layer.short_rotary = &rotary_->short_table();
+    layer.short_length = rotary_->options().original_length;
+  }
   layer.reads_distances = options_.alibi != AlibiUse::None || options_.relative_bias.kind != RelativeBias::None;
   return layer;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <span>
+#include <utility>
 
 #include "base/checked.h"
 #include "layers/projection.h"
@@ -20,8 +22,32 @@ bool share_positions(const LayerCall& call) {
 
 }  // namespace
 
-RotaryPositions::RotaryPositions(const RopeOptions& options, int64_t head_size, const HostAllocator& allocator)
-    : table_(host_make_shared<RotaryTable>(allocator, options, head_size, allocator)) {}
+RotaryPositions::RotaryPositions(const RopeOptions& options, int64_t head_size, const HostAllocator& allocator) {
+  // Each table has one list.
+  RopeOptions checked = with_defaults(options, head_size);
+  const std::span<const float> short_factors = std::exchange(checked.short_factors, {});
+  table_ = host_make_shared<RotaryTable>(allocator, checked, head_size, allocator);
+  options_ = table_->options();
+  if (short_factors.empty()) return;
+  checked.factors = short_factors;
+  short_table_ = host_make_shared<RotaryTable>(allocator, checked, head_size, allocator);
+  options_.short_factors = short_table_->options().factors;
+}
+
+int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch) {
+  const bool is_known =
+      (limits.has_table == 0 || limits.table != nullptr) && (limits.positions.given == 0 || limits.positions.data != nullptr);
+  if (!is_known) return INT64_MAX;
+  int64_t largest = -1;
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t count = sequence_of(limits, b).query_count;
+    const int32_t* const given = elements != nullptr ? elements[b].query_positions : nullptr;
+    const bool is_given = given != nullptr || limits.positions.given != 0;
+    for (int64_t q = is_given ? 0 : count - 1; q < count; ++q)
+      largest = std::max(largest, given != nullptr ? given[q] : position_of_query(limits, b, q));
+  }
+  return largest;
+}
 
 void RotaryPositions::set(HeadTransform& transform) const {
   transform.layout = options().layout;
@@ -33,12 +59,15 @@ void RotaryPositions::set(RotationsProblem& problem, const LayerCall& call, bool
   problem.batch = call.attention->batch;
   problem.limits = call.attention->limits;
   problem.limits.valid_lens = {};
-  if (of_keys) problem.limits.positions = {};
   problem.elements = call.attention->cached.elements;
   problem.num_pairs = options().rotary_size / 2;
-  problem.digits = table_->digits();
+  const bool is_short =
+      short_table_ != nullptr &&
+      largest_position(problem.limits, problem.elements, problem.batch) < options().original_length;
+  problem.digits = (is_short ? short_table_ : table_)->digits();
   problem.factor = static_cast<double>(options().attention_factor);
   problem.of_keys = of_keys ? 1 : 0;
+  if (of_keys) problem.limits.positions = {};
 }
 
 Value RotaryPositions::add_cached_keys(Schedule& schedule, const LayerCall& call) const {

@@ -24,8 +24,10 @@ class RotaryPositions {
   RotaryPositions& operator=(const RotaryPositions&) = delete;
 
   // With all defaults filled in.
-  const RopeOptions& options() const { return table_->options(); }
+  const RopeOptions& options() const { return options_; }
   const std::shared_ptr<const RotaryTable>& table() const { return table_; }
+  // That of calls whose positions are all below original_length; null: the same for all calls.
+  const std::shared_ptr<const RotaryTable>& short_table() const { return short_table_; }
 
   // Sets everything about the rotation except its operand.
   void set(HeadTransform& transform) const;
@@ -45,7 +47,12 @@ class RotaryPositions {
   // Sets what all operations of the layer have in common.
   void set(RotationsProblem& problem, const LayerCall& call, bool of_keys) const;
 
+  RopeOptions options_;
   std::shared_ptr<const RotaryTable> table_;
+  std::shared_ptr<const RotaryTable> short_table_;
 };
+
+// The largest position of the queries; INT64_MAX if it is not known yet. `elements`: of a call with a cache, or null.
+int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch);
 
 }  // namespace heed

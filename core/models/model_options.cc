@@ -126,7 +126,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
 }
 
 MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int64_t layer, const char* child,
-                                                          bool is_decoder) const {
+                                                          bool is_decoder) {
   const std::string module = module_of_layer(side, layer, child);
   const ModulePath path(module);
   MultiHeadAttentionOptions options;
@@ -158,11 +158,11 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
   if (attention.rope) {
     options.rope = attention.rope->options;
     if (!attention.rope->factors.empty()) {
-      fail(Status::Unsupported,
-           "%s has rotary factors that depend on the length of each text (\"longrope\"), expected a model without; a "
-           "decoder "
-           "with the options for one length can be loaded",
-           in_quotes(config_.path()).c_str());
+      // The long list, and behind it the short one; or the short one alone.
+      const std::vector<ModelRopeFactors>& lists = kept_.emplace_back(std::move(attention.rope->factors));
+      options.rope->factors = lists.front().factors;
+      options.rope->attention_factor = lists.front().attention_factor;
+      if (lists.size() > 1) options.rope->short_factors = lists.back().factors;
     }
   }
   if (attention.qk_norm && find_parameter(file_, module, "q_norm.weight").entry != nullptr) {

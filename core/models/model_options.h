@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "layers/model_settings.h"
 #include "layers/transformer.h"
@@ -19,7 +21,7 @@ namespace heed {
 
 class ModelOptions {
  public:
-  // The arguments must outlive this object.
+  // The arguments must outlive this object, and it the options that it returns.
   ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file);
 
   EncoderOptions encoder();
@@ -51,7 +53,7 @@ class ModelOptions {
   // The members of the layers' options that do not differ between encoder and decoder.
   void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
   MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child,
-                                              bool is_decoder) const;
+                                              bool is_decoder);
   int64_t hidden_size(const Side& side) const;
   template <typename LayerOptions>
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);
@@ -68,6 +70,8 @@ class ModelOptions {
   // Whether the head has parameters of its own, which lie beside the model.
   bool is_head_beside_ = false;
   bool is_head_tied_ = false;
+  // The memory of rotary factors in the options.
+  std::deque<std::vector<ModelRopeFactors>> kept_;
 };
 
 }  // namespace heed

@@ -76,7 +76,7 @@ AT(heed_general_attention_options, causal, 44);
 AT(heed_general_attention_options, window, 48);
 AT(heed_general_attention_options, empty_rows, 52);
 
-SIZE(heed_rope_options, 88);
+SIZE(heed_rope_options, 96);
 AT(heed_rope_options, struct_size, 0);
 AT(heed_rope_options, rotary_size, 8);
 AT(heed_rope_options, rotary_offset, 16);
@@ -93,6 +93,7 @@ AT(heed_rope_options, attention_factor, 72);
 AT(heed_rope_options, layout, 76);
 AT(heed_rope_options, scaling, 80);
 AT(heed_rope_options, no_rounding, 84);
+AT(heed_rope_options, short_factors, 88);
 
 SIZE(heed_multi_head_attention_options, 168);
 AT(heed_multi_head_attention_options, struct_size, 0);

@@ -63,6 +63,8 @@ constexpr ModelFolder kModelFolders[] = {
     {"modernbert", Encoder},
     {"opt", Decoder},
     {"phi3", Decoder},
+    {"phi3-longrope-long", Decoder},
+    {"phi3-longrope-short", Decoder},
     {"qwen2", Decoder},
     {"qwen3", Decoder},
     {"roberta", Encoder},

@@ -801,10 +801,13 @@ typedef struct heed_rope_options {
   int32_t layout;          /* HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED; required */
   int32_t scaling;         /* HEED_ROPE_SCALING_... */
   int32_t no_rounding;     /* YARN: 1: the ends of the range of frequencies are not rounded to whole pairs, as gpt-oss */
+  const float* short_factors; /* FACTORS: NULL, or num_factors numbers in place of factors for calls whose positions are all
+                                 below original_length ("longrope" of Phi-3); copied. A cache of rotated keys that were
+                                 rotated with the one list is refused in a call that takes the other */
 } heed_rope_options;
 #define HEED_ROPE_OPTIONS_INIT                                                                                    \
   { sizeof(heed_rope_options), 0, 0, 0, 0, NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, HEED_ROPE_SCALING_NONE, \
-    0 }
+    0, NULL }
 
 /* Attention with the general score of Luong et al. ("Effective Approaches to Attention-based Neural Machine Translation",
  * 2015, arXiv 1508.04025, section 3.1): the score of a query q and a key k, which may have different sizes, is q . (W k).

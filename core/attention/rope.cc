@@ -134,7 +134,8 @@ void check_factors(const RopeOptions& options) {
          "options->rope->num_factors is %" PRId64 ", expected one for each pair, rotary_size / 2 = %" PRId64,
          num_factors, options.rotary_size / 2);
   }
-  for (const auto& [name, factors] : {std::pair{"factors", options.factors}, {"short_factors", options.short_factors}}) {
+  for (const auto& [name, factors] :
+       {std::pair{"factors", options.factors}, {"short_factors", options.short_factors}}) {
     for (size_t i = 0; i < factors.size(); ++i) {
       if (std::isfinite(factors[i]) && factors[i] > 0) continue;
       fail(Status::InvalidArgument, "options->rope->%s[%zu] is %s, expected a finite number above 0", name, i,

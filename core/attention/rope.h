@@ -19,7 +19,7 @@ struct RopeOptions {
   int64_t rotary_size = 0;
   int64_t rotary_offset = 0;
   int64_t original_length = 0;
-  std::span<const float> factors;  // in memory of the caller or the layer
+  std::span<const float> factors;        // in memory of the caller or the layer
   std::span<const float> short_factors;  // the same; as many, or none
   float base = 0;
   float factor = 0;

@@ -93,6 +93,19 @@ constexpr ChildModule kGemma2Layer[] = {{"self_attention", "self_attn"},
 constexpr ChildModule kModernBertLayer[] = {
     {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "attn_norm"}, {"norm_2", "mlp_norm"}};
 
+// keras-hub's TransformerEncoder and TransformerDecoder, and the layers of its backbones.
+constexpr ChildModule kKerasEncoderLayer[] = {{"self_attention", "self_attention_layer"},
+                                              {"feed_forward", ""},
+                                              {"norm_1", "self_attention_layer_norm"},
+                                              {"norm_2", "feedforward_layer_norm"}};
+constexpr ChildModule kKerasDecoderLayer[] = {{"self_attention", "self_attention_layer"},
+                                              {"cross_attention", "cross_attention_layer"},
+                                              {"feed_forward", ""},
+                                              {"norm_1", "self_attention_layer_norm"},
+                                              {"norm_2", "cross_attention_layer_norm"},
+                                              {"norm_3", "feedforward_layer_norm"}};
+constexpr ChildModule kKerasStack[] = {{"layers.*", "transformer_layer_*"}};
+
 constexpr ChildModule kBertStack[] = {{"layers.*", "layer.*"}};
 constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},
                                       {"positions", "embed_positions"},
@@ -187,6 +200,12 @@ constexpr BlockLayout kBlockLayouts[] = {
     {layout_title::kOpt, nullptr, kOptStack},
     {layout_title::kT5, nullptr, kT5Stack},
     {layout_title::kGpt2, nullptr, kGpt2Stack},
+    {layout_title::kKerasTransformer, nullptr, kKerasEncoderLayer, '/'},
+    {layout_title::kKerasTransformer, nullptr, kKerasEncoderLayer},
+    {layout_title::kKerasTransformer, "decoder_layer", kKerasDecoderLayer, '/'},
+    {layout_title::kKerasTransformer, "decoder_layer", kKerasDecoderLayer},
+    {layout_title::kKerasTransformer, "encoder", kKerasStack, '/'},
+    {layout_title::kKerasTransformer, "encoder", kKerasStack},
     {layout_title::kLlama, nullptr, kLlamaStack},
     {layout_title::kGpt2, "decoder", kGpt2WithHead},
     {layout_title::kOpt, "decoder", kOptWithHead},
@@ -216,13 +235,13 @@ std::optional<std::string> module_of(const BlockLayout& layout, std::string_view
 }
 
 // Whether the file's tensor is in the module.
-bool is_below(std::string_view name, std::string_view module) {
-  return name.size() > module.size() && name.starts_with(module) && name[module.size()] == '.';
+bool is_below(std::string_view name, std::string_view module, char separator) {
+  return name.size() > module.size() && name.starts_with(module) && name[module.size()] == separator;
 }
 
-bool has_tensor_below(const SafetensorsFile& file, const std::string& module) {
+bool has_tensor_below(const SafetensorsFile& file, const std::string& module, char separator) {
   for (size_t i = 0; i < file.num_tensors(); ++i) {
-    if (is_below(file.name(i), module)) return true;
+    if (is_below(file.name(i), module, separator)) return true;
   }
   return false;
 }
@@ -233,16 +252,18 @@ size_t num_found(const SafetensorsFile& file, std::string_view prefix, const Blo
   size_t count = 0;
   for (const char* child : children) {
     const std::optional<std::string> module = module_of(layout, child);
-    if (module && !module->empty() && has_tensor_below(file, joined_modules(prefix, *module))) ++count;
+    if (module && !module->empty() &&
+        has_tensor_below(file, joined_modules(prefix, *module, layout.separator), layout.separator))
+      ++count;
   }
   return count;
 }
 
 }  // namespace
 
-std::string joined_modules(std::string_view prefix, std::string_view module) {
+std::string joined_modules(std::string_view prefix, std::string_view module, char separator) {
   std::string whole(prefix);
-  if (!prefix.empty() && !module.empty()) whole += '.';
+  if (!prefix.empty() && !module.empty()) whole += separator;
   return whole + std::string(module);
 }
 
@@ -268,31 +289,39 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
     most = count;
     result.layouts.push_back(&layout);
   }
-  for (const char* child : children)
-    result.prefixes.push_back(
-        joined_modules(prefix, result.layouts.empty() ? child : *module_of(*result.layouts.front(), child)));
+  const BlockLayout* const chosen = result.layouts.empty() ? nullptr : result.layouts.front();
+  for (const char* child : children) {
+    result.prefixes.push_back(chosen == nullptr
+                                  ? joined_modules(prefix, child)
+                                  : joined_modules(prefix, *module_of(*chosen, child), chosen->separator));
+  }
   return result;
 }
 
 std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
                                    std::span<const BlockLayout* const> layouts, std::span<const std::string> known,
                                    const std::function<bool(const char*)>& may_be_left) {
-  std::vector<std::string> modules;
+  struct Module {
+    std::string name;
+    char separator;
+  };
+  std::vector<Module> modules;
   for (const BlockLayout* layout : layouts) {
     for (const ChildModule& child : layout->modules) {
       if (child.child != nullptr && may_be_left(child.child)) continue;
       const std::string_view module = child.module;
-      const std::string_view list = module.substr(0, module.find(".*"));
+      std::string whole = joined_modules(prefix, module.substr(0, module.find(".*")), layout->separator);
       // Without a prefix the whole file is the layer's own module, and may have other things in it.
-      if (!joined_modules(prefix, list).empty()) modules.push_back(joined_modules(prefix, list));
+      if (!whole.empty()) modules.push_back({std::move(whole), layout->separator});
     }
   }
   std::vector<std::string> others;
   for (size_t i = 0; i < file.num_tensors(); ++i) {
     const std::string name(file.name(i));
     if (std::binary_search(known.begin(), known.end(), name)) continue;
-    const bool is_in_module =
-        std::any_of(modules.begin(), modules.end(), [&](const std::string& module) { return is_below(name, module); });
+    const bool is_in_module = std::any_of(modules.begin(), modules.end(), [&](const Module& module) {
+      return is_below(name, module.name, module.separator);
+    });
     if (is_in_module) others.push_back(name);
   }
   return others;

@@ -27,6 +27,8 @@ struct BlockLayout {
   // The kind of the layer; null: any whose children the layout has.
   const char* kind;
   std::span<const ChildModule> modules;
+  // Between the modules of a name.
+  char separator = '.';
 };
 
 // Where a file has a layer's children.
@@ -43,7 +45,7 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
                                   std::span<const char* const> children);
 
 // The name of a module below a prefix; either may be empty.
-std::string joined_modules(std::string_view prefix, std::string_view module);
+std::string joined_modules(std::string_view prefix, std::string_view module, char separator = '.');
 
 // The module of a child in the first layout of that title that has it for layers of this kind; nothing if none has.
 std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, std::string_view child);

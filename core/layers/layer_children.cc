@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/logger.h"
 #include "base/shown_text.h"
 #include "layers/block_layout.h"
 #include "layers/errors_of_member.h"
@@ -45,7 +46,22 @@ void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std
 }
 
 // Names that say nothing of the model: a configuration of an unknown family may lie beside them by chance.
-bool is_general(std::string_view title) { return title == kOwnTitle || title == layout_title::kPyTorchTransformer; }
+bool is_general(std::string_view title) {
+  return title == kOwnTitle || title == layout_title::kPyTorchTransformer || title == layout_title::kKerasTransformer;
+}
+
+// DJL's TransformerEncoderBlock normalizes batches in place of rows, and its files have their means.
+void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
+  for (size_t i = 0; i < file.num_tensors(); ++i) {
+    const std::string_view name = file.name(i);
+    if (!name.starts_with(prefix) || !name.ends_with("Norm_runningMean")) continue;
+    fail(Status::Unsupported,
+         "%s has %s, of a batch norm as DJL's TransformerEncoderBlock has it, and heed has none: expected layer norms "
+         "or "
+         "RMS norms",
+         in_quotes(file.path()).c_str(), in_quotes(name).c_str());
+  }
+}
 
 }  // namespace
 
@@ -67,6 +83,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     return std::ranges::any_of(children_, [&](const Child& child) { return name == child.name; });
   };
   of_children.has_embedding = options.has_embedding || has_child("embedding");
+  refuse_batch_norms(file, prefix);
   const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
   std::vector<size_t> norms;  // indices of their weights
@@ -81,6 +98,13 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     std::ranges::move(found.known, std::back_inserter(all.known));
   }
   std::vector<ModelBlock> models = configured_blocks(prefix, config.get());
+  const bool is_called = options.config == nullptr;
+  if (is_called && models.empty() && !is_general(all.title)) {
+    log(context_->logger(), LogLevel::Warning,
+        "%s: %s has no config.json, which says the epsilon of norms, the activation, and whether norms multiply by 1 + "
+        "weight as in Gemma: the layer's options hold, and 0 is added",
+        options.function, in_quotes(file.path()).c_str());
+  }
   if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
   if (const std::optional<LayerBlock> block = layer_block()) check_block(file, *block, models, accept);
   const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });

@@ -35,8 +35,8 @@ RotaryPositions::RotaryPositions(const RopeOptions& options, int64_t head_size, 
 }
 
 int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch) {
-  const bool is_known =
-      (limits.has_table == 0 || limits.table != nullptr) && (limits.positions.given == 0 || limits.positions.data != nullptr);
+  const bool is_known = (limits.has_table == 0 || limits.table != nullptr) &&
+                        (limits.positions.given == 0 || limits.positions.data != nullptr);
   if (!is_known) return INT64_MAX;
   int64_t largest = -1;
   for (int64_t b = 0; b < batch; ++b) {
@@ -61,9 +61,8 @@ void RotaryPositions::set(RotationsProblem& problem, const LayerCall& call, bool
   problem.limits.valid_lens = {};
   problem.elements = call.attention->cached.elements;
   problem.num_pairs = options().rotary_size / 2;
-  const bool is_short =
-      short_table_ != nullptr &&
-      largest_position(problem.limits, problem.elements, problem.batch) < options().original_length;
+  const bool is_short = short_table_ != nullptr &&
+                        largest_position(problem.limits, problem.elements, problem.batch) < options().original_length;
   problem.digits = (is_short ? short_table_ : table_)->digits();
   problem.factor = static_cast<double>(options().attention_factor);
   problem.of_keys = of_keys ? 1 : 0;

@@ -205,6 +205,11 @@ constexpr WeightSource kModernBertFeedForward[] = {{"W_gate.weight", "Wi.weight"
                                                    {"W_2.weight", "Wo.weight"},
                                                    {"W_2.bias", "Wo.bias"}};
 
+// The feed-forward network of keras-hub's TransformerEncoder and TransformerDecoder, in the layer's own module.
+constexpr auto kKerasFeedForward =
+    feed_forward_modules({"feedforward_intermediate_dense.kernel", "feedforward_intermediate_dense.bias"},
+                         {"feedforward_output_dense.kernel", "feedforward_output_dense.bias"}, WeightForm::Transposed);
+
 // A norm of Keras, and of files that were converted from TensorFlow.
 constexpr WeightSource kGammaBeta[] = {
     {"weight", "gamma"},
@@ -310,6 +315,7 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kLlama, kLlamaFeedForward, {}},
     {layout_title::kPhi3, kPhi3FeedForward, {}},
     {layout_title::kModernBert, kModernBertFeedForward, {}},
+    {layout_title::kKerasTransformer, kKerasFeedForward, {}, kKerasStyles},
     {"Keras LayerNormalization", kGammaBeta, {}, kKerasStyles},
     {layout_title::kBart, kBartHead, {}},
 };

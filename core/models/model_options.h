@@ -52,8 +52,7 @@ class ModelOptions {
 
   // The members of the layers' options that do not differ between encoder and decoder.
   void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
-  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child,
-                                              bool is_decoder);
+  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child, bool is_decoder);
   int64_t hidden_size(const Side& side) const;
   template <typename LayerOptions>
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arguments.h"
 #include "base/file.h"
@@ -32,6 +33,7 @@ constexpr size_t kFirstLoadOptionsSize = 16;
 constexpr size_t kFirstSequenceInputsSize = 40;
 constexpr size_t kFirstCacheInputsSize = 40;
 constexpr size_t kFirstDecoderInputsSize = 48;
+constexpr size_t kFirstTapSize = 32;
 
 // The tensors of heed_layer_inputs and heed_layer_outputs, each with the corresponding member of LayerInputs and
 // LayerOutputs.
@@ -100,6 +102,7 @@ class CallTensors {
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
     for (const auto& [given, tensor] : kOutputs) outputs.*tensor = keep(wanted.*given);
+    if (wanted.taps != nullptr || wanted.num_taps != 0) read_taps(wanted);
   }
   CallTensors(const CallTensors&) = delete;
   CallTensors& operator=(const CallTensors&) = delete;
@@ -131,6 +134,31 @@ class CallTensors {
     return keep(read.sequences);
   }
 
+  void read_taps(const heed_layer_outputs& wanted) {
+    if (wanted.num_taps < 0 || (wanted.num_taps > 0) != (wanted.taps != nullptr)) {
+      fail(Status::InvalidArgument,
+           "outputs->num_taps is %" PRId64 ", but outputs->taps is %s: expected both or neither", wanted.num_taps,
+           wanted.taps == nullptr ? "NULL" : "set");
+    }
+    // The tensors may not move.
+    tapped_.reserve(2 * static_cast<size_t>(wanted.num_taps));
+    const auto keep_tapped = [this](const heed_tensor* handle) -> const Tensor* {
+      return handle == nullptr ? nullptr : &tapped_.emplace_back(handle->tensor);
+    };
+    for (int64_t i = 0; i < wanted.num_taps; ++i) {
+      const std::string name = "outputs->taps[" + std::to_string(i) + "]";
+      require(wanted.taps[i], name.c_str());
+      const heed_layer_tap tap =
+          read_struct(wanted.taps[i], HEED_LAYER_TAP_INIT, kFirstTapSize, name.c_str(), "HEED_LAYER_TAP_INIT");
+      if (tap.child == nullptr) require(tap.child, (name + "->child").c_str());
+      if (tap.weights == nullptr && tap.log_sum_exp == nullptr) {
+        fail(Status::InvalidArgument, "%s has no tensor, expected weights, log_sum_exp or both", name.c_str());
+      }
+      taps_.push_back({tap.child, keep_tapped(tap.weights), keep_tapped(tap.log_sum_exp)});
+    }
+    outputs.taps = taps_;
+  }
+
   const Tensor* keep(const heed_tensor* handle) {
     if (handle == nullptr) return nullptr;
     return &kept_[num_kept_++].emplace(handle->tensor);
@@ -142,6 +170,8 @@ class CallTensors {
   size_t num_kept_ = 0;
   CacheInputs cache_;
   CacheInputs memory_cache_;
+  std::vector<Tensor> tapped_;
+  std::vector<LayerTap> taps_;
 };
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
@@ -349,6 +379,45 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     outputs->output = output.release();
     outputs->weights = weights.release();
     outputs->log_sum_exp = log_sum_exp.release();
+  });
+}
+
+heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inputs* inputs, const char* child,
+                                  int32_t wanted, heed_layer_tap* tap) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    require(child, "child");
+    require(tap, "tap");
+    constexpr int32_t kAll = HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
+    if (wanted == 0 || (wanted & ~kAll) != 0) {
+      fail(Status::InvalidArgument, "wanted is %d, expected HEED_WANT_WEIGHTS (%d), HEED_WANT_LOG_SUM_EXP (%d) or both",
+           wanted, HEED_WANT_WEIGHTS, HEED_WANT_LOG_SUM_EXP);
+    }
+    const heed_layer_tap given = read_struct(tap, HEED_LAYER_TAP_INIT, kFirstTapSize, "tap", "HEED_LAYER_TAP_INIT");
+    for (const auto& [member, name] : {std::pair{given.weights, "weights"}, {given.log_sum_exp, "log_sum_exp"}}) {
+      if (member != nullptr)
+        fail(Status::InvalidArgument, "tap->%s is set, expected NULL: the tensor is made here", name);
+    }
+    const CallTensors call(inputs, nullptr);
+    const OutputShapes shapes = self->child_shapes(call.inputs, child);
+    if (!shapes.log_sum_exp)
+      fail(Status::InvalidArgument, "child is %s, which is no attention: expected a child with weights",
+           in_quotes(child).c_str());
+    if ((wanted & HEED_WANT_WEIGHTS) != 0 && !shapes.weights) {
+      fail(Status::Unsupported,
+           "wanted has HEED_WANT_WEIGHTS, but inputs->sequences->query_offsets packs the batch: expected it without, "
+           "since batch elements of different sizes have no weights of one shape");
+    }
+    const auto create = [&](int32_t bit, const std::optional<Shape>& shape, const char* subject) {
+      if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
+      return OwnedHandle<heed_tensor>(
+          make_handle(heed_tensor{Tensor::zeros(self->context(), DType::F32, *shape, subject)}));
+    };
+    auto weights = create(HEED_WANT_WEIGHTS, shapes.weights, "tap->weights would have dims");
+    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, shapes.log_sum_exp, "tap->log_sum_exp would have dims");
+    tap->child = child;
+    tap->weights = weights.release();
+    tap->log_sum_exp = log_sum_exp.release();
   });
 }
 

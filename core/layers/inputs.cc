@@ -2,6 +2,7 @@
 #include "layers/inputs.h"
 
 #include <cinttypes>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -137,14 +138,40 @@ void check_output(const Tensor& tensor, const char* name, const Shape& expected,
   }
 }
 
+TapName::TapName(size_t tap, const char* member) {
+  std::snprintf(text, sizeof text, "outputs->taps[%zu]->%s", tap, member);
+}
+
+namespace {
+
+// Calls visit(name, tensor) for each output that is requested, and with them the number of the output.
+template <typename Visit>
+void for_each_output(const LayerOutputs& outputs, const Visit& visit) {
+  size_t number = 0;
+  for (const auto& [name, member] : kLayerOutputs) {
+    if (outputs.*member != nullptr) visit(name, *(outputs.*member), number);
+    ++number;
+  }
+  for (size_t i = 0; i < outputs.taps.size(); ++i) {
+    const LayerTap& tap = outputs.taps[i];
+    if (tap.weights != nullptr) visit(TapName(i, "weights").text, *tap.weights, number);
+    if (tap.log_sum_exp != nullptr) visit(TapName(i, "log_sum_exp").text, *tap.log_sum_exp, number + 1);
+    number += 2;
+  }
+}
+
+}  // namespace
+
 void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
                             size_t num_bytes) {
-  const auto check = [&](const char* name, const Tensor* tensor) {
-    if (tensor != nullptr && overlaps(*tensor, workspace, num_bytes))
+  const auto check = [&](const char* name, const Tensor& tensor) {
+    if (overlaps(tensor, workspace, num_bytes))
       fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
   };
-  for (const auto& [name, member] : kLayerInputs) check(name, inputs.*member);
-  for (const auto& [name, member] : kLayerOutputs) check(name, outputs.*member);
+  for (const auto& [name, member] : kLayerInputs) {
+    if (inputs.*member != nullptr) check(name, *(inputs.*member));
+  }
+  for_each_output(outputs, [&](const char* name, const Tensor& tensor, size_t) { check(name, tensor); });
 }
 
 void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
@@ -152,19 +179,20 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
     const Tensor* tensor = inputs.*member;
     if (tensor != nullptr) tensor->require_data(name);
   }
-  for (const auto& output : kLayerOutputs) {
-    const Tensor* tensor = outputs.*output.tensor;
-    if (tensor == nullptr) continue;
-    tensor->require_writable(output.name);
-    const auto require_separate = [&](const char* name, const Tensor* other) {
-      if (other != nullptr && overlaps(*tensor, *other)) {
-        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", output.name, name);
+  for_each_output(outputs, [&](const char* name, const Tensor& tensor, size_t number) {
+    tensor.require_writable(name);
+    const auto require_separate = [&](const char* other_name, const Tensor& other) {
+      if (overlaps(tensor, other)) {
+        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", name, other_name);
       }
     };
-    for (const auto& [name, member] : kLayerInputs) require_separate(name, inputs.*member);
-    for (const auto* other = &kLayerOutputs[0]; other != &output; ++other)
-      require_separate(other->name, outputs.*other->tensor);
-  }
+    for (const auto& [other_name, member] : kLayerInputs) {
+      if (inputs.*member != nullptr) require_separate(other_name, *(inputs.*member));
+    }
+    for_each_output(outputs, [&](const char* other_name, const Tensor& other, size_t other_number) {
+      if (other_number < number) require_separate(other_name, other);
+    });
+  });
 }
 
 }  // namespace heed

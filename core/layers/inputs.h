@@ -8,6 +8,8 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
+#include <span>
+#include <string_view>
 
 #include "attention/validate.h"
 #include "tensor/tensor.h"
@@ -21,11 +23,19 @@ struct LayerInputs : AttentionInputs {
   const Tensor* values = nullptr;
 };
 
+// heed_layer_tap: outputs of an attention in the called layer; null if not requested.
+struct LayerTap {
+  std::string_view child;
+  const Tensor* weights = nullptr;
+  const Tensor* log_sum_exp = nullptr;
+};
+
 // heed_layer_outputs as tensors; null if not requested.
 struct LayerOutputs {
   const Tensor* output = nullptr;
   const Tensor* weights = nullptr;
   const Tensor* log_sum_exp = nullptr;
+  std::span<const LayerTap> taps = {};
 };
 
 // All members of LayerInputs, those of AttentionInputs last, and all members of LayerOutputs. The checks of devices,
@@ -45,6 +55,12 @@ inline constexpr InputMember<LayerOutputs> kLayerOutputs[] = {
     {"outputs->output", &LayerOutputs::output},
     {"outputs->weights", &LayerOutputs::weights},
     {"outputs->log_sum_exp", &LayerOutputs::log_sum_exp},
+};
+
+// The words for a tensor of a tap in messages.
+struct TapName {
+  TapName(size_t tap, const char* member);
+  char text[64];
 };
 
 // What a call is for, which decides what is required of its tensors.

@@ -154,15 +154,68 @@ std::shared_ptr<Layer> Layer::child(std::string_view name) const {
     if (!name.starts_with(child.name) || name[child.name.size()] != '.') continue;
     return child.layer->child(name.substr(child.name.size() + 1));
   }
+  fail(Status::NotFound, "name is \"%s\", which is no child of %s %s layer; it has %s", shown(name).c_str(),
+       article_of(kind()), kind(), child_names().c_str());
+}
+
+std::string Layer::child_names() const {
   std::string names;
   for (const Child& child : children_) names += (names.empty() ? "\"" : ", \"") + std::string(child.name) + "\"";
-  fail(Status::NotFound, "name is \"%s\", which is no child of %s %s layer; it has %s", shown(name).c_str(),
-       article_of(kind()), kind(), names.empty() ? "none" : names.c_str());
+  return names.empty() ? "none" : names;
 }
 
 void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const Schedule::InChild in_child(schedule, *call.children[index].path);
-  children_[index].layer->compose(schedule, call.children[index], outputs);
+  const LayerCall& part = call.children[index];
+  const Schedule::InChild in_child(schedule, *part.path);
+  OutputValues all = outputs;
+  if (part.tapped_weights != nullptr) all.weights = *part.tapped_weights;
+  if (part.tapped_log_sum_exp != nullptr) all.log_sum_exp = *part.tapped_log_sum_exp;
+  children_[index].layer->compose(schedule, part, all);
+}
+
+LayerCall& Layer::call_of(LayerCall& call, std::string_view name, const char* argument) const {
+  for (size_t i = 0; i < children_.size(); ++i) {
+    const std::string_view own = children_[i].name;
+    if (!name.starts_with(own)) continue;
+    const bool is_whole = name.size() == own.size();
+    if (!is_whole && name[own.size()] != '.') continue;
+    if (call.children == nullptr || call.children[i].inputs.others == nullptr) {
+      fail(Status::InvalidArgument, "%s is \"%s\", which a call with these inputs does not run", argument,
+           shown(name).c_str());
+    }
+    if (is_whole) return call.children[i];
+    return children_[i].layer->call_of(call.children[i], name.substr(own.size() + 1), argument);
+  }
+  fail(Status::NotFound, "%s ends in \"%s\", which is no child of %s %s layer; it has %s", argument,
+       shown(name).c_str(), article_of(kind()), kind(), child_names().c_str());
+}
+
+void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
+  for (size_t i = 0; i < outputs.taps.size(); ++i) {
+    const LayerTap& tap = outputs.taps[i];
+    LayerCall& part = call_of(call, tap.child, TapName(i, "child").text);
+    if (!part.shapes.log_sum_exp) {
+      fail(Status::InvalidArgument, "%s is \"%s\", which is no attention: expected a child with weights",
+           TapName(i, "child").text, shown(tap.child).c_str());
+    }
+    if (tap.weights != nullptr) {
+      const TapName name(i, "weights");
+      if (!part.shapes.weights) {
+        fail(Status::Unsupported,
+             "%s is set, but inputs->sequences->query_offsets packs the batch: expected NULL, since batch elements of "
+             "different sizes have no weights of one shape",
+             name.text);
+      }
+      check_output(*tap.weights, name.text, *part.shapes.weights, part.shapes.dtype, false, owner(),
+                   context_->device_name());
+    }
+    if (tap.log_sum_exp != nullptr) {
+      check_output(*tap.log_sum_exp, TapName(i, "log_sum_exp").text, *part.shapes.log_sum_exp, DType::F32, true,
+                   owner(), context_->device_name());
+    }
+    part.tapped_weights = tap.weights;
+    part.tapped_log_sum_exp = tap.log_sum_exp;
+  }
 }
 
 DType Layer::row_dtype(const LayerInputs& inputs) const {
@@ -190,6 +243,17 @@ OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
   begin(inputs, Purpose::Shapes, schedule, complete, call);
   check_fit(call);
   return call.shapes;
+}
+
+OutputShapes Layer::child_shapes(const LayerInputs& inputs, std::string_view child) const {
+  const CacheLock lock(inputs, Purpose::Shapes);
+  CallArena arena(*context_);
+  Schedule schedule(arena);
+  LayerInputs complete;
+  LayerCall call;
+  begin(inputs, Purpose::Shapes, schedule, complete, call);
+  check_fit(call);
+  return call_of(call, child, "child").shapes;
 }
 
 void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
@@ -224,6 +288,7 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
   for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(call);
   if (!fills_cache(call.inputs)) check_outputs(outputs, call.shapes);
+  set_taps(outputs, call);
   if (purpose == Purpose::Run) check_memory(complete, outputs);
   compose(schedule, call, {outputs.output, outputs.weights, outputs.log_sum_exp});
   schedule.plan(*context_);

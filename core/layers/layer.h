@@ -67,6 +67,9 @@ class Layer {
   void save(const char* path) const;
   size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
+  // The shapes of the outputs of a child, by its dotted name, in a call with these inputs. Throws as output_shapes;
+  // NotFound; InvalidArgument if the call does not run that child.
+  OutputShapes child_shapes(const LayerInputs& inputs, std::string_view child) const;
   // Without queries, but with a cache, it is the size for fill_cache.
   size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
   void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
@@ -148,12 +151,19 @@ class Layer {
   void visit_projected_inputs(const LayerCall& call, size_t first, const Visit& visit) const;
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
+  // The children's names in quotes, for messages.
+  std::string child_names() const;
   // The number of layers below this one.
   uint32_t num_descendants() const;
   // Checks the input sizes against the parameters that are set.
   void check_fit(const LayerCall& call) const;
   // Checks the outputs against their expected shapes.
   void check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const;
+  // The call of a child by its dotted name. `argument`: the words for the name in messages. Throws NotFound; InvalidArgument
+  // if the call does not run that child.
+  LayerCall& call_of(LayerCall& call, std::string_view name, const char* argument) const;
+  // Checks the taps and sets them in the calls of their children.
+  void set_taps(const LayerOutputs& outputs, LayerCall& call) const;
   // The shape of each parameter for a call's inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerCall& call) const;
   // check_tensors and check of the called layer. `complete` gets the tensors with their defaults.

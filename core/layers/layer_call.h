@@ -80,6 +80,9 @@ struct LayerCall {
   Value* arrays = nullptr;
   // Null for the called layer.
   LayerPath* path = nullptr;
+  // Outputs of an attention that a caller taps; null: not requested.
+  const Tensor* tapped_weights = nullptr;
+  const Tensor* tapped_log_sum_exp = nullptr;
   // Null, or the limits of the attention whose queries are the rows of this layer, (B, S, ...): rows that are no queries
   // need not be computed, and their outputs are 0.
   const KeyLimits* row_limits = nullptr;

@@ -303,10 +303,18 @@ AT(heed_layer_inputs, cache, 96);
 AT(heed_layer_inputs, decoder, 104);
 AT(heed_layer_inputs, token_types, 112);
 
-SIZE(heed_layer_outputs, 32);
+SIZE(heed_layer_tap, 32);
+AT(heed_layer_tap, struct_size, 0);
+AT(heed_layer_tap, child, 8);
+AT(heed_layer_tap, weights, 16);
+AT(heed_layer_tap, log_sum_exp, 24);
+
+SIZE(heed_layer_outputs, 48);
 AT(heed_layer_outputs, struct_size, 0);
 AT(heed_layer_outputs, output, 8);
 AT(heed_layer_outputs, weights, 16);
 AT(heed_layer_outputs, log_sum_exp, 24);
+AT(heed_layer_outputs, taps, 32);
+AT(heed_layer_outputs, num_taps, 40);
 
 int main(void) { return 0; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/support/caches.h"
@@ -155,6 +156,57 @@ TEST_P(EveryModelFolder, GivesTheNumbersOfTheModel) {
       of_self.memory = memory.get();
       expect(run(layer_.get(), inputs), "logits", false);
       break;
+  }
+}
+
+// The weights of the first attentions, tapped in a call of the whole model.
+TEST_P(EveryModelFolder, GivesTheWeightsOfItsAttentions) {
+  const bool has_encoder = GetParam().kind == Transformer;
+  const Tensor ids = load("input_ids");
+  const Tensor decoder_ids = load("decoder_input_ids");
+  const Tensor token_types = load("token_type_ids");
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_decoder_inputs of_self = HEED_DECODER_INPUTS_INIT;
+  inputs.queries = has_encoder ? decoder_ids.get() : ids.get();
+  inputs.token_types = token_types.get();
+  if (has_encoder) inputs.keys = ids.get();
+  if (GetParam().kind == Decoder) {
+    of_self.self_valid_lens = valid_lens_.get();
+    inputs.decoder = &of_self;
+  } else {
+    inputs.valid_lens = valid_lens_.get();
+  }
+  const std::vector<std::pair<const char*, const char*>> alone = {
+      {"layers.0.self_attention", "layer0.attention.weights"}, {"layers.1.self_attention", "layer1.attention.weights"}};
+  const std::vector<std::pair<const char*, const char*>> both = {
+      {"encoder.layers.0.self_attention", "encoder.layer0.attention.weights"},
+      {"decoder.layers.0.self_attention", "decoder.layer0.self_attention.weights"},
+      {"decoder.layers.0.cross_attention", "decoder.layer0.cross_attention.weights"}};
+  for (const auto& [child, name] : has_encoder ? both : alone) {
+    const Tensor should = load(name);
+    if (!should) continue;
+    SCOPED_TRACE(child);
+    heed_layer_tap tap = HEED_LAYER_TAP_INIT;
+    property::check(heed_layer_create_tap(layer_.get(), &inputs, child, HEED_WANT_WEIGHTS, &tap));
+    const Tensor weights(tap.weights);
+    const heed_layer_tap* const taps[] = {&tap};
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    property::check(heed_layer_create_outputs(layer_.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+    const Tensor output(outputs.output);
+    outputs.taps = taps;
+    outputs.num_taps = 1;
+    property::check(heed_layer_forward(layer_.get(), &inputs, nullptr, &outputs));
+    std::vector<double> is = numbers_of(weights.get());
+    std::vector<double> expected = numbers_of(should.get());
+    ASSERT_EQ(is.size(), expected.size());
+    const Dims dims = capi_test::dims_of(should.get());
+    // Rows of padding have no meaning; a decoder's own rows are not padded.
+    const bool is_padded = !lens_.empty() && std::string(name).find("decoder.") != 0;
+    for (size_t i = 0; i < is.size() && is_padded; ++i) {
+      const auto row = static_cast<int64_t>(i) / dims[3];
+      if (row % dims[2] >= lens_[static_cast<size_t>(row / (dims[1] * dims[2]))]) is[i] = expected[i] = 0;
+    }
+    expect_numbers_of_model(is, expected, nullptr);
   }
 }
 

@@ -1415,6 +1415,16 @@ typedef struct heed_layer_inputs {
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
 
+/* Further outputs of a call: the weights and log_sum_exp of an attention in the layer, with the dims and dtypes that they have
+ * as outputs of that child. At least one of both is not NULL. heed_layer_create_tap makes them. */
+typedef struct heed_layer_tap {
+  size_t struct_size;
+  const char* child;        /* required: the dotted name of the attention, such as "layers.0.self_attention" */
+  heed_tensor* weights;     /* (B, H, Q, K), or NULL */
+  heed_tensor* log_sum_exp; /* (B, H, Q) of F32, or NULL */
+} heed_layer_tap;
+#define HEED_LAYER_TAP_INIT { sizeof(heed_layer_tap), NULL, NULL, NULL }
+
 /* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
  * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
  * another element, of the same output, another output or an input.
@@ -1429,6 +1439,8 @@ enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
  * embedding_size) in the parameter's dtype or F32; those of the other layers without heads, of encoders and of decoders
  * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
  *
+ * taps are weights and log_sum_exps of attentions in a layer that is made of others, by their dotted names.
+ *
  * weights are the attention weights before dropout [rule 11], with one more column for add_bias_kv and for add_zero_attn,
  * after those of keys. log_sum_exp is a natural logarithm; for a row without a visible key -inf, or its sink [rules 3,
  * 7]. */
@@ -1437,8 +1449,10 @@ typedef struct heed_layer_outputs {
   heed_tensor* output;
   heed_tensor* weights;
   heed_tensor* log_sum_exp;
+  const heed_layer_tap* const* taps; /* NULL, or num_taps of them */
+  int64_t num_taps;
 } heed_layer_outputs;
-#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL }
+#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL, NULL, 0 }
 
 /* ---- Layers: functions ------------------------------------------------------------------------------------------- */
 
@@ -1684,6 +1698,14 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
  * heed_layer_forward), UNSUPPORTED (weights of a packed batch). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
+/* Makes row-major tensors for a tap of the attention `child` in calls with these inputs, and sets tap->child: weights in F32
+ * with HEED_WANT_WEIGHTS, log_sum_exp in F32 with HEED_WANT_LOG_SUM_EXP, at least one of them. The members of *tap must be
+ * NULL. `child` must live as long as the tap. The caller destroys the tensors. On failure none is made.
+ * Errors: INVALID_ARGUMENT (wanted; a member not NULL; a child that is no attention, or that such a call does not run; inputs
+ * as heed_layer_forward), NOT_FOUND (child), UNSUPPORTED (weights of a packed batch). */
+HEED_API heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inputs* inputs, const char* child,
+                                           int32_t wanted, heed_layer_tap* tap) HEED_NOEXCEPT;
 
 /* The number of bytes of workspace that forward needs (only shapes and dtypes are read). outputs NULL: only the output
  * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole BERT from its folder as Hugging Face's libraries write it: ids to hidden states, compared with PyTorch's.
+ *
+ *   bert tests/golden/data/models/bert tests/golden/data/models/bert/cases.safetensors
+ *
+ * The folder has config.json and model.safetensors. The second file has the ids of two texts of different lengths, as a
+ * tokenizer gives them (input_ids, token_type_ids, attention_mask), and the hidden states that PyTorch computed.
+ */
+#include <heed/heed.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "example.h"
+
+/* The elements of a tensor, which the caller frees. */
+static void* elements_of(const heed_tensor* tensor, size_t element_size) {
+  const size_t num_bytes = (size_t)heed_tensor_num_elements(tensor) * element_size;
+  void* elements = malloc(num_bytes);
+  if (elements == NULL) {
+    fprintf(stderr, "no memory for %zu bytes\n", num_bytes);
+    exit(1);
+  }
+  CHECK(heed_tensor_read(tensor, elements, num_bytes));
+  return elements;
+}
+
+/* The number of tokens of each text: attention_mask (B, S) has ones for tokens and zeros for padding behind them. */
+static int64_t* lengths_of(const heed_tensor* mask) {
+  const int64_t batch = heed_tensor_dim(mask, 0), size = heed_tensor_dim(mask, 1);
+  int64_t* ones = elements_of(mask, sizeof *ones);
+  int64_t* lengths = calloc((size_t)batch, sizeof *lengths);
+  for (int64_t i = 0; lengths != NULL && i < batch * size; ++i) lengths[i / size] += ones[i];
+  free(ones);
+  return lengths;
+}
+
+/* The largest difference in the rows of tokens; rows of padding have no meaning. */
+static double largest_difference(const heed_tensor* is, const heed_tensor* expected, const int64_t* lengths) {
+  const int64_t size = heed_tensor_dim(is, 1), width = heed_tensor_dim(is, 2);
+  float* a = elements_of(is, sizeof *a);
+  float* b = elements_of(expected, sizeof *b);
+  double largest = 0;
+  for (int64_t i = 0; i < heed_tensor_num_elements(is); ++i) {
+    const int64_t row = i / width;
+    const double difference = a[i] < b[i] ? (double)b[i] - a[i] : (double)a[i] - b[i];
+    const int is_larger = !(difference <= largest) && largest == largest; /* one that is NaN stays */
+    if (row % size < lengths[row / size] && is_larger) largest = difference;
+  }
+  free(a);
+  free(b);
+  return largest;
+}
+
+int main(int argc, char** argv) {
+  heed_context* context = NULL;
+  heed_layer* bert = NULL;
+  heed_tensor *ids = NULL, *token_types = NULL, *mask = NULL, *valid_lens = NULL, *expected = NULL;
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  int64_t* lengths = NULL;
+  int64_t batch = 0;
+  double difference = 0;
+  if (argc != 3) {
+    fprintf(stderr, "usage: %s FOLDER CASES.safetensors\n", argv[0]);
+    return 2;
+  }
+
+  CHECK(heed_context_create(NULL, &context));
+  CHECK(heed_layer_create_from_folder(context, argv[1], &bert));
+
+  CHECK(heed_tensor_load_safetensors(context, argv[2], "input_ids", &ids));
+  CHECK(heed_tensor_load_safetensors(context, argv[2], "token_type_ids", &token_types));
+  CHECK(heed_tensor_load_safetensors(context, argv[2], "attention_mask", &mask));
+  lengths = lengths_of(mask);
+  batch = heed_tensor_dim(ids, 0);
+  CHECK(heed_tensor_create_from(context, HEED_I64, 1, &batch, lengths, &valid_lens));
+
+  inputs.queries = ids;
+  inputs.token_types = token_types;
+  inputs.valid_lens = valid_lens; /* padding is hidden */
+  CHECK(heed_layer_create_outputs(bert, &inputs, HEED_WANT_OUTPUT, &outputs));
+  CHECK(heed_layer_forward(bert, &inputs, NULL, &outputs));
+  print_shape(outputs.output);
+
+  CHECK(heed_tensor_load_safetensors(context, argv[2], "last_hidden_state", &expected));
+  difference = largest_difference(outputs.output, expected, lengths);
+  printf("hidden states of PyTorch: largest difference %.2g\n", difference);
+
+  free(lengths);
+  heed_tensor_destroy(expected);
+  heed_tensor_destroy(outputs.output);
+  heed_tensor_destroy(valid_lens);
+  heed_tensor_destroy(mask);
+  heed_tensor_destroy(token_types);
+  heed_tensor_destroy(ids);
+  heed_layer_destroy(bert);
+  heed_context_destroy(context);
+  return difference < 1e-4 ? 0 : 1;
+}

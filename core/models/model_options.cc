@@ -29,6 +29,12 @@ int64_t rows_of(const StoredParameter& stored) {
   return rows / stored.source->num_parts;
 }
 
+// Whether the files of two layers have the same parameters besides those of attention.
+bool has_same_parameters(const TransformerLayerOptions& a, const TransformerLayerOptions& b) {
+  return a.norm.no_bias == b.norm.no_bias && a.feed_forward.gated == b.feed_forward.gated &&
+         a.feed_forward.no_bias == b.feed_forward.no_bias;
+}
+
 }  // namespace
 
 ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
@@ -116,7 +122,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
-  options.no_first_norm = block.layer.norm_first && !has(module_of_layer(side, layer, "norm_1"));
+  options.no_first_norm = family_.model_type == "modernbert" && layer == 0;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
   const std::string feed_forward = module_of_layer(side, layer, "feed_forward");
   options.feed_forward.hidden_size = rows_of(require(feed_forward, "W_1.weight"));
@@ -237,25 +243,28 @@ template <typename LayerOptions>
 void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& options) {
   const int64_t size = hidden_size(side);
   options.num_layers = side.num_layers;
-  options.share_layers = family_.model_type == "albert";
+  // What the family has is expected in the file, and an optional part is there if the file has it.
   const auto has_child = [&](const char* child) {
     const std::string module = module_of(side, child);
     return !module.empty() && has(module);
   };
-  options.final_norm = has_child("norm");
-  options.embedding_norm = has_child("embedding_norm");
+  const bool has_final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
+  options.final_norm = has_final_norm;
+  options.embedding_norm = (family_.before_layers & kNorm) != 0;
   options.no_projection_bias = has_child("embedding_projection") &&
                                !file_.contains(joined_modules(module_of(side, "embedding_projection"), "bias"));
-  if (has_child("embedding")) options.embedding = embedding_options(module_of(side, "embedding"), size);
-  if (has_child("token_type_embedding"))
+  if (family_.kind != ModelKind::Transformer) options.embedding = embedding_options(module_of(side, "embedding"), size);
+  if ((family_.before_layers & kTokenTypes) != 0)
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
-  if (family_.has_sinusoids) {
+  if ((family_.before_layers & kSinusoids) != 0) {
     const std::optional<int64_t> most = settings_.count({"max_position_embeddings"});
-    if (!most)
+    if (!most) {
       fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
            in_quotes(config_.path()).c_str());
+    }
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
-  } else if (has_child("positions")) {
+  }
+  if ((family_.before_layers & kPositions) != 0) {
     const std::string module = module_of(side, "positions");
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
@@ -264,29 +273,68 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   }
 }
 
+void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options) {
+  options.share_layers = family_.model_type == "albert";
+  if (options.share_layers) require_one_shared_layer();
+  for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
+    EncoderLayerOptions layer;
+    layer.attention = attention_options(side, i, "self_attention", false);
+    set_layer(side, i, layer);
+    const EncoderLayerOptions& first = options.layers.empty() ? layer : options.layers.front();
+    require_same_parameters(side, i,
+                            has_same_parameters(layer, first) && layer.attention.biases == first.attention.biases);
+    options.layers.push_back(layer);
+  }
+}
+
+void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options) {
+  for (int64_t i = 0; i < side.num_layers; ++i) {
+    DecoderLayerOptions layer;
+    layer.self_attention = attention_options(side, i, "self_attention", true);
+    if (side.has_cross_attention) {
+      layer.cross_attention = attention_options(side, i, "cross_attention", true);
+      layer.cross_attention->attention.causal = Alignment::None;
+    }
+    set_layer(side, i, layer);
+    const DecoderLayerOptions& first = options.layers.empty() ? layer : options.layers.front();
+    const bool is_same = has_same_parameters(layer, first) &&
+                         layer.self_attention.biases == first.self_attention.biases &&
+                         (!side.has_cross_attention || layer.cross_attention->biases == first.cross_attention->biases);
+    require_same_parameters(side, i, is_same);
+    options.layers.push_back(layer);
+  }
+}
+
+void ModelOptions::require_same_parameters(const Side& side, int64_t layer, bool is_same) const {
+  if (is_same) return;
+  fail(Status::NotFound, "%s has other biases or gates in module %s than in the first layer, expected the same in all",
+       in_quotes(file_.path()).c_str(), in_quotes(module_of(side, "layers." + std::to_string(layer))).c_str());
+}
+
+void ModelOptions::require_one_shared_layer() const {
+  for (const char* setting : {"num_hidden_groups", "inner_group_num"}) {
+    const int64_t count = settings_.count({setting}).value_or(1);
+    if (count == 1) continue;
+    fail(Status::Unsupported, "\"%s\" in %s is %" PRId64 ", expected 1: heed has stacks of one shared layer", setting,
+         in_quotes(config_.path()).c_str(), count);
+  }
+}
+
 // ---- models ---------------------------------------------------------------------------------------------------------
 
 EncoderOptions ModelOptions::encoder() {
   const Side side = side_of("encoder", family_.model_layout, base_, false);
   EncoderOptions options;
+  add_encoder_layers(side, options);
   set_stack(side, options);
-  for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
-    EncoderLayerOptions& layer = options.layers.emplace_back();
-    layer.attention = attention_options(side, i, "self_attention", false);
-    set_layer(side, i, layer);
-  }
   return options;
 }
 
 DecoderOptions ModelOptions::decoder() {
   const Side side = side_of("decoder", family_.model_layout, base_, false);
   DecoderOptions options;
+  add_decoder_layers(side, options);
   set_stack(side, options);
-  for (int64_t i = 0; i < side.num_layers; ++i) {
-    DecoderLayerOptions& layer = options.layers.emplace_back();
-    layer.self_attention = attention_options(side, i, "self_attention", true);
-    set_layer(side, i, layer);
-  }
   options.output = output_options(hidden_size(side), options.embedding ? options.embedding->num_embeddings : 0);
   return options;
 }
@@ -297,26 +345,13 @@ TransformerOptions ModelOptions::transformer() {
     return joined_modules(base_, *module_of_child(family_.model_layout, "transformer", child));
   };
   const Side encoder = side_of("encoder", family_.model_layout, base_of("encoder"), false);
+  add_encoder_layers(encoder, options.encoder);
   set_stack(encoder, options.encoder);
-  for (int64_t i = 0; i < encoder.num_layers; ++i) {
-    EncoderLayerOptions& layer = options.encoder.layers.emplace_back();
-    layer.attention = attention_options(encoder, i, "self_attention", false);
-    set_layer(encoder, i, layer);
-  }
   const Side decoder = side_of("decoder", family_.model_layout, base_of("decoder"), true);
+  add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
-  for (int64_t i = 0; i < decoder.num_layers; ++i) {
-    DecoderLayerOptions& layer = options.decoder.layers.emplace_back();
-    layer.self_attention = attention_options(decoder, i, "self_attention", true);
-    layer.cross_attention = attention_options(decoder, i, "cross_attention", true);
-    layer.cross_attention->attention.causal = Alignment::None;
-    set_layer(decoder, i, layer);
-  }
   const int64_t size = hidden_size(decoder);
   options.embedding = embedding_options(base_of("embedding"), size);
-  // Copies of the shared table in files of earlier versions.
-  options.encoder.embedding.reset();
-  options.decoder.embedding.reset();
   options.output = output_options(size, options.embedding->num_embeddings);
   return options;
 }

@@ -53,6 +53,12 @@ class ModelOptions {
   // The members of the layers' options that do not differ between encoder and decoder.
   void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
   MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child, bool is_decoder);
+  void add_encoder_layers(const Side& side, EncoderOptions& options);
+  void add_decoder_layers(const Side& side, DecoderOptions& options);
+  // Fails unless a layer has the parameters that the first one has.
+  void require_same_parameters(const Side& side, int64_t layer, bool is_same) const;
+  // Fails if ALBERT has several groups of layers.
+  void require_one_shared_layer() const;
   int64_t hidden_size(const Side& side) const;
   template <typename LayerOptions>
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);

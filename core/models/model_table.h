@@ -19,9 +19,19 @@ enum class EmbeddingScale {
   Multiplier,  // embedding_multiplier
 };
 
+// What comes before the first layer, as a set of bits.
+enum BeforeLayers : int32_t {
+  kNothing = 0,
+  kPositions = 1,  // a learned table
+  kTokenTypes = 2,
+  kNorm = 4,
+  kSinusoids = 8,  // of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have
+};
+
 struct ModelFamily {
   std::string_view model_type;
   ModelKind kind;
+  int32_t before_layers;  // BeforeLayers
   // The titles of layouts in layers/block_layout.cc: of the model around its layers, and of the layers.
   const char* model_layout;
   const char* layer_layout;
@@ -30,8 +40,6 @@ struct ModelFamily {
   EmbeddingScale scale = EmbeddingScale::One;
   // Whether the head has the embedding's table if tie_word_embeddings is left out.
   bool ties_by_default = true;
-  // Whether positions are sinusoids of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have.
-  bool has_sinusoids = false;
   // Whether a head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
   bool scales_head = false;
 };

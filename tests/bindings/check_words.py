@@ -42,6 +42,7 @@ NOT_SAID = {
     "options->allocator": "Java and C# have none",
     "options->executor": "Java and C# have none",
     "options->logger": "Java and C# have none",
+    "options->layers": "Java and C# make stacks of equal layers",
     "text and num_bytes": "the wrapper gives both",
     "num_bytes is": "the wrapper's functions for copies take the size from the array",
     "use heed_tensor_read": "data() gives null, and the arrays read otherwise",
@@ -55,7 +56,7 @@ NOT_SAID = {
 # Texts of the sources that are for the logger, which Java and C# do not have, or name a symbol; what initializes a struct; what always
 # stands behind "options->biases"; options that the wrapper gives as 0 or 1; what always stands behind "options->".
 NOT_PIECES = re.compile(
-    r"heed_(?!cache_)\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)|layer->norm"
+    r"heed_(?!cache_)\w+|heed_\w+: .*|HEED_\w+_INIT|HEED_OK|HEED_ERROR_\w+|HEED_BIAS_(?:ALL|NONE)|options->no_(?:bias|output_projection)|->norm"
 )
 
 # Kinds of layers, which sentences name.
@@ -113,6 +114,52 @@ RULES = [
         "options->layer->attention->rope->no_rounding is set, and options->layer->attention->biases HEED_BIAS_NONE",
         "rounding is false, and no biases",
         "Rounding is false, and Biases Bias.None",
+    ),
+    (
+        "options->output->size is 0, but options->decoder->output->size and options->positions->size are 1",
+        "size is 0, but size and numHiddens are 1",
+        "Size is 0, but Size and NumHiddens are 1",
+    ),
+    (
+        "options->encoder->output is set, and options->output is set, but so is options->decoder->output: expected one",
+        "the encoder's output is set, and output is set, but so is the decoder's output: expected one",
+        "the encoder's Output is set, and Output is set, but so is the decoder's Output: expected one",
+    ),
+    (
+        "options->encoder->embedding is set, options->decoder->embedding is set, but options->encoder->embedding->num_embeddings is 0",
+        "the encoder's embedding is set, the decoder's embedding is set, but numEmbeddings is 0",
+        "the encoder's Embedding is set, the decoder's Embedding is set, but NumEmbeddings is 0",
+    ),
+    (
+        "options->layer->output_norms is 1, but options->norm_first is 0; options->no_first_norm is 1; options->output->tied is 1",
+        "outputNorms is true, but normFirst is false; noFirstNorm is true; tied is true",
+        "OutputNorms is true, but NormFirst is false; NoFirstNorm is true; Tied is true",
+    ),
+    (
+        "inputs->decoder->memory_cache->layer is 2, inputs->decoder->memory_cache->sequences[0] is 3 and inputs->decoder->memory_cache->cache that of "
+        "inputs->cache",
+        "memoryCacheLayer is 2, memorySequences[0] is 3 and memoryCache that of cache",
+        "MemoryCacheLayer is 2, MemorySequences[0] is 3 and MemoryCache that of Cache",
+    ),
+    (
+        "layer is a linear layer, layer is an additive_attention layer, layer is an encoder layer, layer is an encoder_layer layer without one size",
+        "block is a linear block, block is an AdditiveAttention block, block is a TransformerEncoder, block is a TransformerEncoderBlock without one size",
+        "block is a linear block, block is an AdditiveAttention block, block is a TransformerEncoder, block is a TransformerEncoderBlock without one size",
+    ),
+    (
+        "expected a multi-head attention with scores by dot products, a decoder layer, a decoder or a transformer",
+        "expected a MultiHeadAttention with scores by dot products, a TransformerDecoderBlock, a TransformerDecoder or a Transformer",
+        "expected a MultiHeadAttention with scores by dot products, a TransformerDecoderBlock, a TransformerDecoder or a Transformer",
+    ),
+    (
+        "a decoder layer without cross attention was to fill a cache, and a decoder_layer layer without cross attention was, but a transformer layer",
+        "a TransformerDecoder without cross attention was to fill a cache, and a TransformerDecoderBlock without cross attention was, but a Transformer",
+        "a TransformerDecoder without cross attention was to fill a cache, and a TransformerDecoderBlock without cross attention was, but a Transformer",
+    ),
+    (
+        "inputs->training is 1, but inputs->decoder->memory_cache is set: expected 0, since caches have no gradients",
+        "training is true, but memoryCache is set: expected false, since caches have no gradients",
+        "Training is true, but MemoryCache is set: expected false, since caches have no gradients",
     ),
     ("options->executor->parallel_for is x", "parallelFor is x", "ParallelFor is x"),
     ("heed_layer_load2 xheed_layer_load heed_layer_load", "heed_layer_load2 xheed_layer_load load", "heed_layer_load2 xheed_layer_load Load"),

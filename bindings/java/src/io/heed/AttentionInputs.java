@@ -12,8 +12,9 @@ import java.util.function.ObjLongConsumer;
  * Linear}, {@link Dropout}, {@link PositionalEncoding}, {@link LayerNorm}, {@link FeedForward}, {@link Embedding}) read
  * it as queries. Encoders read their rows as queries, and what their self-attention reads, but no keys and values.
  * Decoders read their rows as queries, the encoder's output as keys, and for their cross attention validLens, mask and
- * bias; those of their self-attention are {@link #setSelfValidLens}, {@link #setSelfMask} and {@link #setSelfBias}. Not
- * thread-safe.
+ * bias; those of their self-attention are {@link #setSelfValidLens}, {@link #setSelfMask} and {@link #setSelfBias}. A
+ * {@link Transformer} reads what its decoder reads as queries, and what its encoder reads as keys. Blocks with an
+ * embedding read ids in place of rows. Not thread-safe.
  *
  * <p>Letters in shapes: B batch, H query heads, Hkv key heads (Hkv divides H), Q queries, K keys, D head size, Dv
  * head size of values; Eq, Ek and Ev input sizes of queries, keys and values.
@@ -37,13 +38,15 @@ public final class AttentionInputs {
         BIAS("bias"),
         ALIBI_SLOPES("alibiSlopes"),
         SINKS("sinks"),
+        TOKEN_TYPES("tokenTypes"),
         POSITIONS("positions"),
         QUERY_LENS("queryLens"),
         QUERY_OFFSETS("queryOffsets"),
         KEY_OFFSETS("keyOffsets"),
         SELF_VALID_LENS("selfValidLens"),
         SELF_MASK("selfMask"),
-        SELF_BIAS("selfBias");
+        SELF_BIAS("selfBias"),
+        MEMORY("memory");
 
         private static final Input[] ALL = values();
 
@@ -63,7 +66,8 @@ public final class AttentionInputs {
             NativeLayerInputs::setMask,
             NativeLayerInputs::setBias,
             NativeLayerInputs::setAlibiSlopes,
-            NativeLayerInputs::setSinks);
+            NativeLayerInputs::setSinks,
+            NativeLayerInputs::setTokenTypes);
 
     /** Those of the inputs after them, which are in the struct of sequences. */
     static final List<ObjLongConsumer<NativeSequenceInputs>> SEQUENCE_SETTERS = List.of(
@@ -74,7 +78,10 @@ public final class AttentionInputs {
 
     /** Those of the last inputs, which are in the struct of decoders. */
     static final List<ObjLongConsumer<NativeDecoderInputs>> DECODER_SETTERS = List.of(
-            NativeDecoderInputs::setSelfValidLens, NativeDecoderInputs::setSelfMask, NativeDecoderInputs::setSelfBias);
+            NativeDecoderInputs::setSelfValidLens,
+            NativeDecoderInputs::setSelfMask,
+            NativeDecoderInputs::setSelfBias,
+            NativeDecoderInputs::setMemory);
 
     private static final String[] NAMES =
             Arrays.stream(Input.ALL).map(input -> input.label).toArray(String[]::new);
@@ -84,6 +91,9 @@ public final class AttentionInputs {
     private final SequenceNumbers sequences = new SequenceNumbers();
     private long cacheLayer;
     private CacheUse cacheUse = CacheUse.APPEND;
+    private KvCache memoryCache;
+    private final SequenceNumbers memorySequences = new SequenceNumbers();
+    private long memoryCacheLayer;
     private boolean training;
     private boolean seeded;
     private long dropoutSeed;
@@ -97,7 +107,9 @@ public final class AttentionInputs {
      * @param queries (B, Q, Eq), packed (total, Eq); for {@link DotProductAttention} also (B, H, Q, D), packed (H,
      *     total, D); for {@link PositionalEncoding} (B, S, numHiddens), packed (total, numHiddens); for {@link Linear},
      *     {@link LayerNorm}, {@link FeedForward} and {@link Dropout} any shape; of FLOAT32, FLOAT16 or BFLOAT16. For
-     *     {@link Embedding} ids of any shape of up to 7 axes, of INT32 or INT64
+     *     {@link Embedding} ids of any shape of up to 7 axes, of INT32 or INT64; for encoders, decoders and a {@link
+     *     Transformer} with an embedding ids (B, S), packed (total). Null: the {@link Transformer} computes its
+     *     encoder's output alone
      * @return this
      */
     public AttentionInputs setQueries(NDArray queries) {
@@ -108,7 +120,8 @@ public final class AttentionInputs {
      * Sets the keys.
      *
      * @param keys (B, K, Ek), or (B, Hkv, K, D), of the queries' type; with a cache one for each query, (B, Q, Ek);
-     *     null: the queries
+     *     for a {@link Transformer} what its encoder reads: rows (B, S, E), or with an embedding ids (B, S) of INT32 or
+     *     INT64; null: the queries, for a {@link Transformer} and a decoder none
      * @return this
      */
     public AttentionInputs setKeys(NDArray keys) {
@@ -182,6 +195,17 @@ public final class AttentionInputs {
     }
 
     /**
+     * Sets which segment of the text each id belongs to (Devlin et al., "BERT", 2019), for encoders, decoders and a
+     * {@link Transformer} with token types.
+     *
+     * @param tokenTypes INT32 or INT64 with the shape of the ids, each from 0 to numTokenTypes - 1; null: all are 0
+     * @return this
+     */
+    public AttentionInputs setTokenTypes(NDArray tokenTypes) {
+        return set(Input.TOKEN_TYPES, tokenTypes);
+    }
+
+    /**
      * Sets where each query stands among the keys, of which key j has the position j. The causal mask and the window,
      * whatever their alignment, ALiBi, relative bias and rotary positions use it; {@link PositionalEncoding} adds the
      * row of that position. With a cache: the positions of the rows that are appended, on which causal masks do not
@@ -229,8 +253,8 @@ public final class AttentionInputs {
     }
 
     /**
-     * Sets the validLens of the self-attention of a {@link TransformerDecoderBlock} or {@link TransformerDecoder}. Not
-     * with a cache.
+     * Sets the validLens of the self-attention of a {@link TransformerDecoderBlock}, {@link TransformerDecoder} or
+     * {@link Transformer}. Not with a cache.
      *
      * @param selfValidLens (B) or (B, T) of FLOAT32, INT32 or INT64, whole numbers from 0 to T; null: all
      * @return this
@@ -264,8 +288,58 @@ public final class AttentionInputs {
     }
 
     /**
+     * Sets the encoder's output for the decoder of a {@link Transformer}, so that only the decoder is computed.
+     * Decoders by themselves have it as keys.
+     *
+     * @param memory (B, S, E), which an earlier call without queries gave; null: the encoder computes it from the keys.
+     *     With it, keys must be null
+     * @return this
+     */
+    public AttentionInputs setMemory(NDArray memory) {
+        return set(Input.MEMORY, memory);
+    }
+
+    /**
+     * Sets a cache with the keys and values of the encoder's output, for decoders with cross attention and a {@link
+     * Transformer}, so that steps do not project them again. {@link Transformer#fillCache} and {@link
+     * TransformerDecoder#fillCache} have filled it. The call only reads it. With it, keys, validLens and memory must be
+     * null, and {@link #setCache} must have another cache.
+     *
+     * @param memoryCache the cache; null: none
+     * @return this
+     */
+    public AttentionInputs setMemoryCache(KvCache memoryCache) {
+        this.memoryCache = memoryCache;
+        return this;
+    }
+
+    /**
+     * Sets the sequence of the memory cache that each batch element attends to. The numbers are copied.
+     *
+     * @param memorySequences for each batch element one from 0 to maxSequences - 1; several elements, as the beams of a
+     *     search, may have the same; null: batch element b attends to sequence b
+     * @return this
+     */
+    public AttentionInputs setMemorySequences(long... memorySequences) {
+        this.memorySequences.set(memorySequences);
+        return this;
+    }
+
+    /**
+     * Sets which layer of the memory cache the first layer of the decoder reads; the others follow.
+     *
+     * @param memoryCacheLayer the layer, from 0, which is the default
+     * @return this
+     */
+    public AttentionInputs setMemoryCacheLayer(long memoryCacheLayer) {
+        this.memoryCacheLayer = memoryCacheLayer;
+        return this;
+    }
+
+    /**
      * Sets the cache that holds the keys and values, for {@link MultiHeadAttention} with {@link Scoring#DOT_PRODUCT},
-     * and for the self-attention of a {@link TransformerDecoderBlock} or {@link TransformerDecoder}, which only append.
+     * and for the self-attention of a {@link TransformerDecoderBlock}, {@link TransformerDecoder} or {@link
+     * Transformer}, which only append.
      * The call appends its rows to sequences of the cache, as many as it has queries: row i of batch element b is
      * appended to the sequence of b, and attends to all rows of the sequence that causal mask and window leave visible,
      * those of this call included. queryLens and queryOffsets say how many rows each element has, which may be none. A
@@ -365,6 +439,9 @@ public final class AttentionInputs {
         sequences.set(null);
         cacheLayer = 0;
         cacheUse = CacheUse.APPEND;
+        memoryCache = null;
+        memorySequences.set(null);
+        memoryCacheLayer = 0;
         training = false;
         seeded = false;
         dropoutSeed = 0;
@@ -444,6 +521,15 @@ public final class AttentionInputs {
     }
 
     /**
+     * Returns the token types.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getTokenTypes() {
+        return arrays[Input.TOKEN_TYPES.ordinal()];
+    }
+
+    /**
      * Returns the positions of the queries.
      *
      * @return what was set, or null
@@ -504,6 +590,42 @@ public final class AttentionInputs {
      */
     public NDArray getSelfBias() {
         return arrays[Input.SELF_BIAS.ordinal()];
+    }
+
+    /**
+     * Returns the encoder's output.
+     *
+     * @return what was set, or null
+     */
+    public NDArray getMemory() {
+        return arrays[Input.MEMORY.ordinal()];
+    }
+
+    /**
+     * Returns the cache with the keys and values of the encoder's output.
+     *
+     * @return what was set, or null
+     */
+    public KvCache getMemoryCache() {
+        return memoryCache;
+    }
+
+    /**
+     * Returns the sequence of the memory cache of each batch element.
+     *
+     * @return a copy of what was set, or null
+     */
+    public long[] getMemorySequences() {
+        return memorySequences.get();
+    }
+
+    /**
+     * Returns which layer of the memory cache the first layer of the decoder reads.
+     *
+     * @return what was set, or 0
+     */
+    public long getMemoryCacheLayer() {
+        return memoryCacheLayer;
     }
 
     /**
@@ -574,9 +696,29 @@ public final class AttentionInputs {
         return Input.KEYS.ordinal();
     }
 
+    /** The index of values in a list of inputs. */
+    static int indexOfValues() {
+        return Input.VALUES.ordinal();
+    }
+
     /** The index of validLens in a list of inputs. */
     static int indexOfValidLens() {
         return Input.VALID_LENS.ordinal();
+    }
+
+    /** The index of selfValidLens among the inputs that are arrays. */
+    static int indexOfSelfValidLens() {
+        return Input.SELF_VALID_LENS.ordinal();
+    }
+
+    /** The index of tokenTypes among the inputs that are arrays. */
+    static int indexOfTokenTypes() {
+        return Input.TOKEN_TYPES.ordinal();
+    }
+
+    /** The input whose manager owns the outputs: queries or, where only the encoder of a Transformer runs, keys. */
+    NDArray first() {
+        return getQueries() == null ? getKeys() : getQueries();
     }
 
     /** The name of an input in exceptions. */
@@ -584,8 +726,8 @@ public final class AttentionInputs {
         return NAMES[index];
     }
 
-    /** Sets all members of C's structs. Throws if an array or the cache is closed. */
-    void fill(TensorMembers members, CacheMembers cacheMembers) {
+    /** Sets all members of C's structs. Throws if an array or a cache is closed. */
+    void fill(TensorMembers members, CacheMembers cacheMembers, CacheMembers memoryMembers) {
         for (int index = 0; index < arrays.length; index++) {
             members.set(index, NDArray.tensorOf(arrays[index], nameOf(index)));
         }
@@ -595,6 +737,23 @@ public final class AttentionInputs {
         } else {
             checkNoCacheIsNeeded();
             cacheMembers.clear();
+        }
+        if (memoryCache != null) {
+            NativeCache open = memoryCache.open();
+            NativeTensor numbers = memorySequences.in(memoryCache.getManager());
+            memoryMembers.set(open, numbers, memoryCacheLayer, CacheUse.READ);
+        } else {
+            checkNoMemoryCacheIsNeeded();
+            memoryMembers.clear();
+        }
+    }
+
+    private void checkNoMemoryCacheIsNeeded() {
+        String wrong = memorySequences.areSet()
+                ? "memorySequences are set"
+                : memoryCacheLayer != 0 ? "memoryCacheLayer is " + memoryCacheLayer : null;
+        if (wrong != null) {
+            throw new IllegalArgumentException(wrong + ", but memoryCache is null: expected a cache");
         }
     }
 

@@ -11,8 +11,9 @@ import java.util.function.Predicate;
  * A computation with parameters and possibly child blocks. heed's own blocks are {@link Linear}, {@link Dropout},
  * {@link LayerNorm}, {@link FeedForward}, {@link Embedding}, {@link PositionalEncoding}, {@link DotProductAttention},
  * {@link AdditiveAttention}, {@link GeneralAttention}, {@link MultiHeadAttention}, {@link TransformerEncoderBlock},
- * {@link TransformerDecoderBlock}, {@link TransformerEncoder} and {@link TransformerDecoder}; a program composes others
- * as subclasses of {@link AbstractBlock}.
+ * {@link TransformerDecoderBlock}, {@link TransformerEncoder}, {@link TransformerDecoder}, {@link Transformer} and
+ * {@link ModelBlock}; a program composes others with {@link SequentialBlock} or as subclasses of {@link
+ * AbstractBlock}.
  */
 public interface Block extends AutoCloseable {
     /**

@@ -3,9 +3,10 @@ package io.heed;
 
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.function.LongConsumer;
 
 /**
- * What one call does with a cache, as C's struct, to which the struct of inputs points in calls with a cache. The cache
+ * What one call does with a cache, as C's struct, to which a struct of inputs points in calls with a cache. The cache
  * and the array of sequence numbers are in use from {@link #set} to {@link #release}. Every call must use either {@link
  * #set} or {@link #clear}.
  */
@@ -23,14 +24,14 @@ final class CacheMembers {
     /** The value of the member `use` of the struct. */
     private CacheUse use = CacheUse.APPEND;
 
-    /** The struct of inputs, and the offset of the member that points to this struct or is NULL. */
+    /** The struct with the member that points to this struct or is NULL, and the offset of that member. */
     private final ByteBuffer inputs;
 
     private final int pointerOffset;
 
-    CacheMembers(NativeLayerInputs inputs) {
+    CacheMembers(NativeStruct inputs, LongConsumer setter) {
         this.inputs = inputs.bytes();
-        pointerOffset = inputs.offsetOf(inputs::setCache);
+        pointerOffset = inputs.offsetOf(setter);
     }
 
     /**

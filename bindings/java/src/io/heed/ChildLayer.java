@@ -19,6 +19,16 @@ final class ChildLayer extends BlockLayer {
             this.parent = parent;
             this.name = name;
         }
+
+        /** The names of the children of the native layer at this place, which must be open. */
+        List<String> childNames() {
+            long stamp = parent.enter();
+            try (NativeLayer child = parent.get().child(NativeText.of(name, "name"))) {
+                return childNamesOf(child);
+            } finally {
+                parent.leave(stamp);
+            }
+        }
     }
 
     private final BlockLayer parent;
@@ -34,16 +44,13 @@ final class ChildLayer extends BlockLayer {
         parent = place.parent;
         name = place.name;
         nativeName = NativeText.of(name, "name");
-        String prefix = name + ".";
+        String prefix = nameOfParameters() + ".";
         for (Pair<String, Parameter> parameter : parent.parameters) {
             if (parameter.getKey().startsWith(prefix)) {
                 parameters.add(parameter.getKey().substring(prefix.length()), parameter.getValue());
             }
         }
-        // The parent's layer may be closed, so the names are those of another layer with the same options.
-        try (NativeLayer alike = block.newLayer(Library.context())) {
-            childNames = childNamesOf(alike);
-        }
+        childNames = block.childNamesAt(place);
         parent.add(this);
     }
 
@@ -174,6 +181,14 @@ final class ChildLayer extends BlockLayer {
     }
 
     // ---- inside -----------------------------------------------------------------------------------------------------
+
+    /** The child under which the parent lists the parameters: of children that are the same layer it is the first. */
+    private String nameOfParameters() {
+        if (parent.parameters.keys().stream().anyMatch(listed -> listed.startsWith(name + "."))) {
+            return name;
+        }
+        return name.equals("decoder_embedding") ? "embedding" : name.startsWith("layers.") ? "layers.0" : name;
+    }
 
     /** Takes the native layer out of the parent's. */
     private synchronized NativeLayer taken() {

@@ -12,10 +12,11 @@ package io.heed;
 public final class Embedding extends SingleInputBlock {
     private final Builder options;
 
-    private Embedding(Builder options) {
+    /** Makes a block, or with a place the child of another. */
+    Embedding(Builder options, ChildLayer.Place place) {
         super("Embedding");
         this.options = options.copy();
-        construct();
+        construct(place);
     }
 
     /**
@@ -29,19 +30,13 @@ public final class Embedding extends SingleInputBlock {
 
     @Override
     public String toString() {
-        return "Embedding(numEmbeddings=" + options.numEmbeddings + ", embeddingSize=" + options.embeddingSize
-                + ", paddingIndex=" + options.paddingIndex + ", scale=" + (options.scale == 0 ? 1 : options.scale)
-                + ")";
+        return options.describe();
     }
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        try (NativeEmbeddingOptions members = new NativeEmbeddingOptions()) {
-            members.setNumEmbeddings(options.numEmbeddings);
-            members.setEmbeddingSize(options.embeddingSize);
-            members.setPaddingIndex(options.paddingIndex);
-            members.setScale(options.scale);
-            return HeedNative.heed_embedding_create(context, members);
+        try (NativeStructs structs = new NativeStructs()) {
+            return HeedNative.heed_embedding_create(context, options.toNative(structs));
         }
     }
 
@@ -64,6 +59,31 @@ public final class Embedding extends SingleInputBlock {
 
         private Builder() {}
 
+        /** The text of a block with these options. */
+        String describe() {
+            return "Embedding(numEmbeddings=" + numEmbeddings + ", embeddingSize=" + embeddingSize + ", paddingIndex="
+                    + paddingIndex + ", scale=" + (scale == 0 ? 1 : scale) + ")";
+        }
+
+        /** The options as C's struct. */
+        NativeEmbeddingOptions toNative(NativeStructs structs) {
+            NativeEmbeddingOptions members = structs.add(new NativeEmbeddingOptions());
+            members.setNumEmbeddings(numEmbeddings);
+            members.setEmbeddingSize(embeddingSize);
+            members.setPaddingIndex(paddingIndex);
+            members.setScale(scale);
+            return members;
+        }
+
+        long numEmbeddings() {
+            return numEmbeddings;
+        }
+
+        /** The size of a row, which is `size` if none was set. */
+        long sizeOr(long size) {
+            return embeddingSize == 0 ? size : embeddingSize;
+        }
+
         /**
          * Sets how many rows the table has, which is required.
          *
@@ -76,9 +96,11 @@ public final class Embedding extends SingleInputBlock {
         }
 
         /**
-         * Sets the size of a row, which is required.
+         * Sets the size of a row, which is required but for the embedding of an encoder, a decoder or a {@link
+         * Transformer}.
          *
-         * @param embeddingSize the size, 1 or more
+         * @param embeddingSize the size, 1 or more; of the embedding of another block also 0, the default: that block's
+         *     size of rows
          * @return this
          */
         public Builder setEmbeddingSize(long embeddingSize) {
@@ -116,7 +138,7 @@ public final class Embedding extends SingleInputBlock {
          * @throws IllegalArgumentException if a size or the padding index is out of range, or the scale is not finite
          */
         public Embedding build() {
-            return new Embedding(this);
+            return new Embedding(this, null);
         }
     }
 }

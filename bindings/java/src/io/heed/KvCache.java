@@ -8,7 +8,8 @@ import java.util.Objects;
 /**
  * The projected keys and values of sequences that grow row by row, such as texts that are generated. A {@link
  * MultiHeadAttention} whose inputs have a {@link AttentionInputs#setCache cache} appends the rows of the call to it and
- * attends to all rows of the sequence, so that earlier rows are not projected again. It belongs to a manager, like an
+ * attends to all rows of the sequence, so that earlier rows are not projected again; so do decoders, of which each
+ * layer has its own. {@link Builder#setBlock} gives a cache the sizes of a block. It belongs to a manager, like an
  * array.
  *
  * <p>Row i of a sequence is the i-th that was appended, from 0; every layer has keys and values of its own for it. A
@@ -347,7 +348,33 @@ public final class KvCache implements AutoCloseable {
         private Builder() {}
 
         /**
-         * Sets the number of heads of keys and values in the blocks, which is required.
+         * Sets numLayers, numKvHeads, headSize and valueHeadSize to those of a block.
+         *
+         * @param block a {@link MultiHeadAttention}, {@link TransformerDecoderBlock}, {@link TransformerDecoder},
+         *     {@link Transformer} or {@link ModelBlock}; it need not be initialized, and is not kept
+         * @return this
+         * @throws UnsupportedOperationException if the block uses no cache, or its attentions have different sizes
+         * @throws IllegalStateException if the block is closed
+         */
+        public Builder setBlock(Block block) {
+            Objects.requireNonNull(block, "block");
+            if (!(block instanceof NativeBlock)) {
+                throw new UnsupportedOperationException(
+                        "block is a " + block.getClass().getSimpleName() + ", expected one of heed's own");
+            }
+            try (NativeCacheOptions members = new NativeCacheOptions()) {
+                ((NativeBlock) block).setCacheSizes(members);
+                numLayers = members.getNumLayers();
+                numKvHeads = members.getNumKvHeads();
+                headSize = members.getHeadSize();
+                valueHeadSize = members.getValueHeadSize();
+            }
+            return this;
+        }
+
+        /**
+         * Sets the number of heads of keys and values in the blocks, which is required unless {@link #setBlock} says
+         * it.
          *
          * @param numKvHeads the number, 1 or more: the blocks' numKvHeads, or numHeads if that is 0
          * @return this
@@ -358,7 +385,7 @@ public final class KvCache implements AutoCloseable {
         }
 
         /**
-         * Sets the size of a head's keys, which is required.
+         * Sets the size of a head's keys, which is required unless {@link #setBlock} says it.
          *
          * @param headSize the size, 1 to 4096
          * @return this

@@ -27,7 +27,8 @@ final class LayerCall implements AutoCloseable {
             .add(inputs, AttentionInputs.SETTERS)
             .add(sequences, AttentionInputs.SEQUENCE_SETTERS)
             .add(decoder, AttentionInputs.DECODER_SETTERS);
-    private final CacheMembers cache = new CacheMembers(inputs);
+    private final CacheMembers cache = new CacheMembers(inputs, inputs::setCache);
+    private final CacheMembers memoryCache = new CacheMembers(decoder, decoder::setMemoryCache);
     private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
@@ -48,7 +49,7 @@ final class LayerCall implements AutoCloseable {
     // ---- inputs and outputs -----------------------------------------------------------------------------------------
 
     LayerCall read(AttentionInputs given) {
-        given.fill(read, cache);
+        given.fill(read, cache, memoryCache);
         return this;
     }
 
@@ -58,6 +59,7 @@ final class LayerCall implements AutoCloseable {
             read.set(i, i < list.length ? NDArray.tensorOf(list[i], AttentionInputs.nameOf(i)) : null);
         }
         cache.clear();
+        memoryCache.clear();
         return this;
     }
 
@@ -65,6 +67,7 @@ final class LayerCall implements AutoCloseable {
     LayerCall read(NativeContext context, Shape[] shapes, Types types) {
         read.clear();
         cache.clear();
+        memoryCache.clear();
         for (int i = 0; i < shapes.length; i++) {
             if (shapes[i] != null) {
                 // It is closed at once, but destroyed only when this call has ended its use of it.
@@ -132,12 +135,13 @@ final class LayerCall implements AutoCloseable {
         return NativeText.from((text, capacity) -> layer.explain(inputs, outputs, text, capacity));
     }
 
-    /** Ends the use of the tensors and of the cache, and returns this object to the pool. */
+    /** Ends the use of the tensors and of the caches, and returns this object to the pool. */
     @Override
     public void close() {
         read.release();
         written.release();
         cache.release();
+        memoryCache.release();
         if (isPooled) {
             isInUse.setRelease(false);
         } else {
@@ -150,6 +154,7 @@ final class LayerCall implements AutoCloseable {
         sequences.close();
         decoder.close();
         cache.free();
+        memoryCache.free();
         outputs.close();
     }
 

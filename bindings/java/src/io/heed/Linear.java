@@ -14,14 +14,19 @@ public final class Linear extends SingleInputBlock {
     private final boolean bias;
 
     private Linear(Builder options) {
+        this(options.units, options.bias, null);
+    }
+
+    /** Makes a block, or with a place the child of another. */
+    Linear(long units, boolean bias, ChildLayer.Place place) {
         super("Linear");
-        units = options.units;
+        this.units = units;
         // C's sentence would name output_size, which in Java is an option of MultiHeadAttention.
         if (units < 1) {
             throw new IllegalArgumentException("units is " + units + ", expected at least 1");
         }
-        bias = options.bias;
-        construct();
+        this.bias = bias;
+        construct(place);
     }
 
     /**

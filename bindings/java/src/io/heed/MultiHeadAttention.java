@@ -170,6 +170,10 @@ public final class MultiHeadAttention extends NativeBlock {
 
         private Builder() {}
 
+        long numHiddens() {
+            return numHiddens;
+        }
+
         /** The text of a block with these options. */
         String describe() {
             String bias = biases.isEmpty() || biases.size() == Bias.values().length

@@ -149,7 +149,7 @@ abstract class NativeBlock implements Block {
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        layer.bindTo(inputs.getQueries());
+        bindTo(inputs);
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
             boolean training = inputs.isTraining();
@@ -166,14 +166,15 @@ abstract class NativeBlock implements Block {
      *
      * @param inputs the inputs, of which only shapes and types are read
      * @param wanted the outputs to make; if none is named, the output alone
-     * @return outputs of new arrays, which belong to the queries' manager; null for outputs that were not requested
+     * @return outputs of new arrays, which belong to the manager of the queries, or of the keys if there are none;
+     *     null for outputs that were not requested
      * @throws IllegalArgumentException if the inputs do not fit each other or the block, or it has no such output
      */
     public final AttentionOutputs createOutputs(AttentionInputs inputs, Wanted... wanted) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(wanted, "wanted");
-        NDManager manager = Objects.requireNonNull(inputs.getQueries(), "queries").getManager();
-        layer.bindTo(inputs.getQueries());
+        NDManager manager = Objects.requireNonNull(inputs.first(), "queries").getManager();
+        bindTo(inputs);
         AttentionOutputs made = new AttentionOutputs();
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
@@ -197,7 +198,7 @@ abstract class NativeBlock implements Block {
      * largest sizes is enough for all smaller ones.
      *
      * @param inputs the inputs, of which only shapes and types are read. With a cache and keys they may have no
-     *     queries: then it is the size that {@link MultiHeadAttention#fillCache} needs
+     *     queries: then it is the size that fillCache needs, as {@link MultiHeadAttention#fillCache}
      * @param outputs the outputs, of which only shapes and types are read; without queries they must not be set
      * @return the number of bytes
      * @throws IllegalArgumentException if the inputs and outputs do not fit each other or the block
@@ -206,11 +207,7 @@ abstract class NativeBlock implements Block {
     public final long workspaceSize(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        if (inputs.getQueries() == null && inputs.getCache() != null) {
-            layer.bindTo(inputs.getKeys(), "keys");
-        } else {
-            layer.bindTo(inputs.getQueries());
-        }
+        bindTo(inputs);
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
             return call.dropout(false, 0).read(inputs).write(outputs).workspaceSize(layer.get());
@@ -232,7 +229,7 @@ abstract class NativeBlock implements Block {
     public final String explain(AttentionInputs inputs, AttentionOutputs outputs) {
         Objects.requireNonNull(inputs, "inputs");
         Objects.requireNonNull(outputs, "outputs");
-        layer.bindTo(inputs.getQueries());
+        bindTo(inputs);
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
             return call.dropout(inputs.isTraining(), 0).read(inputs).write(outputs).explain(layer.get());
@@ -434,22 +431,25 @@ abstract class NativeBlock implements Block {
      *
      * @param dataType the new type: FLOAT32, FLOAT16 or BFLOAT16
      * @throws IllegalArgumentException if it is another type
-     * @throws IllegalStateException if the block is not initialized, closed, or the child of another of heed's blocks,
-     *     which is cast as a whole
+     * @throws IllegalStateException if the block is not initialized, closed, that of a {@link Model}, or the child of
+     *     another of heed's blocks, which is cast as a whole
      */
     @Override
     public final void cast(DataType dataType) {
-        layer.cast(Objects.requireNonNull(dataType, "dataType"));
+        Objects.requireNonNull(dataType, "dataType");
+        checkMayLackParameters();
+        layer.cast(dataType);
     }
 
     /**
      * Removes the parameters, so that the block can be initialized or loaded again.
      *
-     * @throws IllegalStateException if the block is closed, or the child of another of heed's blocks, which is cleared
-     *     as a whole
+     * @throws IllegalStateException if the block is closed, is that of a {@link Model}, or is the child of another of
+     *     heed's blocks, which is cleared as a whole
      */
     @Override
     public final void clear() {
+        checkMayLackParameters();
         layer.clear();
         inputShapes = null;
     }
@@ -596,6 +596,17 @@ abstract class NativeBlock implements Block {
         throw new AssertionError(name);
     }
 
+    /** The names of the children of a block at this place. */
+    List<String> childNamesAt(ChildLayer.Place place) {
+        // The parent's layer may be closed, so the names are those of another layer with the same options.
+        try (NativeLayer alike = newLayer(Library.context())) {
+            return BlockLayer.childNamesOf(alike);
+        }
+    }
+
+    /** Throws if no layer of the block can be made without parameters. */
+    void checkMayLackParameters() {}
+
     /** The smallest output of the block. It is created to check whether inputs fit. */
     Wanted smallestOutput() {
         return Wanted.LOG_SUM_EXP;
@@ -615,7 +626,7 @@ abstract class NativeBlock implements Block {
         if (inputs.getKeys() != null) {
             layer.bindTo(inputs.getKeys(), "keys");
         } else {
-            layer.bindTo(inputs.getQueries());
+            bindTo(inputs);
         }
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
@@ -623,6 +634,44 @@ abstract class NativeBlock implements Block {
             call.fillCache(layer.get(), workspace == null ? null : workspace.handle());
         } finally {
             layer.leave(stamp);
+        }
+    }
+
+    /** Sets a cache's sizes to those of the block. Throws if it uses no cache. */
+    final void setCacheSizes(NativeCacheOptions members) {
+        long stamp = layer.enter();
+        try {
+            layer.get().cacheOptions(members);
+        } finally {
+            layer.leave(stamp);
+        }
+    }
+
+    final List<String> childNames() {
+        return layer.childNames();
+    }
+
+    /** The list of inputs of a whole model, by what the native layer is: its children and whether it uses a cache. */
+    final InputList listOfWhole() {
+        if (layer.childNames().contains("decoder")) {
+            return InputList.TRANSFORMER;
+        }
+        try (NativeCacheOptions members = new NativeCacheOptions()) {
+            setCacheSizes(members);
+            return InputList.DECODER_OF_IDS;
+        } catch (UnsupportedOperationException error) {
+            return InputList.ENCODER_OF_IDS;
+        }
+    }
+
+    /** Moves the layer to the context of the inputs. */
+    private void bindTo(AttentionInputs inputs) {
+        if (inputs.getQueries() != null) {
+            layer.bindTo(inputs.getQueries());
+        } else if (inputs.getKeys() != null) {
+            layer.bindTo(inputs.getKeys(), "keys");
+        } else {
+            layer.bindTo(inputs.getMemory(), "memory");
         }
     }
 

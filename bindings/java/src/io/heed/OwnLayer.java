@@ -36,7 +36,7 @@ final class OwnLayer extends BlockLayer {
     /** The layers of the block's children, and of their children. */
     private final List<ChildLayer> children = new CopyOnWriteArrayList<>();
 
-    /** Throws if an option of the block is invalid. */
+    /** Throws if an option of the block is invalid. The layer of a model has its parameters from the start. */
     OwnLayer(NativeBlock block) {
         super(block);
         layer = block.newLayer(layerContext.context);
@@ -46,6 +46,7 @@ final class OwnLayer extends BlockLayer {
         }
         childNames = childNamesOf(layer);
         leaveToCollectorIfEmpty(layer);
+        countMemory();
     }
 
     // ---- using it ---------------------------------------------------------------------------------------------------

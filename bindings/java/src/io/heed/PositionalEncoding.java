@@ -46,6 +46,14 @@ public final class PositionalEncoding extends SingleInputBlock {
         P = manager == null ? null : rows(manager);
     }
 
+    /** Makes the child of another block. */
+    PositionalEncoding(Builder options, ChildLayer.Place place) {
+        super("PositionalEncoding");
+        this.options = options.copy();
+        construct(place);
+        P = null;
+    }
+
     /**
      * Begins a positional encoding of any kind.
      *
@@ -57,19 +65,13 @@ public final class PositionalEncoding extends SingleInputBlock {
 
     @Override
     public String toString() {
-        return "PositionalEncoding(numHiddens=" + options.numHiddens + ", maxLen=" + options.maxLen + ", kind="
-                + options.kind + ", dropout=" + options.dropout + ")";
+        return options.describe();
     }
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        try (NativePositionalEncodingOptions members = new NativePositionalEncodingOptions()) {
-            members.setSize(options.numHiddens);
-            members.setMaxPositions(options.maxLen);
-            members.setFirstRow(options.firstRow);
-            members.setDropout(options.dropout);
-            members.setKind(options.kind.code);
-            return HeedNative.heed_positional_encoding_create(context, members);
+        try (NativeStructs structs = new NativeStructs()) {
+            return HeedNative.heed_positional_encoding_create(context, options.toNative(structs));
         }
     }
 
@@ -93,10 +95,28 @@ public final class PositionalEncoding extends SingleInputBlock {
 
         private Builder() {}
 
+        /** The text of a block with these options. */
+        String describe() {
+            return "PositionalEncoding(numHiddens=" + numHiddens + ", maxLen=" + maxLen + ", kind=" + kind
+                    + ", dropout=" + dropout + ")";
+        }
+
+        /** The options as C's struct. */
+        NativePositionalEncodingOptions toNative(NativeStructs structs) {
+            NativePositionalEncodingOptions members = structs.add(new NativePositionalEncodingOptions());
+            members.setSize(numHiddens);
+            members.setMaxPositions(maxLen);
+            members.setFirstRow(firstRow);
+            members.setDropout(dropout);
+            members.setKind(kind.code);
+            return members;
+        }
+
         /**
-         * Sets the size of a row, which is required.
+         * Sets the size of a row, which is required but for the positions of an encoder or a decoder.
          *
-         * @param numHiddens the size, 1 or more; even for the kinds with halves
+         * @param numHiddens the size, 1 or more; even for the kinds with halves; of the positions of another block also
+         *     0, the default: the size of its rows
          * @return this
          */
         public Builder setNumHiddens(long numHiddens) {
@@ -155,7 +175,7 @@ public final class PositionalEncoding extends SingleInputBlock {
          * @throws IllegalArgumentException if an option is out of range, or contradicts another
          */
         public PositionalEncoding build() {
-            return new PositionalEncoding(this, null);
+            return new PositionalEncoding(this, (NDManager) null);
         }
     }
 }

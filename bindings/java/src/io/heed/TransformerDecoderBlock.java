@@ -16,7 +16,8 @@ import java.util.Objects;
  * </pre>
  *
  * Without cross attention, as in GPT, the second step, norm_3 and dropout_3 are left out, and F has norm_2 and
- * dropout_2. Which rows are hidden is an option of the attentions, as {@code optCausal} of the self-attention, and an
+ * dropout_2. outputNorms, noFirstNorm and residualScale are those of a {@link TransformerEncoderBlock}. Which rows are
+ * hidden is an option of the attentions, as {@code optCausal} of the self-attention, and an
  * input.
  *
  * <p>Its {@link #getChildren children} are "self_attention", "cross_attention", "feed_forward", "norm_1", "norm_2",
@@ -39,7 +40,7 @@ public final class TransformerDecoderBlock extends TransformerBlock {
 
     /** Makes a block, or with a place the child of another. */
     TransformerDecoderBlock(Builder options, ChildLayer.Place place) {
-        super("TransformerDecoderBlock", true);
+        super("TransformerDecoderBlock", InputList.DECODER);
         this.options = options.copy();
         construct(place);
     }
@@ -51,6 +52,26 @@ public final class TransformerDecoderBlock extends TransformerBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Projects the keys and values of the encoder's output and appends them to the inputs' cache, so that later
+     * calls attend to them with {@link AttentionInputs#setMemoryCache} and do not project them again.
+     *
+     * @param inputs the encoder's output (B, S, E) as keys, and a cache; queryLens (B) says how many rows of each
+     *     element are appended. Other inputs are null
+     * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes for these inputs and outputs
+     *     that are not set; null: heed uses memory of its own
+     * @throws IllegalArgumentException if sizes, types or lengths do not fit, or the cache is missing, of another
+     *     device, of other sizes, or has rows with other rotary positions
+     * @throws CacheFullException if the cache has no room for the rows; it is as it was
+     * @throws IllegalStateException if the block is not initialized, the workspace or the cache is in use, or an array,
+     *     the workspace, the cache or the block is closed
+     * @throws UnsupportedOperationException if the block has no cross attention
+     * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
+     */
+    public void fillCache(AttentionInputs inputs, Workspace workspace) {
+        appendToCache(inputs, workspace);
     }
 
     @Override
@@ -88,6 +109,11 @@ public final class TransformerDecoderBlock extends TransformerBlock {
         String describe() {
             return "TransformerDecoderBlock(selfAttention=" + selfAttention.describe() + ", crossAttention="
                     + (crossAttention == null ? null : crossAttention.describe()) + ", " + describeCommon() + ")";
+        }
+
+        @Override
+        long numHiddens() {
+            return selfAttention.numHiddens();
         }
 
         @Override

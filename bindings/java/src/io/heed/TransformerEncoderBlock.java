@@ -12,7 +12,9 @@ import java.util.Objects;
  * normFirst true    h = x + dropout_1(A(norm_1(x)))    output = h + dropout_2(F(norm_2(h)))
  * </pre>
  *
- * (Xiong et al., "On Layer Normalization in the Transformer Architecture", 2020, compare them.)
+ * (Xiong et al., "On Layer Normalization in the Transformer Architecture", 2020, compare them.) With outputNorms A(...)
+ * and F(...) pass output_norm_1 and output_norm_2 before the dropout, with noFirstNorm there is no norm_1, and with
+ * residualScale they are multiplied by it.
  *
  * <p>Its {@link #getChildren children} are "self_attention", "feed_forward", "norm_1", "norm_2", "dropout_1" and
  * "dropout_2"; its parameters have their names before their own, as "self_attention.W_q.weight".
@@ -29,7 +31,7 @@ public final class TransformerEncoderBlock extends TransformerBlock {
 
     /** Makes a block, or with a place the child of another. */
     TransformerEncoderBlock(Builder options, ChildLayer.Place place) {
-        super("TransformerEncoderBlock", false);
+        super("TransformerEncoderBlock", InputList.ENCODER);
         this.options = options.copy();
         construct(place);
     }
@@ -71,6 +73,11 @@ public final class TransformerEncoderBlock extends TransformerBlock {
         @Override
         String describe() {
             return "TransformerEncoderBlock(attention=" + attention.describe() + ", " + describeCommon() + ")";
+        }
+
+        @Override
+        long numHiddens() {
+            return attention.numHiddens();
         }
 
         @Override

@@ -18,12 +18,21 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
         void setNormFirst(int normFirst);
 
         void setDropout(float dropout);
+
+        void setOutputNorms(int outputNorms);
+
+        void setNoFirstNorm(int noFirstNorm);
+
+        void setResidualScale(float residualScale);
     }
 
     private FeedForward.Builder feedForward;
     private LayerNorm.Builder norm = LayerNorm.builder();
     private boolean normFirst;
     private float dropout;
+    private boolean outputNorms;
+    private boolean noFirstNorm;
+    private float residualScale;
 
     TransformerOptions() {}
 
@@ -31,6 +40,9 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
 
     /** The text of a block with these options. */
     abstract String describe();
+
+    /** The size of the rows. */
+    abstract long numHiddens();
 
     /** The options as C's struct. */
     abstract NativeStruct toNative(NativeStructs structs);
@@ -40,11 +52,16 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
         members.setNorm(NativeStruct.pointerOf(norm.toNative(structs)));
         members.setNormFirst(normFirst ? 1 : 0);
         members.setDropout(dropout);
+        members.setOutputNorms(outputNorms ? 1 : 0);
+        members.setNoFirstNorm(noFirstNorm ? 1 : 0);
+        members.setResidualScale(residualScale);
     }
 
     final String describeCommon() {
         return "feedForward=" + feedForward.describe() + ", norm=" + norm.describe() + ", normFirst=" + normFirst
-                + ", dropout=" + dropout;
+                + ", dropout=" + dropout + (outputNorms ? ", outputNorms=true" : "")
+                + (noFirstNorm ? ", noFirstNorm=true" : "")
+                + (residualScale == 0 ? "" : ", residualScale=" + residualScale);
     }
 
     /** Makes a child that is not an attention, by its name. */
@@ -52,7 +69,11 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
         if (name.equals("feed_forward")) {
             return new FeedForward(feedForward, place);
         }
-        return name.startsWith("norm") ? newNorm(place) : new Dropout(dropout, place);
+        return name.startsWith("dropout") ? newDropout(place) : newNorm(place);
+    }
+
+    final Dropout newDropout(ChildLayer.Place place) {
+        return new Dropout(dropout, place);
     }
 
     final LayerNorm newNorm(ChildLayer.Place place) {
@@ -101,6 +122,42 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
      */
     public final B optDropout(float dropout) {
         this.dropout = dropout;
+        return self();
+    }
+
+    /**
+     * Sets whether also the output of each attention and of the feed-forward network passes a norm, before its dropout
+     * (Gemma 2).
+     *
+     * @param outputNorms true: it does, by "output_norm_1" and so on; only with normFirst. False is the default
+     * @return this
+     */
+    public final B optOutputNorms(boolean outputNorms) {
+        this.outputNorms = outputNorms;
+        return self();
+    }
+
+    /**
+     * Sets whether norm_1 is left out, so that the self-attention reads the rows as they are (the first layer of
+     * ModernBERT).
+     *
+     * @param noFirstNorm true: it is left out; only with normFirst. False is the default
+     * @return this
+     */
+    public final B optNoFirstNorm(boolean noFirstNorm) {
+        this.noFirstNorm = noFirstNorm;
+        return self();
+    }
+
+    /**
+     * Sets what the outputs of each attention and of the feed-forward network are multiplied by, before the dropout.
+     *
+     * @param residualScale the factor, such as the residual_multiplier of Granite; 0, the default, means 1. Not with
+     *     outputNorms
+     * @return this
+     */
+    public final B optResidualScale(float residualScale) {
+        this.residualScale = residualScale;
         return self();
     }
 }

@@ -18,24 +18,96 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
         void setNumLayers(long numLayers);
 
         void setFinalNorm(int finalNorm);
+
+        void setEmbedding(long embedding);
+
+        void setPositions(long positions);
+
+        void setOutput(long output);
+
+        void setNumTokenTypes(long numTokenTypes);
+
+        void setEmbeddingNorm(int embeddingNorm);
+
+        void setShareLayers(int shareLayers);
     }
 
-    L layer;
+    private L layer;
     private long numLayers;
     private boolean finalNorm;
+    private Embedding.Builder embedding;
+    private PositionalEncoding.Builder positions;
+    private OutputOptions output;
+    private long numTokenTypes;
+    private boolean embeddingNorm;
+    private boolean shareLayers;
 
     TransformerStackOptions() {}
 
     abstract B self();
 
+    /** Makes a layer of the stack. */
+    abstract NativeBlock newLayer(L layer, ChildLayer.Place place);
+
     final void fill(Members members, NativeStructs structs) {
         members.setLayer(NativeStruct.pointerOf(layer == null ? null : layer.toNative(structs)));
         members.setNumLayers(numLayers);
         members.setFinalNorm(finalNorm ? 1 : 0);
+        members.setEmbedding(NativeStruct.pointerOf(embedding == null ? null : embedding.toNative(structs)));
+        members.setPositions(NativeStruct.pointerOf(positions == null ? null : positions.toNative(structs)));
+        members.setOutput(NativeStruct.pointerOf(output == null ? null : output.toNative(structs)));
+        members.setNumTokenTypes(numTokenTypes);
+        members.setEmbeddingNorm(embeddingNorm ? 1 : 0);
+        members.setShareLayers(shareLayers ? 1 : 0);
     }
 
+    /** The text of a block with these options. */
     final String describe(String kind) {
-        return kind + "(numLayers=" + numLayers + ", finalNorm=" + finalNorm + ", layer=" + layer.describe() + ")";
+        return kind + "(numLayers=" + numLayers + ", finalNorm=" + finalNorm + ", layer=" + layer.describe()
+                + (embedding == null ? "" : ", embedding=" + embedding.describe())
+                + (numTokenTypes == 0 ? "" : ", numTokenTypes=" + numTokenTypes)
+                + (positions == null ? "" : ", positions=" + positions.describe())
+                + (embeddingNorm ? ", embeddingNorm=true" : "")
+                + (shareLayers ? ", shareLayers=true" : "")
+                + (output == null ? "" : ", output=" + output.describe()) + ")";
+    }
+
+    final boolean hasEmbedding() {
+        return embedding != null;
+    }
+
+    final boolean hasTokenTypes() {
+        return numTokenTypes != 0;
+    }
+
+    /** The size of the layers' rows. */
+    final long numHiddens() {
+        return layer.numHiddens();
+    }
+
+    /** Makes a child, by its name. */
+    final NativeBlock newChild(String name, ChildLayer.Place place) {
+        long size = embedding == null ? numHiddens() : embedding.sizeOr(numHiddens());
+        switch (name) {
+            case "embedding":
+                return new Embedding(embedding.copy().setEmbeddingSize(size), place);
+            case "token_type_embedding":
+                return new Embedding(
+                        Embedding.builder().setNumEmbeddings(numTokenTypes).setEmbeddingSize(size), place);
+            case "positions":
+                return new PositionalEncoding(positions.copy().setNumHiddens(size), place);
+            case "embedding_projection":
+                return new Linear(numHiddens(), true, place);
+            case "embedding_dropout":
+                return layer.newDropout(place);
+            case "embedding_norm":
+            case "norm":
+                return layer.newNorm(place);
+            case "output":
+                return output.newChild(embedding, place);
+            default:
+                return newLayer(layer, place);
+        }
     }
 
     /**
@@ -69,6 +141,75 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
      */
     public final B optFinalNorm(boolean finalNorm) {
         this.finalNorm = finalNorm;
+        return self();
+    }
+
+    /**
+     * Sets the embedding, with which forward reads ids in place of rows. Its rows are those of the first layer; an
+     * embedding of another size is projected to that of the layers (ALBERT). The layers' dropout follows.
+     *
+     * @param embedding its options; embeddingSize may be left out; null, the default: forward reads rows
+     * @return this
+     */
+    public final B optEmbedding(Embedding.Builder embedding) {
+        this.embedding = embedding == null ? null : embedding.copy();
+        return self();
+    }
+
+    /**
+     * Sets the positions that are added to the rows of the embedding, or without one to those that forward reads. With
+     * a cache they continue those of its sequences.
+     *
+     * @param positions their options; numHiddens may be left out; null, the default: none are added
+     * @return this
+     */
+    public final B optPositions(PositionalEncoding.Builder positions) {
+        this.positions = positions == null ? null : positions.copy();
+        return self();
+    }
+
+    /**
+     * Sets the number of token types, whose rows are added to those of the embedding (Devlin et al., "BERT", 2019).
+     *
+     * @param numTokenTypes the number, only with an embedding; 0, the default: none
+     * @return this
+     */
+    public final B optNumTokenTypes(long numTokenTypes) {
+        this.numTokenTypes = numTokenTypes;
+        return self();
+    }
+
+    /**
+     * Sets whether a norm, with the options of the layers' norms, precedes the first layer, after embedding and
+     * positions.
+     *
+     * @param embeddingNorm true: one does; false, the default: none does
+     * @return this
+     */
+    public final B optEmbeddingNorm(boolean embeddingNorm) {
+        this.embeddingNorm = embeddingNorm;
+        return self();
+    }
+
+    /**
+     * Sets whether all layers are the same (Lan et al., "ALBERT", 2020).
+     *
+     * @param shareLayers true: all have the parameters of "layers.0"; false, the default: each has its own
+     * @return this
+     */
+    public final B optShareLayers(boolean shareLayers) {
+        this.shareLayers = shareLayers;
+        return self();
+    }
+
+    /**
+     * Sets the projection of the last rows, for example to logits.
+     *
+     * @param output its options; null, the default: the output are the rows
+     * @return this
+     */
+    public final B optOutput(OutputOptions output) {
+        this.output = output;
         return self();
     }
 }

@@ -52,17 +52,18 @@
  * cannot be loaded is an {@link java.lang.UnsatisfiedLinkError} that lists everything that was tried; the system
  * property {@code heed.native.path} can name its folder.
  *
- * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.LayerNorm},
- * {@link io.heed.FeedForward}, {@link io.heed.Embedding}, {@link io.heed.PositionalEncoding},
- * {@link io.heed.DotProductAttention}, {@link io.heed.AdditiveAttention}, {@link io.heed.GeneralAttention} and
- * {@link io.heed.MultiHeadAttention} each are one layer of heed. {@link io.heed.TransformerEncoderBlock},
- * {@link io.heed.TransformerDecoderBlock} and their stacks, {@link io.heed.TransformerEncoder} and
- * {@link io.heed.TransformerDecoder}, are made of others, their children; subclasses of {@link io.heed.AbstractBlock}
- * compose any blocks. Their constructors and calls are those of d2l-java and DJL, where these have such a block. The
- * builders have every option, and {@code forward(inputs, outputs, workspace)} allocates nothing. A block owns its
- * parameters: {@link io.heed.Parameter#getArray} returns a copy of the values, whose {@code set} also changes the parameter. A
- * {@link io.heed.KvCache} keeps the keys and values of sequences that grow, for steps of
- * {@link io.heed.MultiHeadAttention} and of decoders.
+ * <p><b>Blocks.</b> {@link io.heed.Linear}, {@link io.heed.Dropout}, {@link io.heed.LayerNorm}, {@link
+ * io.heed.FeedForward}, {@link io.heed.Embedding}, {@link io.heed.PositionalEncoding}, {@link
+ * io.heed.DotProductAttention}, {@link io.heed.AdditiveAttention}, {@link io.heed.GeneralAttention} and {@link
+ * io.heed.MultiHeadAttention} each are one layer of heed. {@link io.heed.TransformerEncoderBlock}, {@link
+ * io.heed.TransformerDecoderBlock}, their stacks, {@link io.heed.TransformerEncoder} and {@link
+ * io.heed.TransformerDecoder}, and a {@link io.heed.Transformer} are made of others, their children; a {@link
+ * io.heed.SequentialBlock} and subclasses of {@link io.heed.AbstractBlock} compose any blocks. A {@link io.heed.Model}
+ * makes the block of a whole model from its folder, a {@link io.heed.ModelBlock}. Their constructors and calls are
+ * those of d2l-java and DJL, where these have such a block. The builders have every option, and {@code forward(inputs,
+ * outputs, workspace)} allocates nothing. A block owns its parameters: {@link io.heed.Parameter#getArray} returns a
+ * copy of the values, whose {@code set} also changes the parameter. A {@link io.heed.KvCache} keeps the keys and values
+ * of sequences that grow, for steps of {@link io.heed.MultiHeadAttention} and of decoders.
  *
  * <p><b>Threads.</b> Many threads may use blocks, managers and arrays at the same time; a call that changes the
  * parameters of a block waits for those that use them. One call at a time changes a {@link io.heed.KvCache}. Lists,

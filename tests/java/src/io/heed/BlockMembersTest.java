@@ -122,7 +122,12 @@ class BlockMembersTest {
             Embedding.builder().setNumEmbeddings(2).setEmbeddingSize(4).build(),
             encoderBlock().build(), decoderBlock().build(),
             TransformerEncoder.builder().setLayer(encoderBlock()).setNumLayers(2).build(),
-            TransformerDecoder.builder().setLayer(decoderBlock()).setNumLayers(2).optFinalNorm(true).build()
+            TransformerDecoder.builder().setLayer(decoderBlock()).setNumLayers(2).optFinalNorm(true).build(),
+            Transformer.builder()
+                    .setEncoder(TransformerEncoder.builder().setLayer(encoderBlock()).setNumLayers(1))
+                    .setDecoder(TransformerDecoder.builder().setLayer(decoderBlock()).setNumLayers(2))
+                    .optEmbedding(Embedding.builder().setNumEmbeddings(2))
+                    .build()
         };
     }
 
@@ -175,6 +180,9 @@ class BlockMembersTest {
         if (block instanceof TransformerDecoderBlock || block instanceof TransformerDecoder) {
             return new NDList(x, x);
         }
+        if (block instanceof Transformer) {
+            return new NDList(ids, ids);
+        }
         boolean hasOne = block instanceof SingleInputBlock || block instanceof TransformerBlock;
         return hasOne ? new NDList(x) : new NDList(x, x, x);
     }
@@ -183,10 +191,11 @@ class BlockMembersTest {
         return list(block).getShapes();
     }
 
-    /** A cache for a MultiHeadAttention of {@link #blocks}. */
+    /** A cache for any of {@link #blocks}. */
     private KvCache newCache() {
         return KvCache.builder()
                 .optMaxSequences(2)
+                .optNumLayers(2)
                 .setNumKvHeads(2)
                 .setHeadSize(2)
                 .setCapacity(3)
@@ -229,7 +238,10 @@ class BlockMembersTest {
             AttentionInputs inputs = new AttentionInputs()
                     .setQueries(list.head())
                     .setKeys(list.size() == 2 ? list.get(1) : null);
-            return method.getName().equals("fillCache") ? inputs.setCache(newCache()) : inputs;
+            if (method.getName().equals("fillCache")) {
+                inputs.setCache(newCache()).setQueries(list.size() == 2 ? null : list.head());
+            }
+            return inputs;
         } else if (type == AttentionOutputs.class) {
             return new AttentionOutputs().setOutput(manager.ones(shape));
         } else if (type == Workspace.class) {

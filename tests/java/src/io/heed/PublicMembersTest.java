@@ -294,6 +294,8 @@ class PublicMembersTest {
             return newCache(manager);
         } else if (type == KvCache.Builder.class) {
             return KvCache.builder().setNumKvHeads(1).setHeadSize(2).setCapacity(16);
+        } else if (type == Block.class) {
+            return MultiHeadAttention.builder().setNumHiddens(2).setNumHeads(1).build();
         } else if (type == CacheLayout.class) {
             return CacheLayout.CONTIGUOUS;
         } else if (type == CacheFullException.class) {

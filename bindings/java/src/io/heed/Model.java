@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.nio.file.Path;
+import java.util.Objects;
+
+/**
+ * A whole model: a {@link ModelBlock} that is made from the folder of a model as Hugging Face's libraries write it.
+ * Many threads may use it at the same time.
+ *
+ * <pre>{@code
+ * try (Model model = Model.newInstance("bert");
+ *     NDManager manager = NDManager.newBaseManager()) {
+ *   model.load(Paths.get("bert-base-uncased"));
+ *   NDArray ids = manager.create(new long[] {101, 7592, 102}, new Shape(1, 3));
+ *   NDList states = model.getBlock().forward(new ParameterStore(manager, false), new NDList(ids), false);
+ * }
+ * }</pre>
+ */
+public final class Model implements AutoCloseable {
+    private final String name;
+    /** Null before load. Guarded by this object's lock, as are the others. */
+    private ModelBlock block;
+
+    private boolean isClosed;
+
+    private Model(String name) {
+        this.name = Objects.requireNonNull(name, "name");
+    }
+
+    /**
+     * Makes a model without a block.
+     *
+     * @param name any name, which {@link #getName} returns
+     * @return the model, which the caller closes
+     */
+    public static Model newInstance(String name) {
+        return new Model(name);
+    }
+
+    /**
+     * Makes the block of a folder, with its weights. The folder has config.json, and model.safetensors or
+     * model.safetensors.index.json with the files that it names. The model_type in config.json says which block it is:
+     *
+     * <ul>
+     *   <li>an encoder: bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert,
+     *       clip_text_model. ids (B, S) give hidden states (B, S, E), the model's last_hidden_state
+     *   <li>a decoder: gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite. ids (B, S)
+     *       give logits (B, S, number of embeddings), or hidden states if the architectures in config.json name no head
+     *   <li>a Transformer: bart, mbart, marian, t5, mt5. The ids of the decoder (B, T) and of the encoder (B, S) give
+     *       logits (B, T, number of embeddings), likewise
+     * </ul>
+     *
+     * Its options are those of config.json. Tensors that are not part of it, such as a pooler or another head, are not
+     * read. If it fails, the model still has no block.
+     *
+     * @param folder the folder
+     * @throws IllegalArgumentException if a setting in config.json contradicts the files of weights
+     * @throws UnsupportedOperationException if the family is not listed above, or config.json has a setting that heed
+     *     does not know; the message names it
+     * @throws IllegalStateException if the model has a block already, or is closed
+     * @throws HeedException with {@link Status#IO} if a file is missing or cannot be read, {@link Status#CORRUPT_FILE}
+     *     if it does not have the format, {@link Status#NOT_FOUND} if a tensor is missing
+     */
+    public synchronized void load(Path folder) {
+        Objects.requireNonNull(folder, "folder");
+        checkOpen();
+        if (block != null) {
+            throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
+        }
+        block = new ModelBlock(folder);
+    }
+
+    /**
+     * Returns the block.
+     *
+     * @return the block; each call returns the same one, which is closed with the model
+     * @throws IllegalStateException if the model has not been loaded, or is closed
+     */
+    public synchronized ModelBlock getBlock() {
+        checkOpen();
+        if (block == null) {
+            throw new IllegalStateException("the model \"" + name + "\" has no block: expected load first");
+        }
+        return block;
+    }
+
+    /**
+     * Returns the name.
+     *
+     * @return the name that the model was made with
+     */
+    public String getName() {
+        return name;
+    }
+
+    /** Closes the block. Closing twice does nothing. */
+    @Override
+    public synchronized void close() {
+        isClosed = true;
+        if (block != null) {
+            block.close();
+        }
+    }
+
+    @Override
+    public synchronized String toString() {
+        return "Model(" + name + ", " + (block == null ? "not loaded" : block) + (isClosed ? ", closed" : "") + ")";
+    }
+
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("the model is closed");
+        }
+    }
+}

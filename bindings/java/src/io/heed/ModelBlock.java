@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The block of a {@link Model}: an encoder, a decoder or a Transformer, with the options and the parameters of a
+ * folder. Its {@link #getChildren children} are those of a {@link TransformerEncoder}, {@link TransformerDecoder} or
+ * {@link Transformer}, as blocks of this class, and their parameters have the same names.
+ *
+ * <p>forward takes a list of ids of INT32 or INT64 and, optional, lengths of FLOAT32, INT32 or INT64 that hide padding,
+ * each of which may be missing or null; it returns a list of one array of the type of the embedding's table:
+ *
+ * <ul>
+ *   <li>an encoder: ids (B, S), validLens (B), tokenTypes (B, S) of INT32 or INT64
+ *   <li>a decoder: ids (B, S), selfValidLens (B)
+ *   <li>a Transformer: ids of the decoder (B, T), ids of the encoder (B, S), validLens (B) of the latter
+ * </ul>
+ *
+ * {@link AttentionInputs} are those of the same three classes; for steps, {@link KvCache.Builder#setBlock} makes a
+ * cache that fits.
+ *
+ * <p>The parameters are there from the start, and belong to the block. Like every block it moves to the device and the
+ * context of the first array that it gets; it then reads the folder again, which must still be there, as it must for
+ * {@link #loadParameters}. {@link #clear} and {@link #cast} are refused. Many threads may call it at the same time; a
+ * call that changes the parameters waits for them.
+ */
+public final class ModelBlock extends NativeBlock {
+    private final Path folder;
+    /** The name of a child in the whole model; null for the whole. */
+    private final String path;
+
+    private final InputList list;
+
+    ModelBlock(Path folder) {
+        super("ModelBlock");
+        this.folder = folder;
+        path = null;
+        construct();
+        list = listOfWhole();
+    }
+
+    private ModelBlock(ModelBlock parent, String name, ChildLayer.Place place) {
+        super("ModelBlock");
+        folder = parent.folder;
+        path = parent.path == null ? name : parent.path + "." + name;
+        list = parent.listOfChild(name);
+        construct(place);
+    }
+
+    /**
+     * Computes the output of a Transformer's encoder, projects its keys and values for the decoder and appends them to
+     * the inputs' cache, layer n to the cache's layer cacheLayer + n, so that steps of the decoder attend to them with
+     * {@link AttentionInputs#setMemoryCache} and compute them only once.
+     *
+     * @param inputs what the encoder reads as keys, (B, S), or its output as memory, and a cache; with validLens (B)
+     *     the padding of each element is not appended. queries are null
+     * @param workspace scratch memory for this call alone, of {@link #workspaceSize} bytes for these inputs and outputs
+     *     that are not set; null: heed uses memory of its own
+     * @throws IllegalArgumentException if sizes, types or lengths do not fit, or the cache is missing, of another
+     *     device, of other sizes, or has rows with other rotary positions
+     * @throws CacheFullException if the cache has no room for the rows; it is as it was
+     * @throws IllegalStateException if the block is not initialized, the workspace or the cache is in use, or an array,
+     *     the workspace, the cache or the block is closed
+     * @throws UnsupportedOperationException if the model has no encoder and decoder
+     * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
+     */
+    public void fillCache(AttentionInputs inputs, Workspace workspace) {
+        appendToCache(inputs, workspace);
+    }
+
+    @Override
+    public String toString() {
+        return "ModelBlock(" + folder + (path == null ? "" : ", " + path) + ")";
+    }
+
+    @Override
+    NativeLayer newLayer(NativeContext context) {
+        return NativeLayer.createFromFolder(context, NativeText.of(folder));
+    }
+
+    @Override
+    List<String> childNamesAt(ChildLayer.Place place) {
+        return place.childNames();
+    }
+
+    @Override
+    NativeBlock newChild(String name, ChildLayer.Place place) {
+        return new ModelBlock(this, name, place);
+    }
+
+    @Override
+    void checkInputs(Object[] inputs, String found) {
+        list.check(inputs, found);
+    }
+
+    @Override
+    <T> T[] inOrder(T[] inputs) {
+        return list.inOrder(inputs);
+    }
+
+    @Override
+    DataType typeOfInput(int index, DataType dataType) {
+        boolean readsIds = path == null || path.endsWith("embedding") || childNames().contains("embedding");
+        return readsIds && index != AttentionInputs.indexOfValidLens()
+                ? DataType.INT32
+                : super.typeOfInput(index, dataType);
+    }
+
+    /** The list of inputs of a child. */
+    private InputList listOfChild(String name) {
+        switch (name) {
+            case "encoder":
+                return InputList.ENCODER;
+            case "decoder":
+                return InputList.DECODER;
+            case "self_attention":
+            case "cross_attention":
+                return InputList.ATTENTION;
+            default:
+                return name.startsWith("layers.") ? listOfLayers() : InputList.SINGLE;
+        }
+    }
+
+    /** That of the layers, which read rows. */
+    private InputList listOfLayers() {
+        boolean encodes = list == InputList.ENCODER || list == InputList.ENCODER_OF_IDS;
+        return encodes ? InputList.ENCODER : InputList.DECODER;
+    }
+
+    @Override
+    Wanted smallestOutput() {
+        return Wanted.OUTPUT;
+    }
+
+    @Override
+    void checkMayLackParameters() {
+        if (path == null && isInitialized()) {
+            throw new IllegalStateException(
+                    "the block is that of a model, whose parameters have the types of its folder: expected neither "
+                            + "clear nor cast");
+        }
+    }
+}

@@ -166,6 +166,10 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %ignore *::reserved_2;
 /* Options for each layer of a stack: both languages make stacks of equal layers, and models from folders. */
 %ignore *::layers;
+/* Further outputs of a call. */
+%ignore heed_layer_tap;
+%ignore heed_layer_outputs::taps;
+%ignore heed_layer_outputs::num_taps;
 /* The host's own functions: heed would call managed ones on its own threads. */
 %ignore heed_allocator;
 %ignore heed_executor;

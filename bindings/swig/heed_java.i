@@ -175,13 +175,13 @@ struct_bytes bytes_of_struct(int64_t address);
 %enddef
 
 /* The factors of rotary positions are a direct buffer in native order, which the struct keeps alive; null is NULL. */
-%typemap(jni) const float* factors "jobject"
-%typemap(jtype) const float* factors "java.nio.ByteBuffer"
-%typemap(jstype) const float* factors "java.nio.ByteBuffer"
-%typemap(javain) const float* factors "keep($javainput)"
-%typemap(javaout) const float* factors "{ return $jnicall; }"
-%typemap(in) const float* factors "$1 = $input ? (float*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
-%typemap(out) const float* factors
+%typemap(jni) const float* factors, const float* short_factors "jobject"
+%typemap(jtype) const float* factors, const float* short_factors "java.nio.ByteBuffer"
+%typemap(jstype) const float* factors, const float* short_factors "java.nio.ByteBuffer"
+%typemap(javain) const float* factors, const float* short_factors "keep($javainput)"
+%typemap(javaout) const float* factors, const float* short_factors "{ return $jnicall; }"
+%typemap(in) const float* factors, const float* short_factors "$1 = $input ? (float*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+%typemap(out) const float* factors, const float* short_factors
   "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, (void*)$1, (jlong)(arg1->num_factors * (int64_t)sizeof *$1));"
 
 /* A member that is text takes a direct buffer (NativeText), which the struct keeps alive; null is NULL. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+using System;
+
 namespace Heed;
 
 /// <summary>Rotary positions (Su et al., "RoFormer", 2021) of a <see cref="MultiHeadAttention"/>, which copies and
@@ -33,6 +35,11 @@ public sealed class RopeOptions
     /// otherwise.</summary>
     public float[]? Factors { get; set; }
 
+    /// <summary>As many numbers above 0 as Factors has, in place of those in calls whose positions are all below
+    /// OriginalLength ("longrope" of Phi-3), for the scaling Factors; null: all calls have Factors. A cache of rotated
+    /// keys that were rotated with the one list is refused in a call that takes the other.</summary>
+    public float[]? ShortFactors { get; set; }
+
     /// <summary>How many positions the training had, for Yarn, Llama3, and Factors without an attention
     /// factor.</summary>
     public long OriginalLength { get; set; }
@@ -65,12 +72,19 @@ public sealed class RopeOptions
     {
         var copy = (RopeOptions)MemberwiseClone();
         copy.Factors = (float[]?)Factors?.Clone();
+        copy.ShortFactors = (float[]?)ShortFactors?.Clone();
         return copy;
     }
 
     /// <summary>The options as C's struct.</summary>
     internal unsafe NativeRopeOptions ToNative(NativeStructs structs)
     {
+        if (ShortFactors != null && ShortFactors.Length != (Factors?.Length ?? 0))
+        {
+            throw new ArgumentException(
+                $"ShortFactors has {ShortFactors.Length} numbers, expected {Factors?.Length ?? 0} as Factors has");
+        }
+
         NativeRopeOptions members = structs.Add(new NativeRopeOptions());
         members.Layout = (int)Layout;
         members.RotarySize = RotarySize;
@@ -80,6 +94,7 @@ public sealed class RopeOptions
         members.Factor = Factor;
         members.NumFactors = Factors?.Length ?? 0;
         members.Factors = structs.Pin(Factors);
+        members.ShortFactors = structs.Pin(ShortFactors);
         members.OriginalLength = OriginalLength;
         members.BetaFast = BetaFast;
         members.BetaSlow = BetaSlow;

@@ -43,6 +43,7 @@ public final class Rope {
         members.setFactor(options.factor);
         members.setNumFactors(options.factors.length);
         members.setFactors(bytesOf(options.factors));
+        members.setShortFactors(bytesOf(options.shortFactors));
         members.setOriginalLength(options.originalLength);
         members.setBetaFast(options.betaFast);
         members.setBetaSlow(options.betaSlow);
@@ -72,6 +73,7 @@ public final class Rope {
         private RopeScaling scaling = RopeScaling.NONE;
         private float factor;
         private float[] factors = {};
+        private float[] shortFactors = {};
         private long originalLength;
         private float betaFast;
         private float betaSlow;
@@ -161,6 +163,19 @@ public final class Rope {
         }
 
         /**
+         * Sets the factors of calls whose positions are all below originalLength, in place of those of optFactors, for
+         * the scaling FACTORS ("longrope" of Phi-3). A cache of rotated keys that were rotated with the one list is
+         * refused in a call that takes the other.
+         *
+         * @param shortFactors as many numbers above 0 as optFactors has; none, the default: all calls have those
+         * @return this
+         */
+        public Builder optShortFactors(float... shortFactors) {
+            this.shortFactors = Objects.requireNonNull(shortFactors, "shortFactors").clone();
+            return this;
+        }
+
+        /**
          * Sets how many positions the training had, for YARN, LLAMA3, and FACTORS without an attention factor.
          *
          * @param originalLength the number of positions
@@ -243,8 +258,13 @@ public final class Rope {
          * Makes the rotary positions.
          *
          * @return the options that were set
+         * @throws IllegalArgumentException if there are shortFactors, but not as many as factors
          */
         public Rope build() {
+            if (shortFactors.length != 0 && shortFactors.length != factors.length) {
+                throw new IllegalArgumentException("shortFactors has " + shortFactors.length + " numbers, expected "
+                        + factors.length + " as factors has");
+            }
             try {
                 return new Rope((Builder) clone());
             } catch (CloneNotSupportedException error) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import io.heed.Model;
+import io.heed.NDArray;
+import io.heed.NDList;
+import io.heed.NDManager;
+import io.heed.ParameterStore;
+import io.heed.Shape;
+
+import java.nio.file.Path;
+import java.util.Locale;
+
+/**
+ * A whole BERT from its folder as Hugging Face's libraries write it: ids to hidden states, compared with PyTorch's.
+ *
+ * <pre>
+ * run bert tests/golden/data/models/bert tests/golden/data/models/bert/cases.safetensors
+ * </pre>
+ *
+ * <p>The folder has config.json and model.safetensors. The second file has the ids of two texts of different lengths, as
+ * a tokenizer gives them (input_ids, token_type_ids, attention_mask), and the hidden states that PyTorch computed.
+ */
+public class BertExample {
+    public static void main(String[] args) {
+        if (args.length != 2) {
+            System.err.println("usage: bert FOLDER CASES.safetensors");
+            System.exit(2);
+        }
+        System.exit(run(Path.of(args[0]), Path.of(args[1])) ? 0 : 1);
+    }
+
+    /** Returns whether the hidden states are those of PyTorch. */
+    private static boolean run(Path folder, Path cases) {
+        try (NDManager manager = NDManager.newBaseManager();
+                Model model = Model.newInstance("bert")) {
+            model.load(folder);
+
+            NDArray ids = manager.load(cases, "input_ids");
+            NDArray tokenTypes = manager.load(cases, "token_type_ids");
+            long[] lengths = lengthsOf(manager.load(cases, "attention_mask"));
+            // Padding is hidden.
+            NDArray validLens = manager.create(lengths, new Shape(lengths.length));
+            NDList list = new NDList(ids, validLens, tokenTypes);
+            NDArray states = model.getBlock().forward(new ParameterStore(manager, false), list, false).head();
+            System.out.println(states.getShape());
+
+            double difference = largestDifference(states, manager.load(cases, "last_hidden_state"), lengths);
+            System.out.printf(Locale.ROOT, "hidden states of PyTorch: largest difference %.2g%n", difference);
+            return difference < 1e-4;
+        }
+    }
+
+    /** The number of tokens of each text: the mask (B, S) has ones for tokens and zeros for padding behind them. */
+    private static long[] lengthsOf(NDArray mask) {
+        long[] ones = mask.toLongArray();
+        int size = (int) mask.getShape().get(1);
+        long[] lengths = new long[ones.length / size];
+        for (int i = 0; i < ones.length; i++) {
+            lengths[i / size] += ones[i];
+        }
+        return lengths;
+    }
+
+    /** The largest difference in the rows of tokens; rows of padding have no meaning. */
+    private static double largestDifference(NDArray is, NDArray expected, long[] lengths) {
+        float[] a = is.toFloatArray();
+        float[] b = expected.toFloatArray();
+        int size = (int) is.getShape().get(1);
+        int width = (int) is.getShape().get(2);
+        double largest = 0;
+        for (int i = 0; i < a.length; i++) {
+            int row = i / width;
+            if (row % size < lengths[row / size]) {
+                largest = Math.max(largest, Math.abs((double) a[i] - b[i])); // NaN stays.
+            }
+        }
+        return largest;
+    }
+}

@@ -158,7 +158,9 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %enddef
 %typemap(csinterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
   struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.IMembers"
-%typemap(csinterfaces) struct heed_encoder_layer_options, struct heed_decoder_layer_options "TransformerOptions.IMembers"
+%typemap(csinterfaces) struct heed_encoder_layer_options, struct heed_decoder_layer_options "TransformerBlockOptions.IMembers"
+%typemap(csinterfaces) struct heed_encoder_options,
+  struct heed_decoder_options "TransformerStackOptions.IMembers"
 
 /* A member that is a tensor or a cache takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
 %typemap(imtype) heed_tensor*, heed_cache* "global::System.IntPtr"

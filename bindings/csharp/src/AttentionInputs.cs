@@ -27,6 +27,7 @@ public sealed class AttentionInputs
         new(nameof(Bias), (inputs, tensor) => inputs.Bias = tensor),
         new(nameof(AlibiSlopes), (inputs, tensor) => inputs.AlibiSlopes = tensor),
         new(nameof(Sinks), (inputs, tensor) => inputs.Sinks = tensor),
+        new(nameof(TokenTypes), (inputs, tensor) => inputs.TokenTypes = tensor),
     };
 
     /// <summary>The members of C's struct of sequences, which come after them.</summary>
@@ -44,12 +45,14 @@ public sealed class AttentionInputs
         new(nameof(SelfValidLens), (decoder, tensor) => decoder.SelfValidLens = tensor),
         new(nameof(SelfMask), (decoder, tensor) => decoder.SelfMask = tensor),
         new(nameof(SelfBias), (decoder, tensor) => decoder.SelfBias = tensor),
+        new(nameof(Memory), (decoder, tensor) => decoder.Memory = tensor),
     };
 
     /// <summary>The arrays that the program has set, by <see cref="Input"/>; null: not set.</summary>
     private readonly NDArray?[] arrays =
         new NDArray?[Members.Length + SequenceMembers.Length + DecoderMembers.Length];
     private readonly SequenceNumbers sequences = new SequenceNumbers();
+    private readonly SequenceNumbers memorySequences = new SequenceNumbers();
 
     /// <summary>Makes inputs.</summary>
     /// <param name="queries">See <see cref="Queries"/>.</param>
@@ -77,6 +80,7 @@ public sealed class AttentionInputs
         Bias,
         AlibiSlopes,
         Sinks,
+        TokenTypes,
         Positions,
         QueryLens,
         QueryOffsets,
@@ -84,11 +88,14 @@ public sealed class AttentionInputs
         SelfValidLens,
         SelfMask,
         SelfBias,
+        Memory,
     }
 
     /// <summary>The queries, (B, Q, Eq), packed (total, Eq); for PositionalEncoding the input, (B, S, numHiddens),
-    /// packed (total, numHiddens); for encoders and decoders x, (B, S, E), packed (total, E); for Linear, Dropout,
-    /// LayerNorm and FeedForward the input, of any shape; for Embedding the ids. Required.</summary>
+    /// packed (total, numHiddens); for encoders and decoders x, (B, S, E), packed (total, E), or with an embedding the
+    /// ids, (B, S), packed (total); for a Transformer what the decoder reads, (B, T), or null to run the encoder alone;
+    /// for Linear, Dropout, LayerNorm and FeedForward the input, of any shape; for Embedding the ids. Otherwise
+    /// required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];
@@ -97,7 +104,8 @@ public sealed class AttentionInputs
 
     /// <summary>The keys, (B, K, Ek); with a <see cref="Cache"/> one for each query, (B, Q, Ek). Null: the queries are
     /// the keys. For decoders the memory, which is the encoder's output, (B, S, size of the memory); null without cross
-    /// attention.</summary>
+    /// attention. For a Transformer what the encoder reads, ids (B, S) or rows (B, S, E); null with a
+    /// <see cref="Memory"/> or <see cref="MemoryCache"/>.</summary>
     public NDArray? Keys
     {
         get => this[Input.Keys];
@@ -155,6 +163,15 @@ public sealed class AttentionInputs
     {
         get => this[Input.Sinks];
         set => this[Input.Sinks] = value;
+    }
+
+    /// <summary>Which segment of the text each id belongs to (Devlin et al., "BERT", 2019): Int32 or Int64 of the shape
+    /// of the ids, each from 0 to below NumTokenTypes. Null: all are 0. Null for blocks without token
+    /// types.</summary>
+    public NDArray? TokenTypes
+    {
+        get => this[Input.TokenTypes];
+        set => this[Input.TokenTypes] = value;
     }
 
     /// <summary>Where each query stands among the keys, of which key j has the position j: Int32 or Int64 of (B, Q), in
@@ -221,14 +238,40 @@ public sealed class AttentionInputs
         set => this[Input.SelfBias] = value;
     }
 
+    /// <summary>For a <see cref="Transformer"/> the encoder's output, (B, S, E), which an earlier call without Queries
+    /// gave, so that the encoder does not run again: Keys is then null. Null for all other blocks; decoders have it in
+    /// <see cref="Keys"/>.</summary>
+    public NDArray? Memory
+    {
+        get => this[Input.Memory];
+        set => this[Input.Memory] = value;
+    }
+
+    /// <summary>For decoders with cross attention and for a <see cref="Transformer"/> the cache that FillCache of the
+    /// block has filled with the keys and values of the encoder's output: the cross attention reads them there, and the
+    /// memory is not projected. Keys, ValidLens and Memory are then null. Null: no cache.</summary>
+    public KvCache? MemoryCache { get; set; }
+
+    /// <summary>The sequence of <see cref="MemoryCache"/> of each batch element; several elements may read the same
+    /// one, as the beams of a search do. The numbers are copied. Null: batch element b reads sequence b.</summary>
+    public long[]? MemorySequences
+    {
+        get => memorySequences.Values;
+        set => memorySequences.Values = value;
+    }
+
+    /// <summary>Which of the layers of <see cref="MemoryCache"/> the block is, from 0, which is the default; of a stack
+    /// that of its first layer.</summary>
+    public long MemoryCacheLayer { get; set; }
+
     /// <summary>The cache that holds the keys and values, for <see cref="MultiHeadAttention"/> with
-    /// <see cref="Scoring.DotProduct"/>, and for the self-attention of decoders. The call appends its rows to sequences
-    /// of the cache, as many as it has queries: row i of batch element b is appended to the sequence of b, and attends
-    /// to all rows of the sequence that causal mask and window leave visible, those of this call included. QueryLens
-    /// and QueryOffsets say how many rows each element has, which may be none. A row has the same bits alone, in any
-    /// batch, and with any other number of rows in the same call. A call that fails leaves the cache as it was.
-    /// <see cref="CacheUse"/> says whether the call only attends to the rows, without appending any. Null: no
-    /// cache.</summary>
+    /// <see cref="Scoring.DotProduct"/>, and for the self-attention of decoders and Transformers. The call appends its
+    /// rows to sequences of the cache, as many as it has queries: row i of batch element b is appended to the sequence
+    /// of b, and attends to all rows of the sequence that causal mask and window leave visible, those of this call
+    /// included. QueryLens and QueryOffsets say how many rows each element has, which may be none. A row has the same
+    /// bits alone, in any batch, and with any other number of rows in the same call. A call that fails leaves the cache
+    /// as it was. <see cref="CacheUse"/> says whether the call only attends to the rows, without appending any. Null:
+    /// no cache.</summary>
     public KvCache? Cache { get; set; }
 
     /// <summary>The sequence of the cache, 0 to MaxSequences - 1, of each batch element; with CacheUse.Append all are
@@ -285,30 +328,56 @@ public sealed class AttentionInputs
         CacheUse = CacheUse.Append;
         Training = false;
         DropoutSeed = null;
+        MemoryCache = null;
+        MemorySequences = null;
+        MemoryCacheLayer = 0;
         return this;
     }
 
     /// <summary>Sets all members of C's structs for a call.</summary>
     /// <exception cref="ArgumentException">An input for a cache is set, but there is none.</exception>
-    /// <exception cref="ObjectDisposedException">An array or the cache is disposed.</exception>
-    internal void Fill(TensorMembers members, CacheMembers cacheMembers)
+    /// <exception cref="ObjectDisposedException">An array or a cache is disposed.</exception>
+    internal void Fill(TensorMembers members, CacheMembers cacheMembers, CacheMembers memoryCacheMembers)
     {
         members.SetAll(arrays);
         if (Cache is { } cache)
         {
             _ = cache.Native;
             cacheMembers.Set(cache, sequences.For(cache.Manager), CacheLayer, CacheUse);
-            return;
         }
-        string? wrong = sequences.AreSet ? "Sequences is set"
-            : CacheLayer != 0 ? $"CacheLayer is {CacheLayer}"
-            : CacheUse != CacheUse.Append ? $"CacheUse is {CacheUse}"
-            : null;
+        else
+        {
+            Refuse(
+                sequences.AreSet ? "Sequences is set"
+                : CacheLayer != 0 ? $"CacheLayer is {CacheLayer}"
+                : CacheUse != CacheUse.Append ? $"CacheUse is {CacheUse}"
+                : null,
+                nameof(Cache));
+            cacheMembers.Clear();
+        }
+        if (MemoryCache is { } memory)
+        {
+            _ = memory.Native;
+            memoryCacheMembers.Set(memory, memorySequences.For(memory.Manager), MemoryCacheLayer, CacheUse.Read);
+        }
+        else
+        {
+            Refuse(
+                memorySequences.AreSet ? "MemorySequences is set"
+                : MemoryCacheLayer != 0 ? $"MemoryCacheLayer is {MemoryCacheLayer}"
+                : null,
+                nameof(MemoryCache));
+            memoryCacheMembers.Clear();
+        }
+    }
+
+    /// <summary>Throws if there is no cache, but an input for it is set.</summary>
+    private static void Refuse(string? wrong, string cache)
+    {
         if (wrong != null)
         {
-            throw new ArgumentException($"{wrong}, but Cache is null: expected a cache", nameof(Cache));
+            throw new ArgumentException($"{wrong}, but {cache} is null: expected a cache", cache);
         }
-        cacheMembers.Clear();
     }
 
     private static NDArray? CheckedMask(NDArray? mask, string name, string bias) =>

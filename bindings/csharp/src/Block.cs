@@ -9,8 +9,9 @@ namespace Heed;
 /// <see cref="MultiHeadAttention"/>, <see cref="DotProductAttention"/>, <see cref="AdditiveAttention"/>,
 /// <see cref="GeneralAttention"/>, <see cref="PositionalEncoding"/>, <see cref="Linear"/>, <see cref="Dropout"/>,
 /// <see cref="LayerNorm"/>, <see cref="FeedForward"/>, <see cref="Embedding"/>, <see cref="TransformerEncoderBlock"/>,
-/// <see cref="TransformerDecoderBlock"/>, <see cref="TransformerEncoder"/> and <see cref="TransformerDecoder"/>; a
-/// program composes others as subclasses of <see cref="AbstractBlock"/>.</summary>
+/// <see cref="TransformerDecoderBlock"/>, <see cref="TransformerEncoder"/>, <see cref="TransformerDecoder"/>,
+/// <see cref="Transformer"/> and <see cref="ModelBlock"/>; a program composes others as a
+/// <see cref="SequentialBlock"/> or as subclasses of <see cref="AbstractBlock"/>.</summary>
 /// <remarks>Many threads may call Forward on one block at the same time. A call that changes a block's parameters waits
 /// for the calls of Forward that use this block. On a disposed block, Dispose, SetSeed and ToString still work; a
 /// member that needs the parameters throws <see cref="ObjectDisposedException"/>.</remarks>

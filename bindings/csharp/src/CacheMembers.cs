@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <summary>What one call does with a cache, as C's struct, to which the struct of inputs points in calls with a cache.
+/// <summary>What one call does with a cache, as C's struct, to which another struct points in calls with a cache.
 /// The cache and the array of sequence numbers are held from <see cref="Set"/> to <see cref="Release"/>. Every call
 /// must use either <see cref="Set"/> or <see cref="Clear"/>.</summary>
 internal sealed unsafe class CacheMembers
@@ -22,17 +22,19 @@ internal sealed unsafe class CacheMembers
     private readonly TensorMembers objects;
     private readonly long* layer;
 
-    /// <summary>The member of the struct of inputs that points to this struct, or is null.</summary>
+    /// <summary>The member that points to this struct, or is null.</summary>
     private readonly long* pointer;
 
     /// <summary>The value of the member Use of the native struct.</summary>
     private CacheUse use;
 
-    internal CacheMembers(NativeLayerInputs inputs)
+    /// <summary>Makes the struct.</summary>
+    /// <param name="pointer">The member of another struct that points to it in calls with a cache.</param>
+    internal CacheMembers(long* pointer)
     {
         objects = new TensorMembers().Add(native, Members);
         layer = native.AddressOf(value => native.Layer = value);
-        pointer = inputs.AddressOf(value => inputs.Cache = new IntPtr(value));
+        this.pointer = pointer;
     }
 
     /// <summary>Sets all members for a call with a cache.</summary>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -21,7 +20,8 @@ public sealed class Embedding : NativeBlock
     {
     }
 
-    private Embedding(EmbeddingOptions options, ChildPlace? place)
+    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    internal Embedding(EmbeddingOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {
         this.options = options;
@@ -33,7 +33,5 @@ public sealed class Embedding : NativeBlock
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() =>
-        $"Embedding(numEmbeddings={options.NumEmbeddings}, embeddingSize={options.EmbeddingSize}, "
-        + $"paddingIndex={options.PaddingIndex}, scale={options.Scale.ToString(CultureInfo.InvariantCulture)})";
+    public override string ToString() => options.Describe();
 }

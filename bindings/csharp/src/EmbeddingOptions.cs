@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+using System.Globalization;
+
 namespace Heed;
 
 /// <summary>The options of an <see cref="Embedding"/>, which copies them.</summary>
@@ -7,7 +9,8 @@ public sealed class EmbeddingOptions
     /// <summary>How many rows the table has, 1 to 2147483647: ids are below it. Must be set.</summary>
     public long NumEmbeddings { get; set; }
 
-    /// <summary>The size of a row, 1 or more. Must be set.</summary>
+    /// <summary>The size of a row, 1 or more. Must be set; in the options of an encoder, decoder or Transformer 0
+    /// means the size of its rows.</summary>
     public long EmbeddingSize { get; set; }
 
     /// <summary>The id whose row is initialized with 0; it is read like any other. -1, the default: none.</summary>
@@ -19,13 +22,25 @@ public sealed class EmbeddingOptions
 
     internal EmbeddingOptions Copy() => (EmbeddingOptions)MemberwiseClone();
 
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() =>
+        $"Embedding(numEmbeddings={NumEmbeddings}, embeddingSize={EmbeddingSize}, paddingIndex={PaddingIndex}, "
+        + $"scale={Scale.ToString(CultureInfo.InvariantCulture)})";
+
     internal NativeLayer NewLayer(NativeContext context)
     {
-        using var members = new NativeEmbeddingOptions();
+        using var structs = new NativeStructs();
+        return HeedNative.HeedEmbeddingCreate(context, ToNative(structs));
+    }
+
+    /// <summary>The options as C's struct.</summary>
+    internal NativeEmbeddingOptions ToNative(NativeStructs structs)
+    {
+        NativeEmbeddingOptions members = structs.Add(new NativeEmbeddingOptions());
         members.NumEmbeddings = NumEmbeddings;
         members.EmbeddingSize = EmbeddingSize;
         members.PaddingIndex = PaddingIndex;
         members.Scale = Scale;
-        return HeedNative.HeedEmbeddingCreate(context, members);
+        return members;
     }
 }

@@ -18,6 +18,7 @@ internal sealed unsafe class LayerCall : IDisposable
     private readonly TensorMembers inputs;
     private readonly TensorMembers outputs;
     private readonly CacheMembers cache;
+    private readonly CacheMembers memoryCache;
     private readonly long* seed;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
@@ -33,7 +34,8 @@ internal sealed unsafe class LayerCall : IDisposable
             .Add(nativeSequences, AttentionInputs.SequenceMembers)
             .Add(nativeDecoder, AttentionInputs.DecoderMembers);
         outputs = new TensorMembers().Add(nativeOutputs, AttentionOutputs.Members);
-        cache = new CacheMembers(nativeInputs);
+        cache = new CacheMembers(nativeInputs.AddressOf(value => nativeInputs.Cache = new IntPtr(value)));
+        memoryCache = new CacheMembers(nativeDecoder.AddressOf(value => nativeDecoder.MemoryCache = new IntPtr(value)));
         seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);
     }
 
@@ -46,18 +48,19 @@ internal sealed unsafe class LayerCall : IDisposable
         return call;
     }
 
-    /// <summary>Ends the call and its use of the tensors and of the cache.</summary>
+    /// <summary>Ends the call and its use of the tensors and of the caches.</summary>
     public void Dispose()
     {
         inputs.Release();
         outputs.Release();
         cache.Release();
+        memoryCache.Release();
         free = this;
     }
 
     internal LayerCall Read(AttentionInputs given)
     {
-        given.Fill(inputs, cache);
+        given.Fill(inputs, cache, memoryCache);
         return this;
     }
 
@@ -70,6 +73,7 @@ internal sealed unsafe class LayerCall : IDisposable
             inputs.Set(index, index < list.Length ? list[index] : null);
         }
         cache.Clear();
+        memoryCache.Clear();
         return this;
     }
 
@@ -78,6 +82,7 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         inputs.Clear();
         cache.Clear();
+        memoryCache.Clear();
         for (int index = 0; index < shapes.Length; index++)
         {
             if (shapes[index] is { } shape)

@@ -23,6 +23,14 @@ public sealed class Linear : NativeBlock
         this.bias = bias;
     }
 
+    /// <summary>Makes a child of another block.</summary>
+    internal Linear(long units, bool bias, ChildPlace place)
+        : base(context => NewLayer(context, units, bias), place: place)
+    {
+        this.units = units;
+        this.bias = bias;
+    }
+
     internal override string Kind => nameof(Linear);
 
     private protected override ListInputs ListInputs => ListInputs.Single;

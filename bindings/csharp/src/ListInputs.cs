@@ -15,7 +15,7 @@ internal sealed class ListInputs
     internal static readonly ListInputs Single = new ListInputs(1, "input");
 
     /// <summary>The ids of an embedding, whose type is not that of the parameters.</summary>
-    internal static readonly ListInputs Ids = new ListInputs(1, "input") { AreIds = true };
+    internal static readonly ListInputs Ids = new ListInputs(1, "input") { ids = new[] { 0 } };
 
     internal static readonly ListInputs Encoder = new ListInputs(1, "x", "validLens")
     {
@@ -27,14 +27,34 @@ internal sealed class ListInputs
         places = new[] { 0, 1, ValidLens },
     };
 
-    /// <summary>The place of the lengths, by <see cref="AttentionInputs.Members"/>.</summary>
+    internal static readonly ListInputs EncoderOfIds = new ListInputs(1, "ids", "validLens", "tokenTypes")
+    {
+        places = new[] { 0, ValidLens, TokenTypes }, ids = new[] { 0, TokenTypes },
+    };
+
+    internal static readonly ListInputs DecoderOfIds = new ListInputs(1, "ids", "selfValidLens")
+    {
+        places = new[] { 0, SelfValidLens }, ids = new[] { 0 },
+    };
+
+    internal static readonly ListInputs CrossDecoderOfIds = new ListInputs(2, "ids", "memory", "memoryValidLens")
+    {
+        places = new[] { 0, 1, ValidLens }, ids = new[] { 0 },
+    };
+
+    /// <summary>The places of inputs, by <see cref="AttentionInputs.Members"/> and what comes after them.</summary>
     private const int ValidLens = 3;
+    private const int TokenTypes = 8;
+    private const int SelfValidLens = 13;
 
     private readonly int numRequired;
     private readonly string[] names;
 
     /// <summary>The place of each input of the list.</summary>
     private int[] places = { 0, 1, 2, ValidLens };
+
+    /// <summary>The places of whole numbers whose type is not that of the parameters.</summary>
+    private int[] ids = Array.Empty<int>();
 
     private ListInputs(int numRequired, params string[] names)
     {
@@ -45,8 +65,23 @@ internal sealed class ListInputs
     /// <summary>The output that takes the least memory. It is made to check whether inputs fit.</summary>
     internal Wanted Smallest { get; private set; } = Wanted.Output;
 
-    /// <summary>Whether the inputs are whole numbers.</summary>
-    internal bool AreIds { get; private set; }
+    /// <summary>Whether inputs are ids, which do not tell the type of the parameters.</summary>
+    internal bool HasIds => ids.Length > 0;
+
+    /// <summary>Whether a call may have keys or a memory and no queries.</summary>
+    internal bool MayLackQueries { get; private set; }
+
+    /// <summary>The inputs of a Transformer, each side of which reads ids or rows.</summary>
+    internal static ListInputs Transformer(bool decoderIds, bool encoderIds)
+    {
+        var ids = new List<int>();
+        if (decoderIds) ids.Add(0);
+        if (encoderIds) ids.Add(1);
+        return new ListInputs(2, "decoderInput", "encoderInput", "validLens")
+        {
+            places = new[] { 0, 1, ValidLens }, ids = ids.ToArray(), MayLackQueries = true,
+        };
+    }
 
     /// <summary>Returns what the list has for each place, null where it has nothing. Throws if there are too many
     /// inputs, or a required one is missing or null.</summary>
@@ -80,7 +115,7 @@ internal sealed class ListInputs
 
     /// <summary>The type of an input of a block with parameters of this type; of lengths Float32.</summary>
     internal DataType TypeOf(int place, DataType dataType) =>
-        AreIds ? DataType.Int64 : place < ValidLens ? dataType : DataType.Float32;
+        Array.IndexOf(ids, place) >= 0 ? DataType.Int64 : place < ValidLens ? dataType : DataType.Float32;
 
     private string Expected()
     {

@@ -47,7 +47,17 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Makes the children, in the order of C's.</summary>
     private protected virtual IEnumerable<NativeBlock> MakeChildren() => Array.Empty<NativeBlock>();
 
-    private protected ChildPlace At(string name) => new ChildPlace(this, name);
+    private protected ChildPlace At(string name) => new ChildPlace(this, name, name);
+
+    /// <summary>The place of a child that is the same layer as an earlier child of this block.</summary>
+    private protected ChildPlace At(string name, string same) => new ChildPlace(this, name, same);
+
+    /// <summary>What the layer of a model is made of. Only in the constructor of a whole.</summary>
+    private protected ModelPart ReadPart()
+    {
+        AddMemoryPressure(layer);
+        return ModelPart.Of(layer);
+    }
 
     private BlockList NewChildren()
     {
@@ -123,15 +133,16 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Where a child is.</summary>
     internal sealed class ChildPlace
     {
-        /// <summary>The names from the outermost block on, with dots.</summary>
+        /// <summary>The names from the outermost block on, with dots; of layers that are the same those of the first,
+        /// which the names of parameters begin with.</summary>
         private readonly string path;
         private readonly byte[] nativePath;
 
-        internal ChildPlace(NativeBlock parent, string name)
+        internal ChildPlace(NativeBlock parent, string name, string first)
         {
             Parent = parent;
             Name = name;
-            path = parent.place is null ? name : parent.place.path + "." + name;
+            path = parent.place is null ? first : parent.place.path + "." + first;
             nativePath = NativeText.ToNative(path, nameof(name));
         }
 

@@ -68,11 +68,11 @@ public abstract unsafe partial class NativeBlock
     public void Forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null)
     {
         using LayerCall call = LayerCall.Begin();
-        Read(call, inputs);
+        NDArray first = Read(call, inputs);
         Write(call, outputs);
         NativeWorkspace? scratch = workspace?.Native;
         bool training = inputs.Training;
-        BindTo(inputs.Queries!);
+        BindTo(first);
         gate.EnterReadLock();
         try
         {
@@ -89,21 +89,21 @@ public abstract unsafe partial class NativeBlock
     /// Workspace?)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
     /// <param name="wanted">The outputs to make.</param>
-    /// <returns>Outputs of new arrays, which belong to the queries' manager; null for outputs that are not
-    /// wanted.</returns>
+    /// <returns>Outputs of new arrays, which belong to the manager of the queries or, if they are null, of the keys or
+    /// the memory; null for outputs that are not wanted.</returns>
     /// <exception cref="ArgumentException">The inputs do not fit each other or the block, the block has no such output,
     /// or no output is wanted.</exception>
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     public AttentionOutputs CreateOutputs(AttentionInputs inputs, Wanted wanted = Wanted.Output)
     {
         using LayerCall call = LayerCall.Begin();
-        Read(call, inputs);
+        NDArray first = Read(call, inputs);
         if (wanted == 0 || (int)wanted >> AttentionOutputs.Members.Length != 0)
         {
             throw new ArgumentOutOfRangeException(nameof(wanted), wanted, "expected one output or more");
         }
-        NDManager manager = inputs.Queries!.Manager;
-        BindTo(inputs.Queries);
+        NDManager manager = first.Manager;
+        BindTo(first);
         var made = new AttentionOutputs();
         call.Dropout(inputs.Training, 0);
         gate.EnterReadLock();
@@ -133,7 +133,8 @@ public abstract unsafe partial class NativeBlock
     /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/>
     /// needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read. With a cache and keys they may have no
-    /// queries: then it is the size that <see cref="MultiHeadAttention.FillCache"/> needs.</param>
+    /// queries: then it is the size that FillCache of the block, such as
+    /// <see cref="MultiHeadAttention.FillCache"/>, needs.</param>
     /// <param name="outputs">The outputs, of which only shapes and types are read; without queries they must not be
     /// set.</param>
     /// <returns>The number of bytes.</returns>
@@ -168,9 +169,9 @@ public abstract unsafe partial class NativeBlock
     public string Explain(AttentionInputs inputs, AttentionOutputs outputs)
     {
         using LayerCall call = LayerCall.Begin();
-        Read(call, inputs);
+        NDArray first = Read(call, inputs);
         Write(call, outputs);
-        BindTo(inputs.Queries!);
+        BindTo(first);
         gate.EnterReadLock();
         try
         {
@@ -240,12 +241,12 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Appends the keys and values of a call to its cache: see
-    /// <see cref="MultiHeadAttention.FillCache"/>.</summary>
+    /// <summary>Appends the keys and values of a call to its cache: FillCache of the blocks that have keys and
+    /// values.</summary>
     private protected void AppendToCache(AttentionInputs inputs, Workspace? workspace)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        NDArray rows = inputs.Keys ?? inputs.Queries
+        NDArray rows = inputs.Keys ?? inputs.Queries ?? inputs.Memory
             ?? throw new ArgumentException("inputs have neither Keys nor Queries", nameof(inputs));
         using LayerCall call = LayerCall.Begin();
         call.Read(inputs);
@@ -262,17 +263,31 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
+    /// <summary>Sets the sizes of a cache for this block.</summary>
+    internal void SetSizes(NativeCacheOptions options)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            Current.CacheOptions(options);
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
     /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
     /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
 
-    /// <summary>Sets the inputs of a call, and returns the queries; where a cache may be filled, the keys if there are
-    /// no queries.</summary>
-    private static NDArray Read(LayerCall call, AttentionInputs inputs, bool mayFill = false)
+    /// <summary>Sets the inputs of a call, and returns the queries; where they may be missing, the keys or the memory
+    /// if there are no queries.</summary>
+    private NDArray Read(LayerCall call, AttentionInputs inputs, bool mayFill = false)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        NDArray? filling = mayFill && inputs.Cache != null ? inputs.Keys : null;
-        NDArray first = inputs.Queries ?? filling
+        bool mayLackQueries = ListInputs.MayLackQueries || (mayFill && inputs.Cache != null);
+        NDArray first = inputs.Queries ?? (mayLackQueries ? inputs.Keys ?? inputs.Memory : null)
             ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
         call.Read(inputs);
         return first;

@@ -137,6 +137,7 @@ public abstract unsafe partial class NativeBlock
         {
             CheckNotDisposed();
             CheckIsWhole();
+            CheckIsOfNoFolder();
             LayerContext same = OpenLayerContext();
             NativeLayer made = Converted(same.Context, dataType, Taken);
             try
@@ -289,7 +290,7 @@ public abstract unsafe partial class NativeBlock
     /// does not tell it.</summary>
     private NativeLayer Drawn(LayerCall call, NativeContext context, DataType dataType)
     {
-        if (ListInputs.AreIds)
+        if (ListInputs.HasIds)
         {
             CheckFloat(dataType);
         }
@@ -297,7 +298,7 @@ public abstract unsafe partial class NativeBlock
         try
         {
             call.Initialize(made, NextSeed());
-            if (!ListInputs.AreIds)
+            if (!ListInputs.HasIds)
             {
                 return made;
             }

@@ -117,6 +117,9 @@ public abstract unsafe partial class NativeBlock : Block
 
     internal sealed override Shape?[]? ShapesOrNull => IsInitialized ? inputShapes : null;
 
+    /// <summary>Whether a new layer of this block has parameters already, from the folder of a model.</summary>
+    private protected virtual bool IsOfFolder => false;
+
     /// <summary>The name of this kind of block in a stream of parameters.</summary>
     internal abstract string Kind { get; }
 
@@ -133,9 +136,11 @@ public abstract unsafe partial class NativeBlock : Block
         LayerContext wanted = manager.OpenLayerContext();
         Shape?[] shapes = ListInputs.Placed(inputShapes, nameof(inputShapes), "shape");
         using LayerCall call = LayerCall.Begin();
-        call.Read(wanted.Context, shapes, index => ListInputs.TypeOf(index, dataType));
         lock (changing)
         {
+            // Parameters of a block that reads ids are drawn in Float32, and then converted.
+            DataType ofRows = ListInputs.HasIds && !IsInitialized ? DataType.Float32 : dataType;
+            call.Read(wanted.Context, shapes, index => ListInputs.TypeOf(index, ofRows));
             MoveIfWithoutParameters(manager);
             if (IsInitialized)
             {
@@ -169,6 +174,7 @@ public abstract unsafe partial class NativeBlock : Block
         {
             CheckNotDisposed();
             CheckIsWhole();
+            CheckIsOfNoFolder();
             inputShapes = null;
             SetOnly(new List<(NativeParameter, NativeTensor)>());
         }
@@ -232,6 +238,16 @@ public abstract unsafe partial class NativeBlock : Block
 
     private static InvalidOperationException NotInitializedForShapes() =>
         new InvalidOperationException("the block was not initialized for inputs of any shapes");
+
+    private void CheckIsOfNoFolder()
+    {
+        if (IsOfFolder)
+        {
+            throw new InvalidOperationException(
+                "the block is that of a model, whose parameters have the types of its folder: expected neither Clear "
+                + "nor Cast");
+        }
+    }
 
     /// <summary>Whether the parameters have values. Called under a lock. Also false if their manager is disposed, which
     /// may happen during the call.</summary>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -34,8 +33,15 @@ public sealed class PositionalEncoding : NativeBlock
     /// <param name="options">The options, which are copied.</param>
     /// <exception cref="ArgumentException">An option is out of range, or cannot be combined with another.</exception>
     public PositionalEncoding(PositionalEncodingOptions options)
-        : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), null)
+        : this((options ?? throw new ArgumentNullException(nameof(options))).Copy(), (NDManager?)null)
     {
+    }
+
+    /// <summary>Makes a child of another block.</summary>
+    internal PositionalEncoding(PositionalEncodingOptions options, ChildPlace place)
+        : base(options.NewLayer, place: place)
+    {
+        this.options = options;
     }
 
     private PositionalEncoding(PositionalEncodingOptions options, NDManager? manager)
@@ -56,9 +62,7 @@ public sealed class PositionalEncoding : NativeBlock
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() =>
-        $"PositionalEncoding(numHiddens={options.NumHiddens}, maxLen={options.MaxLen}, kind={options.Kind}, "
-        + $"dropout={options.Dropout.ToString(CultureInfo.InvariantCulture)})";
+    public override string ToString() => options.Describe();
 
     /// <summary>The sum of zeros and the rows.</summary>
     private NDArray Rows(NDManager manager)

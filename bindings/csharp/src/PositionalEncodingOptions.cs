@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+using System.Globalization;
+
 namespace Heed;
 
 /// <summary>The options of a <see cref="PositionalEncoding"/>, which copies them.</summary>
 public sealed class PositionalEncodingOptions
 {
-    /// <summary>The size of a row, 1 or more; even for the kinds with halves. Must be set.</summary>
+    /// <summary>The size of a row, 1 or more; even for the kinds with halves. Must be set; in the options of an encoder
+    /// or decoder 0 means the size of its rows.</summary>
     public long NumHiddens { get; set; }
 
     /// <summary>How many positions there are, 1 or more: each position is below it. Must be set.</summary>
@@ -22,14 +25,26 @@ public sealed class PositionalEncodingOptions
 
     internal PositionalEncodingOptions Copy() => (PositionalEncodingOptions)MemberwiseClone();
 
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() =>
+        $"PositionalEncoding(numHiddens={NumHiddens}, maxLen={MaxLen}, kind={Kind}, "
+        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)})";
+
     internal NativeLayer NewLayer(NativeContext context)
     {
-        using var members = new NativePositionalEncodingOptions();
+        using var structs = new NativeStructs();
+        return HeedNative.HeedPositionalEncodingCreate(context, ToNative(structs));
+    }
+
+    /// <summary>The options as C's struct.</summary>
+    internal NativePositionalEncodingOptions ToNative(NativeStructs structs)
+    {
+        NativePositionalEncodingOptions members = structs.Add(new NativePositionalEncodingOptions());
         members.Size = NumHiddens;
         members.MaxPositions = MaxLen;
         members.FirstRow = FirstRow;
         members.Dropout = Dropout;
         members.Kind = (int)Kind;
-        return HeedNative.HeedPositionalEncodingCreate(context, members);
+        return members;
     }
 }

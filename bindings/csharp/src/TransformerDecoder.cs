@@ -7,10 +7,15 @@ namespace Heed;
 /// <summary>A Transformer's decoder: a stack of layers with equal options, each of which reads the output of the one
 /// before, and all of which attend to the same memory; as an option, a norm follows the last (Vaswani et al.,
 /// "Attention Is All You Need", 2017, section 3.1). Forward takes and gives the lists of
-/// <see cref="TransformerDecoderBlock"/>; <see cref="AttentionInputs"/> are those of each of the layers.</summary>
-/// <remarks>Its children are "layers.0", "layers.1" and so on, and "norm" if there is a final norm; its parameters have
-/// their names before their own, as "layers.0.self_attention.W_q.weight". With a cache, layer n uses the cache's layer
-/// CacheLayer + n. A call needs the memory of one layer and of two arrays of the shape of x.</remarks>
+/// <see cref="TransformerDecoderBlock"/>; <see cref="AttentionInputs"/> are those of each of the layers. With an
+/// <see cref="TransformerStackOptions.Embedding"/> Forward takes ids (B, T) of Int32 or Int64 and gives one array
+/// (B, T, E) of the type of the embedding's table, with an <see cref="TransformerStackOptions.Output"/> (B, T, Size).
+/// The list then has besides, each of which may be missing or null: without cross attention the valid lengths (B) or
+/// (B, T) of the ids; with cross attention the memory, which must be there, and its valid lengths.</summary>
+/// <remarks>Its children are those of <see cref="TransformerStackOptions"/>, then "layers.0", "layers.1" and so on,
+/// "norm" if there is a final norm, and "output" if there is one; its parameters have their names before their own, as
+/// "layers.0.self_attention.W_q.weight". With a cache, layer n uses the cache's layer CacheLayer + n. A call needs the
+/// memory of one layer and of two arrays of the shape of x.</remarks>
 public sealed class TransformerDecoder : NativeBlock
 {
     private readonly TransformerDecoderOptions options;
@@ -24,7 +29,8 @@ public sealed class TransformerDecoder : NativeBlock
     {
     }
 
-    private TransformerDecoder(TransformerDecoderOptions options, ChildPlace? place)
+    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    internal TransformerDecoder(TransformerDecoderOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {
         this.options = options;
@@ -32,23 +38,33 @@ public sealed class TransformerDecoder : NativeBlock
 
     internal override string Kind => nameof(TransformerDecoder);
 
-    private protected override ListInputs ListInputs => ListInputs.Decoder;
+    private protected override ListInputs ListInputs => !options.ReadsIds ? ListInputs.Decoder
+        : options.Layer!.CrossAttention is null ? ListInputs.DecoderOfIds : ListInputs.CrossDecoderOfIds;
+
+    /// <summary>Projects the keys and values of the encoder's output and appends them to the inputs' cache, those of
+    /// layer n to the cache's layer CacheLayer + n, so that later calls read them there as their
+    /// <see cref="AttentionInputs.MemoryCache"/>, and do not project them again.</summary>
+    /// <param name="inputs">The inputs: in Keys the encoder's output, (B, S, size of the memory), and a
+    /// <see cref="AttentionInputs.Cache"/> with <see cref="CacheUse.Append"/>. QueryLens (B) says how many rows of each
+    /// element are appended.</param>
+    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
+    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
+    /// device, of other sizes, or has rows with other rotary positions, or the block has no
+    /// cross attention.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
+    /// use.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
+    /// sentence names both sizes.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
+    /// disposed.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() =>
-        $"TransformerDecoder(numLayers={options.NumLayers}, finalNorm={options.FinalNorm}, "
-        + $"layer={options.Layer!.Describe()})";
+    public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
-    {
-        for (long index = 0; index < options.NumLayers; index++)
-        {
-            yield return new TransformerDecoderBlock(options.Layer!, At($"layers.{index}"));
-        }
-        if (options.FinalNorm)
-        {
-            yield return new LayerNorm(options.Layer!.NormOrDefaults, At("norm"));
-        }
-    }
+    private protected override IEnumerable<NativeBlock> MakeChildren() =>
+        options.MakeChildren(At, At, place => new TransformerDecoderBlock(options.Layer!, place));
 }

@@ -46,6 +46,26 @@ public sealed class TransformerDecoderBlock : NativeBlock
 
     private protected override ListInputs ListInputs => ListInputs.Decoder;
 
+    /// <summary>Projects the keys and values of the encoder's output and appends them to the inputs' cache, so that
+    /// later calls read them there as their <see cref="AttentionInputs.MemoryCache"/>, and do not project them
+    /// again.</summary>
+    /// <param name="inputs">The inputs: in Keys the encoder's output, (B, S, size of the memory), and a
+    /// <see cref="AttentionInputs.Cache"/> with <see cref="CacheUse.Append"/>. QueryLens (B) says how many rows of each
+    /// element are appended.</param>
+    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
+    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
+    /// device, of other sizes, or has rows with other rotary positions, or the block has no
+    /// cross attention.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
+    /// use.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
+    /// sentence names both sizes.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
+    /// disposed.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
+
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();

@@ -2,7 +2,7 @@
 namespace Heed;
 
 /// <summary>The options of a <see cref="TransformerDecoderBlock"/>, which copies them.</summary>
-public sealed class TransformerDecoderBlockOptions : TransformerOptions
+public sealed class TransformerDecoderBlockOptions : TransformerBlockOptions
 {
     /// <summary>The self-attention, with NumHiddens; its OutputSize is 0 or the same, and its output is projected. It
     /// is causal only if its option <see cref="AttentionOptions.Causal"/> says so. Must be set.</summary>

@@ -2,33 +2,38 @@
 namespace Heed;
 
 /// <summary>The options of a <see cref="TransformerDecoder"/>, which copies them.</summary>
-public sealed class TransformerDecoderOptions
+public sealed class TransformerDecoderOptions : TransformerStackOptions
 {
     /// <summary>All layers. Must be set.</summary>
     public TransformerDecoderBlockOptions? Layer { get; set; }
 
-    /// <summary>How many layers there are, 1 to 4096. Must be set.</summary>
-    public long NumLayers { get; set; }
+    private protected override TransformerBlockOptions? LayerOptions => Layer;
 
-    /// <summary>Whether a norm, with the options of the layers' norms, follows the last layer; false by default. It is
-    /// never assumed: with NormFirst a stack usually has it, in PyTorch's nn.Transformer without NormFirst
-    /// too.</summary>
-    public bool FinalNorm { get; set; }
+    private protected override long Size => Layer!.SelfAttention!.NumHiddens;
 
     internal TransformerDecoderOptions Copy()
     {
         var copy = (TransformerDecoderOptions)MemberwiseClone();
+        copy.CopyCommon();
         copy.Layer = Layer?.Copy();
         return copy;
     }
 
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() => $"TransformerDecoder({DescribeCommon()}, layer={Layer?.Describe()})";
+
     internal NativeLayer NewLayer(NativeContext context)
     {
         using var structs = new NativeStructs();
+        return HeedNative.HeedDecoderCreate(context, ToNative(structs));
+    }
+
+    /// <summary>The options as C's struct.</summary>
+    internal NativeDecoderOptions ToNative(NativeStructs structs)
+    {
         NativeDecoderOptions members = structs.Add(new NativeDecoderOptions());
         members.Layer = NativeStruct.PointerOf(Layer?.ToNative(structs));
-        members.NumLayers = NumLayers;
-        members.FinalNorm = FinalNorm ? 1 : 0;
-        return HeedNative.HeedDecoderCreate(context, members);
+        Fill(members, structs);
+        return members;
     }
 }

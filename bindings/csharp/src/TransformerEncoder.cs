@@ -7,10 +7,14 @@ namespace Heed;
 /// <summary>A Transformer's encoder: a stack of layers with equal options, each of which reads the output of the one
 /// before, and, as an option, a norm after the last (Vaswani et al., "Attention Is All You Need", 2017, section 3.1).
 /// Forward takes and gives the lists of <see cref="TransformerEncoderBlock"/>; <see cref="AttentionInputs"/> are those
-/// of each of the layers.</summary>
-/// <remarks>Its children are "layers.0", "layers.1" and so on, and "norm" if there is a final norm; its parameters have
-/// their names before their own, as "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of
-/// two arrays of the shape of x.</remarks>
+/// of each of the layers. With an <see cref="TransformerStackOptions.Embedding"/> Forward takes ids (B, S) of Int32 or
+/// Int64, the valid lengths (B) or (B, S) and the token types (B, S) of Int32 or Int64, of which the last two may be
+/// missing or null, and gives one array (B, S, E) of the type of the embedding's table, with an
+/// <see cref="TransformerStackOptions.Output"/> (B, S, Size).</summary>
+/// <remarks>Its children are those of <see cref="TransformerStackOptions"/>, then "layers.0", "layers.1" and so on,
+/// "norm" if there is a final norm, and "output" if there is one; its parameters have their names before their own, as
+/// "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of two arrays of the shape of
+/// x.</remarks>
 public sealed class TransformerEncoder : NativeBlock
 {
     private readonly TransformerEncoderOptions options;
@@ -24,7 +28,8 @@ public sealed class TransformerEncoder : NativeBlock
     {
     }
 
-    private TransformerEncoder(TransformerEncoderOptions options, ChildPlace? place)
+    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    internal TransformerEncoder(TransformerEncoderOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {
         this.options = options;
@@ -32,23 +37,13 @@ public sealed class TransformerEncoder : NativeBlock
 
     internal override string Kind => nameof(TransformerEncoder);
 
-    private protected override ListInputs ListInputs => ListInputs.Encoder;
+    private protected override ListInputs ListInputs =>
+        options.ReadsIds ? ListInputs.EncoderOfIds : ListInputs.Encoder;
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() =>
-        $"TransformerEncoder(numLayers={options.NumLayers}, finalNorm={options.FinalNorm}, "
-        + $"layer={options.Layer!.Describe()})";
+    public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
-    {
-        for (long index = 0; index < options.NumLayers; index++)
-        {
-            yield return new TransformerEncoderBlock(options.Layer!, At($"layers.{index}"));
-        }
-        if (options.FinalNorm)
-        {
-            yield return new LayerNorm(options.Layer!.NormOrDefaults, At("norm"));
-        }
-    }
+    private protected override IEnumerable<NativeBlock> MakeChildren() =>
+        options.MakeChildren(At, At, place => new TransformerEncoderBlock(options.Layer!, place));
 }

@@ -2,7 +2,7 @@
 namespace Heed;
 
 /// <summary>The options of a <see cref="TransformerEncoderBlock"/>, which copies them.</summary>
-public sealed class TransformerEncoderBlockOptions : TransformerOptions
+public sealed class TransformerEncoderBlockOptions : TransformerBlockOptions
 {
     /// <summary>The self-attention, with NumHiddens; its OutputSize is 0 or the same, and its output is projected. Must
     /// be set.</summary>

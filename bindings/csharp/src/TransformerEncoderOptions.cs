@@ -2,33 +2,38 @@
 namespace Heed;
 
 /// <summary>The options of a <see cref="TransformerEncoder"/>, which copies them.</summary>
-public sealed class TransformerEncoderOptions
+public sealed class TransformerEncoderOptions : TransformerStackOptions
 {
     /// <summary>All layers. Must be set.</summary>
     public TransformerEncoderBlockOptions? Layer { get; set; }
 
-    /// <summary>How many layers there are, 1 to 4096. Must be set.</summary>
-    public long NumLayers { get; set; }
+    private protected override TransformerBlockOptions? LayerOptions => Layer;
 
-    /// <summary>Whether a norm, with the options of the layers' norms, follows the last layer; false by default. It is
-    /// never assumed: with NormFirst a stack usually has it, in PyTorch's nn.Transformer without NormFirst
-    /// too.</summary>
-    public bool FinalNorm { get; set; }
+    private protected override long Size => Layer!.Attention!.NumHiddens;
 
     internal TransformerEncoderOptions Copy()
     {
         var copy = (TransformerEncoderOptions)MemberwiseClone();
+        copy.CopyCommon();
         copy.Layer = Layer?.Copy();
         return copy;
     }
 
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() => $"TransformerEncoder({DescribeCommon()}, layer={Layer?.Describe()})";
+
     internal NativeLayer NewLayer(NativeContext context)
     {
         using var structs = new NativeStructs();
+        return HeedNative.HeedEncoderCreate(context, ToNative(structs));
+    }
+
+    /// <summary>The options as C's struct.</summary>
+    internal NativeEncoderOptions ToNative(NativeStructs structs)
+    {
         NativeEncoderOptions members = structs.Add(new NativeEncoderOptions());
         members.Layer = NativeStruct.PointerOf(Layer?.ToNative(structs));
-        members.NumLayers = NumLayers;
-        members.FinalNorm = FinalNorm ? 1 : 0;
-        return HeedNative.HeedEncoderCreate(context, members);
+        Fill(members, structs);
+        return members;
     }
 }

@@ -1,77 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-using System;
-using System.Collections.Generic;
-using System.Globalization;
-
 namespace Heed;
 
-/// <summary>Options common to the layers of encoders and of decoders. A block copies its options when it is
-/// made.</summary>
-public abstract class TransformerOptions
+/// <summary>The options of a <see cref="Transformer"/>, which copies them.</summary>
+public sealed class TransformerOptions
 {
-    private protected TransformerOptions()
+    /// <summary>The encoder, without an Output. Must be set.</summary>
+    public TransformerEncoderOptions? Encoder { get; set; }
+
+    /// <summary>The decoder, with a CrossAttention in its layers. Must be set.</summary>
+    public TransformerDecoderOptions? Decoder { get; set; }
+
+    /// <summary>The embedding of the ids of both, whose EmbeddingSize may be 0 for the size of their rows; null, the
+    /// default: encoder and decoder have their own, or read rows.</summary>
+    public EmbeddingOptions? Embedding { get; set; }
+
+    /// <summary>The projection of the decoder's rows, for example to logits; null, the default: that of the decoder's
+    /// options, or none.</summary>
+    public OutputOptions? Output { get; set; }
+
+    internal TransformerOptions Copy()
     {
+        var copy = (TransformerOptions)MemberwiseClone();
+        copy.Encoder = Encoder?.Copy();
+        copy.Decoder = Decoder?.Copy();
+        copy.Embedding = Embedding?.Copy();
+        copy.Output = Output?.Copy();
+        return copy;
     }
 
-    /// <summary>The members that both of C's structs have.</summary>
-    internal interface IMembers
+    /// <summary>The text of a block with these options.</summary>
+    internal string Describe() =>
+        $"Transformer(encoder={Encoder?.Describe()}, decoder={Decoder?.Describe()}"
+        + (Embedding is null ? string.Empty : $", embedding={Embedding.Describe()}")
+        + (Output is null ? ")" : $", output={Output.Describe()})");
+
+    internal NativeLayer NewLayer(NativeContext context)
     {
-        IntPtr FeedForward { set; }
-
-        IntPtr Norm { set; }
-
-        int NormFirst { set; }
-
-        float Dropout { set; }
-    }
-
-    /// <summary>The feed-forward network, whose OutputSize is 0 or the attention's NumHiddens. Must be set.</summary>
-    public FeedForwardOptions? FeedForward { get; set; }
-
-    /// <summary>All norms; null, the default: a layer norm with the defaults of
-    /// <see cref="LayerNormOptions"/>.</summary>
-    public LayerNormOptions? Norm { get; set; }
-
-    /// <summary>Whether norms are before each attention and the feed-forward network ("pre-norm"); false, the default:
-    /// after each sum.</summary>
-    public bool NormFirst { get; set; }
-
-    /// <summary>The probability, from 0 to below 1, that an element of what is added to the rows is dropped when
-    /// training; 0 by default. Attention and feed-forward network have dropouts of their own.</summary>
-    public float Dropout { get; set; }
-
-    internal LayerNormOptions NormOrDefaults => Norm ?? new LayerNormOptions();
-
-    /// <summary>Replaces the options inside by copies.</summary>
-    private protected void CopyCommon()
-    {
-        FeedForward = FeedForward?.Copy();
-        Norm = Norm?.Copy();
-    }
-
-    private protected string DescribeCommon() =>
-        $"feedForward={FeedForward?.Describe()}, norm={NormOrDefaults.Describe()}, normFirst={NormFirst}, "
-        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)}";
-
-    private protected void Fill(IMembers members, NativeStructs structs)
-    {
-        members.FeedForward = NativeStruct.PointerOf(FeedForward?.ToNative(structs));
-        members.Norm = NativeStruct.PointerOf(Norm?.ToNative(structs));
-        members.NormFirst = NormFirst ? 1 : 0;
-        members.Dropout = Dropout;
-    }
-
-    /// <summary>Makes the children that are no attention, for this many steps with a sum and a norm.</summary>
-    internal IEnumerable<NativeBlock> MakeCommonChildren(int numSteps, Func<string, NativeBlock.ChildPlace> at)
-    {
-        yield return new FeedForward(FeedForward!, at("feed_forward"));
-        for (int step = 1; step <= numSteps; step++)
-        {
-            yield return new LayerNorm(NormOrDefaults, at($"norm_{step}"));
-        }
-        for (int step = 1; step <= numSteps; step++)
-        {
-            yield return new Dropout(Dropout, at($"dropout_{step}"));
-        }
+        using var structs = new NativeStructs();
+        NativeTransformerOptions members = structs.Add(new NativeTransformerOptions());
+        members.Encoder = NativeStruct.PointerOf(Encoder?.ToNative(structs));
+        members.Decoder = NativeStruct.PointerOf(Decoder?.ToNative(structs));
+        members.Embedding = NativeStruct.PointerOf(Embedding?.ToNative(structs));
+        members.Output = NativeStruct.PointerOf(Output?.ToNative(structs));
+        return HeedNative.HeedTransformerCreate(context, members);
     }
 }

@@ -28,7 +28,8 @@ public sealed class EveryMemberTests : IDisposable
         typeof(Embedding), typeof(EmbeddingOptions), typeof(TransformerEncoderBlock),
         typeof(TransformerEncoderBlockOptions), typeof(TransformerDecoderBlock),
         typeof(TransformerDecoderBlockOptions), typeof(TransformerEncoder), typeof(TransformerEncoderOptions),
-        typeof(TransformerDecoder), typeof(TransformerDecoderOptions),
+        typeof(TransformerDecoder), typeof(TransformerDecoderOptions), typeof(Transformer), typeof(TransformerOptions),
+        typeof(OutputOptions), typeof(SequentialBlock), typeof(Model), typeof(ModelBlock),
         typeof(AttentionInputs), typeof(AttentionOutputs), typeof(KvCache), typeof(KvCacheOptions),
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
@@ -88,7 +89,7 @@ public sealed class EveryMemberTests : IDisposable
     {
         foreach (Type type in new[]
         {
-            typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights), typeof(KvCache),
+            typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights), typeof(KvCache), typeof(Model),
         })
         {
             foreach (MethodBase member in Members(type).Where(member => !member.IsStatic && !member.IsConstructor))
@@ -208,7 +209,20 @@ public sealed class EveryMemberTests : IDisposable
                 ? new TransformerEncoder(new TransformerEncoderOptions { Layer = encoder, NumLayers = 2 })
             : type == typeof(TransformerDecoder)
                 ? new TransformerDecoder(new TransformerDecoderOptions { Layer = decoder, NumLayers = 2 })
+            : type == typeof(ModelBlock) ? LoadedModel()
+            : type == typeof(Transformer) ? new Transformer(new TransformerOptions
+            {
+                Encoder = new TransformerEncoderOptions { Layer = encoder, NumLayers = 1 },
+                Decoder = new TransformerDecoderOptions { Layer = decoder, NumLayers = 1 },
+            })
             : null;
+    }
+
+    private static ModelBlock LoadedModel()
+    {
+        var model = new Model("llama");
+        model.Load(ModelFolder.Folder("llama"));
+        return model.Block;
     }
 
     private object FreshOfBlocks(Type type) =>
@@ -216,6 +230,8 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(AttentionOutputs) ? new AttentionOutputs(manager.Ones(new Shape(2, 2)))
         : type == typeof(KvCache) ? new KvCache(
             manager, new KvCacheOptions { NumKvHeads = 1, HeadSize = 2, Capacity = 16, MaxSequences = 2 })
+        : type == typeof(KvCacheOptions) ? new KvCacheOptions()
+        : type == typeof(Model) ? new Model("model")
         : type == typeof(Parameter) ? new Parameter("p", ParameterType.Weight, new Shape(2, 2))
         : type == typeof(PairList<string, object>) ? new PairList<string, object> { { "a", "b" } }
         : type == typeof(Initializer) ? Initializer.Ones
@@ -302,6 +318,9 @@ public sealed class EveryMemberTests : IDisposable
             Cache = random.Next(4) == 0 ? SomeCache(random) : null,
             Sequences = random.Next(8) == 0 ? Some(random, () => (long)random.Next(-1, 3)) : null,
             CacheLayer = random.Next(16) == 0 ? random.Next(-1, 3) : 0,
+            MemoryCache = random.Next(8) == 0 ? SomeCache(random) : null,
+            Memory = random.Next(8) == 0 ? SomeArray(random) : null,
+            TokenTypes = random.Next(8) == 0 ? SomeArray(random) : null,
             CacheUse = random.Next(16) == 0 ? (CacheUse)random.Next(-1, 3) : CacheUse.Append,
             Training = random.Next(2) == 0,
         };

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+
+namespace Heed;
+
+/// <summary>A whole model: a <see cref="ModelBlock"/> that is made from the folder of a model as Hugging Face's
+/// libraries write it. Many threads may use it at the same time.
+/// <code>
+/// using var model = new Model("bert");
+/// model.Load("bert-base-uncased");
+/// using NDManager manager = NDManager.NewBaseManager();
+/// NDArray ids = manager.Create(new long[] { 101, 7592, 102 }, new Shape(1, 3));
+/// NDList states = model.Block.Forward(new ParameterStore(manager, false), new NDList(ids));
+/// </code></summary>
+public sealed class Model : IDisposable
+{
+    private readonly object gate = new object();
+
+    /// <summary>Null before Load.</summary>
+    private ModelBlock? block;
+    private bool isDisposed;
+
+    /// <summary>Makes a model without a block.</summary>
+    /// <param name="name">Any name, which <see cref="Name"/> returns.</param>
+    public Model(string name)
+    {
+        Name = name ?? throw new ArgumentNullException(nameof(name));
+    }
+
+    /// <summary>The name that the model was made with.</summary>
+    public string Name { get; }
+
+    /// <summary>The block, which is disposed with the model.</summary>
+    /// <exception cref="InvalidOperationException">The model has not been loaded.</exception>
+    /// <exception cref="ObjectDisposedException">The model is disposed.</exception>
+    public ModelBlock Block
+    {
+        get
+        {
+            lock (gate)
+            {
+                CheckNotDisposed();
+                return block ?? throw new InvalidOperationException(
+                    $"the model \"{Name}\" has no block: expected Load first");
+            }
+        }
+    }
+
+    /// <summary>Makes the block of a folder, with its weights. The folder has config.json, and model.safetensors or
+    /// model.safetensors.index.json with the files that it names. The model_type in config.json says which block it is:
+    /// <code>
+    /// encoder       bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model
+    /// decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite
+    /// Transformer   bart, mbart, marian, t5, mt5
+    /// </code>
+    /// Its options are those of config.json. Ids that pad are hidden by lengths, not by their value. Tensors that are
+    /// not part of it, such as a pooler or another head, are not read. If it fails, the model still has no
+    /// block.</summary>
+    /// <param name="folder">The folder.</param>
+    /// <exception cref="ArgumentException">A setting in config.json contradicts the files of weights.</exception>
+    /// <exception cref="NotSupportedException">The family is not listed above, config.json has a setting that heed does
+    /// not know, or the files need something that heed cannot do; the sentence names it.</exception>
+    /// <exception cref="InvalidOperationException">The model has a block already.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: a file is missing or cannot be read;
+    /// <see cref="Status.CorruptFile"/>: a file does not follow its format; <see cref="Status.NotFound"/>: a parameter
+    /// is missing.</exception>
+    /// <exception cref="ObjectDisposedException">The model is disposed.</exception>
+    public void Load(string folder)
+    {
+        _ = folder ?? throw new ArgumentNullException(nameof(folder));
+        lock (gate)
+        {
+            CheckNotDisposed();
+            if (block != null)
+            {
+                throw new InvalidOperationException(
+                    $"the model \"{Name}\" has been loaded already: make another one");
+            }
+            block = new ModelBlock(folder);
+        }
+    }
+
+    /// <summary>Frees the block. If a call on another thread uses it, it is freed after that call. A second call does
+    /// nothing.</summary>
+    public void Dispose()
+    {
+        lock (gate)
+        {
+            isDisposed = true;
+            block?.Dispose();
+        }
+    }
+
+    /// <summary>Describes the model.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString()
+    {
+        lock (gate)
+        {
+            return $"Model({Name}, {block?.ToString() ?? "not loaded"}{(isDisposed ? ", closed" : string.Empty)})";
+        }
+    }
+
+    private void CheckNotDisposed()
+    {
+        if (isDisposed)
+        {
+            throw new ObjectDisposedException(nameof(Model), "the model is closed");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <summary>The block of a <see cref="Model"/>: an encoder, a decoder or a Transformer, with the options and the
+/// parameters of a folder. Its Forward takes
+/// <code>
+/// encoder       ids (B, S), validLens (B), tokenTypes (B, S)
+/// decoder       ids (B, T), selfValidLens (B)
+/// Transformer   the decoder's ids (B, T), the encoder's ids (B, S), validLens (B) of the latter
+/// </code>
+/// where ids and token types are Int32 or Int64, lengths Float32, Int32 or Int64, and lengths and token types may be
+/// missing or null. It gives one array of the type of the embedding's table: of an encoder the hidden states (B, S, E),
+/// of a decoder and a Transformer the logits (B, T, number of embeddings), or the hidden states (B, T, E) if the
+/// architectures in config.json name no head.</summary>
+/// <remarks><see cref="AttentionInputs"/> are those of a <see cref="TransformerEncoder"/>, a
+/// <see cref="TransformerDecoder"/> or a <see cref="Transformer"/>; <see cref="KvCacheOptions(NativeBlock)"/> has the
+/// sizes of a cache for it. Its children are those of the same three classes, as blocks of this class, and their
+/// parameters have the same names. The parameters have the types of the files: Cast and Clear throw
+/// <see cref="InvalidOperationException"/>. The block is first on the CPU, with the defaults of
+/// <see cref="ContextOptions"/>; the first call whose arrays are on another device or have other options moves it, and
+/// reads the folder again, as LoadParameters does.</remarks>
+public sealed class ModelBlock : NativeBlock
+{
+    private readonly string folder;
+
+    /// <summary>The names from the whole on, with dots; of the whole empty.</summary>
+    private readonly string path = string.Empty;
+    private readonly ModelPart part;
+
+    /// <summary>Makes the block of a folder.</summary>
+    internal ModelBlock(string folder)
+        : base(Maker(folder))
+    {
+        this.folder = folder;
+        part = ReadPart();
+    }
+
+    /// <summary>Makes a child, which makes no layer.</summary>
+    private ModelBlock(ModelBlock parent, ModelPart part, ChildPlace place)
+        : base(_ => null!, place: place)
+    {
+        folder = parent.folder;
+        path = parent.path.Length == 0 ? part.Name : parent.path + "." + part.Name;
+        this.part = part;
+    }
+
+    internal override string Kind => nameof(ModelBlock);
+
+    private protected override ListInputs ListInputs => part.Inputs;
+
+    private protected override bool IsOfFolder => true;
+
+    /// <summary>Of a Transformer: runs the encoder, projects the keys and values of its output for the decoder and
+    /// appends them to the inputs' cache, those of the decoder's layer n to the cache's layer CacheLayer + n, so that
+    /// later calls read them there as their <see cref="AttentionInputs.MemoryCache"/>, and do not compute them
+    /// again.</summary>
+    /// <param name="inputs">The inputs: in Keys what the encoder reads, (B, S), or in Memory its output, and a
+    /// <see cref="AttentionInputs.Cache"/> with <see cref="CacheUse.Append"/>. With ValidLens (B) the padding of each
+    /// element is not appended. Queries is null.</param>
+    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
+    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
+    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
+    /// device, of other sizes, or has rows with other rotary positions, or the model has no
+    /// encoder and decoder.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
+    /// use.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
+    /// sentence names both sizes.</exception>
+    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
+    /// disposed.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
+
+    /// <summary>Describes the block.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() =>
+        path.Length == 0 ? $"ModelBlock({folder})" : $"ModelBlock({folder}, {path})";
+
+    private protected override IEnumerable<NativeBlock> MakeChildren()
+    {
+        foreach (ModelPart child in part.Children)
+        {
+            yield return new ModelBlock(this, child, At(child.Name, child.First));
+        }
+    }
+
+    private static unsafe Func<NativeContext, NativeLayer> Maker(string folder)
+    {
+        byte[] path = NativeText.ToNative(folder, nameof(folder));
+        return context =>
+        {
+            fixed (byte* start = path)
+            {
+                return NativeLayer.CreateFromFolder(context, start);
+            }
+        };
+    }
+}

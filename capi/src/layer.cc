@@ -444,7 +444,7 @@ heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs*
 }
 
 heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options* options) noexcept {
-  return guarded([&] {
+  return guarded(__func__, layer, [&] {
     const std::shared_ptr<Layer> self = layer_of(layer);
     require(options, "options");
     // All four members are in the first version of the struct.
@@ -453,9 +453,8 @@ heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options
     const std::optional<Layer::CacheShape> shape = self->cache_shape();
     if (!shape) {
       fail(Status::Unsupported,
-           "layer is %s %s layer without one size of cached keys and values, expected a multi-head attention with "
-           "scores "
-           "by dot products, a decoder layer, a decoder or a transformer",
+           "layer is %s %s layer, which caches no keys and values or those of several sizes: expected a multi-head "
+           "attention with scores by dot products, a decoder layer, a decoder or a transformer of one size",
            article_of(self->kind()), self->kind());
     }
     options->num_layers = shape->num_layers;

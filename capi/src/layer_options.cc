@@ -301,7 +301,7 @@ template <typename CStackOptions, typename LayerOptions>
 void read_layers(const CStackOptions& read, std::vector<LayerOptions>& layers) {
   if (read.layers == nullptr) return layers.push_back(read_member(read.layer, "layer", "options->layer"));
   if (read.layer != nullptr)
-    fail(Status::InvalidArgument, "options->layers is set, but so is options->layer: expected one of them");
+    fail(Status::InvalidArgument, "options->layers is set, but so is options->layer: expected NULL for one of them");
   check_num_layers(read.num_layers);
   for (int64_t i = 0; i < read.num_layers; ++i) {
     const std::string member = "layers[" + std::to_string(i) + "]";

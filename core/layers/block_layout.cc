@@ -12,13 +12,17 @@ namespace {
 
 // heed's own names: those of the children.
 constexpr ChildModule kOwnEncoderLayer[] = {
-    {"self_attention", "self_attention"}, {"feed_forward", "feed_forward"}, {"norm_1", "norm_1"}, {"norm_2", "norm_2"}};
+    {"self_attention", "self_attention"}, {"feed_forward", "feed_forward"},  {"norm_1", "norm_1"}, {"norm_2", "norm_2"},
+    {"output_norm_1", "output_norm_1"},   {"output_norm_2", "output_norm_2"}};
 constexpr ChildModule kOwnDecoderLayer[] = {{"self_attention", "self_attention"},
                                             {"cross_attention", "cross_attention"},
                                             {"feed_forward", "feed_forward"},
                                             {"norm_1", "norm_1"},
                                             {"norm_2", "norm_2"},
-                                            {"norm_3", "norm_3"}};
+                                            {"norm_3", "norm_3"},
+                                            {"output_norm_1", "output_norm_1"},
+                                            {"output_norm_2", "output_norm_2"},
+                                            {"output_norm_3", "output_norm_3"}};
 // Layers and norm also in PyTorch.
 constexpr ChildModule kStack[] = {{"embedding", "embedding"},
                                   {"token_type_embedding", "token_type_embedding"},

@@ -96,7 +96,9 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (std::ranges::find(shapes[i].dims, kOpenDim) == shapes[i].dims.end()) continue;
     fail(Status::InvalidArgument,
-         "inputs do not say the size of %s, expected all inputs: a call with them reads all parameters",
+         "inputs are those of a call that does not read \"%s\", whose input size they do not say: expected the inputs "
+         "of "
+         "a call that reads all parameters",
          parameters_[i].name());
   }
   return shapes;

@@ -48,8 +48,9 @@ void Linear::check(Schedule&, Purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
   const int32_t last = input.rank() - 1;
   if (table_ && input.dim(last) != table_->shape()[1]) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s, but the table of the embedding has %s",
-         to_string(input.shape()).c_str(), to_string(table_->shape()).c_str());
+    fail(Status::InvalidArgument,
+         "inputs->queries has dims %s, but the table of the embedding has %s: expected rows of %" PRId64,
+         to_string(input.shape()).c_str(), to_string(table_->shape()).c_str(), table_->shape()[1]);
   }
   call.shapes.dtype = input.dtype();
   call.shapes.output = input.shape();

@@ -29,14 +29,14 @@ void check_options(const TransformerOptions& options) {
   }
   if (options.output && options.decoder.output) {
     fail(Status::InvalidArgument,
-         "options->output is set, but so is options->decoder->output: expected at most one of them");
+         "options->output is set, but so is options->decoder->output: expected NULL for one of them");
   }
   if (!options.embedding) return;
   for (const auto& [name, embedding] :
        {std::pair{"encoder", &options.encoder.embedding}, {"decoder", &options.decoder.embedding}}) {
     if (*embedding) {
-      fail(Status::InvalidArgument, "options->%s->embedding is set, but so is options->embedding: expected one of them",
-           name);
+      fail(Status::InvalidArgument,
+           "options->%s->embedding is set, but so is options->embedding: expected NULL for one of them", name);
     }
   }
   if (encoder_size(options) != decoder_size(options)) {
@@ -102,8 +102,8 @@ std::string Transformer::options_of_child(size_t index) const {
 
 LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.memory != nullptr && inputs.keys != nullptr)
-    fail(Status::InvalidArgument, "inputs->keys is set, but so is %s, the encoder's output: expected one of them",
-         kMemory);
+    fail(Status::InvalidArgument,
+         "inputs->keys is set, but so is %s, the encoder's output: expected NULL for one of them", kMemory);
   if (inputs.memory == nullptr && inputs.keys == nullptr && inputs.memory_cache == nullptr) {
     fail(Status::InvalidArgument, "inputs->keys is NULL and so is %s: expected the %s of the encoder, or its output",
          kMemory, encoder_reads_ids_ ? "ids" : "rows");
@@ -134,7 +134,8 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   }
   if (inputs.token_types != nullptr) {
     if (!has_token_types_)
-      fail(Status::InvalidArgument, "inputs->token_types is set, but the encoder has no token types: expected NULL");
+      fail(Status::InvalidArgument,
+           "inputs->token_types is set, but the transformer's encoder has no token types: expected NULL");
     check_ids(*inputs.token_types, "inputs->token_types");
   }
   check_decoder_settings(inputs, true, kind(), context()->device_name());

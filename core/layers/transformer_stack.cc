@@ -16,6 +16,9 @@ constexpr int64_t kMostLayers = 4096;
 
 int64_t size_of(const EncoderLayerOptions& options) { return options.attention.num_hiddens; }
 int64_t size_of(const DecoderLayerOptions& options) { return options.self_attention.num_hiddens; }
+// The member that has this size.
+const char* attention_of(const EncoderLayerOptions&) { return "attention"; }
+const char* attention_of(const DecoderLayerOptions&) { return "self_attention"; }
 
 }  // namespace
 
@@ -50,8 +53,9 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
     const LayerOptions& layer = has_own ? options.layers[static_cast<size_t>(i)] : first;
     ErrorsOfMember(member.c_str()).of([&] {
       if (size_of(layer) != parts.size) {
-        fail(Status::InvalidArgument, "options->num_hiddens is %" PRId64 ", expected %" PRId64 ", as the first layer",
-             size_of(layer), parts.size);
+        fail(Status::InvalidArgument,
+             "options->%s->num_hiddens is %" PRId64 ", expected %" PRId64 ", as in the first layer",
+             attention_of(layer), size_of(layer), parts.size);
       }
       layers.push_back(host_make_shared<LayerKind>(allocator, context, layer));
     });
@@ -182,7 +186,7 @@ Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& 
       has_token_types_(options.num_token_types != 0) {
   for (size_t i = 1; i < options.layers.size(); ++i) {
     if (options.layers[i].cross_attention.has_value() == has_cross_attention_) continue;
-    fail(Status::InvalidArgument, "options->layers[%zu]->cross_attention is %s, expected %s, as the first layer", i,
+    fail(Status::InvalidArgument, "options->layers[%zu]->cross_attention is %s, expected %s, as in the first layer", i,
          has_cross_attention_ ? "NULL" : "set", has_cross_attention_ ? "options" : "NULL");
   }
 }

@@ -10,51 +10,51 @@
 namespace heed {
 namespace {
 
-// Each name between two spaces: a table of them would need a relocation for each.
+// Each name between two commas: a table of them would need a relocation for each.
 constexpr std::string_view kKnown =
-    " "
-    "_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels "
-    "_remove_final_layer_norm _sliding_window_pattern activation activation_dropout activation_function "
-    "add_bias_logits add_final_layer_norm architectures attention_bias attention_dropout attention_multiplier "
-    "attention_probs_dropout_prob attn_logit_softcapping attn_pdrop bad_words_ids begin_suppress_tokens "
-    "bos_token_id cache_implementation chunk_size_feed_forward classif_dropout classifier_activation "
-    "classifier_bias classifier_dropout classifier_dropout_prob classifier_pooling cls_token_id d_ff d_kv d_model "
-    "decoder_attention_heads decoder_bias decoder_ffn_dim decoder_layerdrop decoder_layers decoder_start_token_id "
-    "decoder_vocab_size dense_act_fn deterministic_flash_attn dim directionality diversity_penalty "
-    "do_layer_norm_before do_sample down_scale_factor dropout dropout_rate dtype early_stopping embd_pdrop "
-    "embedding_dropout embedding_multiplier embedding_size enable_bias encoder_attention_heads encoder_ffn_dim "
-    "encoder_layerdrop encoder_layers encoder_no_repeat_ngram_size eos_token_id eos_token_ids "
-    "extra_pos_embeddings feed_forward_proj ffn_dim final_logit_softcapping finetuning_task forced_bos_token_id "
-    "forced_eos_token_id gap_size global_attn_every_n_layers global_rope_theta gradient_checkpointing head_dim "
-    "hidden_act hidden_activation hidden_dim hidden_dropout hidden_dropout_prob hidden_size id2label init_std "
-    "initializer_cutoff_factor initializer_factor initializer_range inner_group_num intermediate_size "
-    "is_composition is_decoder is_encoder_decoder is_gated_act label2id language layer_norm_elementwise_affine "
-    "layer_norm_eps layer_norm_epsilon layer_types layerdrop length_penalty local_attention local_rope_theta "
-    "logits_scaling mask_token_id max_length max_position_embeddings max_window_layers min_length mlp_bias "
-    "mlp_dropout model_max_length model_type n_ctx n_embd n_head n_heads n_inner n_layer n_layers n_positions "
-    "name net_structure_type no_repeat_ngram_size norm_bias norm_eps normalize_before normalize_embedding "
-    "num_attention_heads num_beam_groups num_beams num_decoder_layers num_heads num_hidden_groups "
-    "num_hidden_layers num_key_value_heads num_labels num_layers num_memory_blocks num_return_sequences "
-    "original_max_position_embeddings output_attentions output_hidden_states output_past output_scores "
-    "pad_token_id partial_rotary_factor pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
-    "pooler_size_per_head pooler_type position_embedding_type prefix pretraining_tp problem_type projection_dim "
-    "qa_dropout query_pre_attn_scalar reference_compile relative_attention_max_distance "
-    "relative_attention_num_buckets reorder_and_upcast_attn repad_logits_with_grad repetition_penalty resid_pdrop "
-    "residual_multiplier return_dict return_dict_in_generate rms_norm_eps rope_local_base_freq rope_parameters "
-    "rope_scaling rope_theta save_step scale_attn_by_inverse_layer_idx scale_attn_weights scale_decoder_outputs "
-    "scale_embedding sep_token_id seq_classif_dropout share_encoder_decoder_embeddings sinusoidal_pos_embds "
-    "sliding_window sliding_window_pattern sparse_pred_ignore_index sparse_prediction static_position_embeddings "
-    "summary_activation summary_first_dropout summary_last_dropout summary_proj_to_labels summary_type "
-    "summary_use_proj suppress_tokens task_specific_params temperature tie_word_embeddings tokenizer_class top_k "
-    "top_p torch_dtype torchscript transformers_version type_vocab_size typical_p unk_token_id unsloth_version "
-    "use_bfloat16 use_bidirectional_attention use_cache use_return_dict use_sliding_window vocab_size "
-    "word_embed_proj_dim ";
+    ","
+    "_attn_implementation,_attn_implementation_autoset,_commit_hash,_name_or_path,_num_labels,"
+    "_remove_final_layer_norm,_sliding_window_pattern,activation,activation_dropout,activation_function,"
+    "add_bias_logits,add_final_layer_norm,architectures,attention_bias,attention_dropout,attention_multiplier,"
+    "attention_probs_dropout_prob,attn_logit_softcapping,attn_pdrop,bad_words_ids,begin_suppress_tokens,"
+    "bos_token_id,cache_implementation,chunk_size_feed_forward,classif_dropout,classifier_activation,"
+    "classifier_bias,classifier_dropout,classifier_dropout_prob,classifier_pooling,cls_token_id,d_ff,d_kv,d_model,"
+    "decoder_attention_heads,decoder_bias,decoder_ffn_dim,decoder_layerdrop,decoder_layers,decoder_start_token_id,"
+    "decoder_vocab_size,dense_act_fn,deterministic_flash_attn,dim,directionality,diversity_penalty,"
+    "do_layer_norm_before,do_sample,down_scale_factor,dropout,dropout_rate,dtype,early_stopping,embd_pdrop,"
+    "embedding_dropout,embedding_multiplier,embedding_size,enable_bias,encoder_attention_heads,encoder_ffn_dim,"
+    "encoder_layerdrop,encoder_layers,encoder_no_repeat_ngram_size,eos_token_id,eos_token_ids,"
+    "extra_pos_embeddings,feed_forward_proj,ffn_dim,final_logit_softcapping,finetuning_task,forced_bos_token_id,"
+    "forced_eos_token_id,gap_size,global_attn_every_n_layers,global_rope_theta,gradient_checkpointing,head_dim,"
+    "hidden_act,hidden_activation,hidden_dim,hidden_dropout,hidden_dropout_prob,hidden_size,id2label,init_std,"
+    "initializer_cutoff_factor,initializer_factor,initializer_range,inner_group_num,intermediate_size,"
+    "is_composition,is_decoder,is_encoder_decoder,is_gated_act,label2id,language,layer_norm_elementwise_affine,"
+    "layer_norm_eps,layer_norm_epsilon,layer_types,layerdrop,length_penalty,local_attention,local_rope_theta,"
+    "logits_scaling,mask_token_id,max_length,max_position_embeddings,max_window_layers,min_length,mlp_bias,"
+    "mlp_dropout,model_max_length,model_type,n_ctx,n_embd,n_head,n_heads,n_inner,n_layer,n_layers,n_positions,"
+    "name,net_structure_type,no_repeat_ngram_size,norm_bias,norm_eps,normalize_before,normalize_embedding,"
+    "num_attention_heads,num_beam_groups,num_beams,num_decoder_layers,num_heads,num_hidden_groups,"
+    "num_hidden_layers,num_key_value_heads,num_labels,num_layers,num_memory_blocks,num_return_sequences,"
+    "original_max_position_embeddings,output_attentions,output_hidden_states,output_past,output_scores,"
+    "pad_token_id,partial_rotary_factor,pooler_fc_size,pooler_num_attention_heads,pooler_num_fc_layers,"
+    "pooler_size_per_head,pooler_type,position_embedding_type,prefix,pretraining_tp,problem_type,projection_dim,"
+    "qa_dropout,query_pre_attn_scalar,reference_compile,relative_attention_max_distance,"
+    "relative_attention_num_buckets,reorder_and_upcast_attn,repad_logits_with_grad,repetition_penalty,resid_pdrop,"
+    "residual_multiplier,return_dict,return_dict_in_generate,rms_norm_eps,rope_local_base_freq,rope_parameters,"
+    "rope_scaling,rope_theta,save_step,scale_attn_by_inverse_layer_idx,scale_attn_weights,scale_decoder_outputs,"
+    "scale_embedding,sep_token_id,seq_classif_dropout,share_encoder_decoder_embeddings,sinusoidal_pos_embds,"
+    "sliding_window,sliding_window_pattern,sparse_pred_ignore_index,sparse_prediction,static_position_embeddings,"
+    "summary_activation,summary_first_dropout,summary_last_dropout,summary_proj_to_labels,summary_type,"
+    "summary_use_proj,suppress_tokens,task_specific_params,temperature,tie_word_embeddings,tokenizer_class,top_k,"
+    "top_p,torch_dtype,torchscript,transformers_version,type_vocab_size,typical_p,unk_token_id,unsloth_version,"
+    "use_bfloat16,use_bidirectional_attention,use_cache,use_return_dict,use_sliding_window,vocab_size,"
+    "word_embed_proj_dim,";
 
 }  // namespace
 
 void require_known_settings(const ModelConfig& config) {
   for (const std::string& name : config.names_in_use()) {
-    if (name.find(' ') == std::string::npos && kKnown.find(" " + name + " ") != std::string_view::npos) continue;
+    if (name.find(',') == std::string::npos && kKnown.find("," + name + ",") != std::string_view::npos) continue;
     fail(Status::Unsupported,
          "%s has \"%s\", a setting that heed does not know and that may change the model's numbers: expected a "
          "configuration without it",

@@ -65,7 +65,7 @@ StoredParameter ModelOptions::require(const std::string& module, const char* par
   const SafetensorsEntry* const entry = file_.find(joined_modules(module, parameter));
   static constexpr WeightSource kAlone = {"weight", "weight"};
   if (entry != nullptr) return {entry, &kAlone};
-  fail(Status::NotFound, "%s has no parameter %s of module %s, expected a model of model_type \"%s\"",
+  fail(Status::NotFound, "%s has no tensor for %s of module %s, expected one in a model of model_type \"%s\"",
        in_quotes(file_.path()).c_str(), parameter, in_quotes(module).c_str(), std::string(family_.model_type).c_str());
 }
 
@@ -112,7 +112,7 @@ int64_t ModelOptions::hidden_size(const Side& side) const {
 void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const {
   const ModelBlock block = configured_block(config_, "");
   if (block.unsupported != nullptr) {
-    fail(Status::Unsupported, "%s is of a model with %s, which heed does not have", in_quotes(config_.path()).c_str(),
+    fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
          block.unsupported);
   }
   options.norm.kind = block.layer.norm;
@@ -148,7 +148,7 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
   options.head_size = attention.head_size.value_or(options.num_hiddens / std::max<int64_t>(1, options.num_heads));
   attention = configured_attention(config_, "", path, options.head_size);
   if (!attention.unsupported.empty()) {
-    fail(Status::Unsupported, "%s is of a model with %s, which heed does not have", in_quotes(config_.path()).c_str(),
+    fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
          attention.unsupported.front().text);
   }
   const double usual_scale = 1 / std::sqrt(static_cast<double>(options.head_size));

@@ -90,6 +90,7 @@ TEST(StructSize, OutOfRangeIsRefusedInOptionsOfLayers) {
   expect_limit_of_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
   expect_limit_of_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
   expect_limit_of_options(blocks.decoder, "HEED_DECODER_OPTIONS_INIT", heed_decoder_create);
+  expect_limit_of_options(blocks.transformer, "HEED_TRANSFORMER_OPTIONS_INIT", heed_transformer_create);
   const Context context = make_context();
   expect_limit<heed_rope_options>(
       whole_heads(), "options->rope", "HEED_ROPE_OPTIONS_INIT", [&](const heed_rope_options* rope) {
@@ -97,6 +98,16 @@ TEST(StructSize, OutOfRangeIsRefusedInOptionsOfLayers) {
         options.rope = rope;
         heed_layer* made = nullptr;
         const heed_status status = heed_multi_head_attention_create(context.get(), &options, &made);
+        EXPECT_EQ(made != nullptr, status == HEED_OK);
+        heed_layer_destroy(made);
+        return status;
+      });
+  expect_limit<heed_output_options>(
+      blocks.output, "options->output", "HEED_OUTPUT_OPTIONS_INIT", [&](const heed_output_options* output) {
+        heed_transformer_options options = blocks.transformer;
+        options.output = output;
+        heed_layer* made = nullptr;
+        const heed_status status = heed_transformer_create(context.get(), &options, &made);
         EXPECT_EQ(made != nullptr, status == HEED_OK);
         heed_layer_destroy(made);
         return status;
@@ -154,6 +165,19 @@ TEST(StructSize, OutOfRangeIsRefusedInCalls) {
         inputs.decoder = given;
         return heed_layer_forward(decoder.layer.get(), &inputs, nullptr, &decoder.outputs);
       });
+  const Cache memory = make_cache_of(decoder.context.get(), decoder.layer.get(), 2, 5);
+  heed_cache_inputs read = HEED_CACHE_INPUTS_INIT;
+  read.cache = memory.get();
+  read.use = HEED_CACHE_READ;
+  expect_limit<heed_cache_inputs>(read, "inputs->decoder->memory_cache", "HEED_CACHE_INPUTS_INIT",
+                                  [&](const heed_cache_inputs* given) {
+                                    heed_decoder_inputs of_decoder = HEED_DECODER_INPUTS_INIT;
+                                    of_decoder.memory_cache = given;
+                                    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+                                    inputs.queries = decoder.inputs.queries;
+                                    inputs.decoder = &of_decoder;
+                                    return heed_layer_forward(decoder.layer.get(), &inputs, nullptr, &decoder.outputs);
+                                  });
   expect_limit<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT",
                                    [&](const heed_layer_outputs* given) {
                                      return heed_layer_forward(call.layer.get(), &call.inputs, nullptr, given);

@@ -178,12 +178,86 @@ TEST(StructGrowth, OfOptionsOfBlocks) {
   expect_growth_of_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
   expect_growth_of_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
   expect_growth_of_options(blocks.decoder, "HEED_DECODER_OPTIONS_INIT", heed_decoder_create);
+  expect_growth_of_options(blocks.transformer, "HEED_TRANSFORMER_OPTIONS_INIT", heed_transformer_create);
   expect_growth_of_part(blocks.attention, &heed_encoder_layer_options::attention, "options->attention",
                         "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
   expect_growth_of_part(blocks.feed_forward, &heed_encoder_layer_options::feed_forward, "options->feed_forward",
                         "HEED_FEED_FORWARD_OPTIONS_INIT");
   expect_growth_of_part(blocks.norm, &heed_encoder_layer_options::norm, "options->norm",
                         "HEED_LAYER_NORM_OPTIONS_INIT");
+}
+
+// Passes the options of a part of a Transformer, which the member `part` refers to.
+template <typename Part>
+void expect_growth_of_part(const Part& valid, const Part* heed_transformer_options::*part, const char* argument,
+                           const char* macro) {
+  const Context context = make_context();
+  const BlockOptions blocks;
+  expect_growth<Part>(valid, argument, macro, [&](const Part* given) {
+    heed_transformer_options options = blocks.transformer;
+    options.*part = given;
+    heed_layer* made = nullptr;
+    const heed_status status = heed_transformer_create(context.get(), &options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  });
+}
+
+TEST(StructGrowth, OfOptionsOfTransformers) {
+  const BlockOptions blocks;
+  expect_growth_of_part(blocks.encoder, &heed_transformer_options::encoder, "options->encoder",
+                        "HEED_ENCODER_OPTIONS_INIT");
+  expect_growth_of_part(blocks.decoder, &heed_transformer_options::decoder, "options->decoder",
+                        "HEED_DECODER_OPTIONS_INIT");
+  expect_growth_of_part(blocks.output, &heed_transformer_options::output, "options->output",
+                        "HEED_OUTPUT_OPTIONS_INIT");
+  heed_embedding_options ids = ten_rows();
+  ids.embedding_size = 0;
+  expect_growth_of_part(ids, &heed_transformer_options::embedding, "options->embedding", "HEED_EMBEDDING_OPTIONS_INIT");
+}
+
+// Of a stack: those that have a macro of their own in it.
+TEST(StructGrowth, OfOptionsAroundLayers) {
+  const Context context = make_context();
+  const BlockOptions blocks;
+  const auto create = [&](const heed_decoder_options& options) {
+    heed_layer* made = nullptr;
+    const heed_status status = heed_decoder_create(context.get(), &options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  };
+  expect_growth<heed_output_options>(blocks.output, "options->output", "HEED_OUTPUT_OPTIONS_INIT",
+                                     [&](const heed_output_options* output) {
+                                       heed_decoder_options options = blocks.decoder;
+                                       options.output = output;
+                                       return create(options);
+                                     });
+  expect_growth<heed_embedding_options>(ten_rows(), "options->embedding", "HEED_EMBEDDING_OPTIONS_INIT",
+                                        [&](const heed_embedding_options* embedding) {
+                                          heed_decoder_options options = blocks.decoder;
+                                          options.embedding = embedding;
+                                          return create(options);
+                                        });
+  heed_positional_encoding_options positions = ten_positions();
+  positions.size = 0;
+  expect_growth<heed_positional_encoding_options>(positions, "options->positions",
+                                                  "HEED_POSITIONAL_ENCODING_OPTIONS_INIT",
+                                                  [&](const heed_positional_encoding_options* given) {
+                                                    heed_decoder_options options = blocks.decoder;
+                                                    options.positions = given;
+                                                    return create(options);
+                                                  });
+  expect_growth<heed_decoder_layer_options>(
+      blocks.decoder_layer, "options->layers[1]", "HEED_DECODER_LAYER_OPTIONS_INIT",
+      [&](const heed_decoder_layer_options* given) {
+        heed_decoder_options options = blocks.decoder;
+        const heed_decoder_layer_options* layers[] = {&blocks.decoder_layer, given};
+        options.layer = nullptr;
+        options.layers = layers;
+        return create(options);
+      });
 }
 
 TEST(StructGrowth, OfInputsOfDecoders) {
@@ -194,6 +268,64 @@ TEST(StructGrowth, OfInputsOfDecoders) {
                                        inputs.decoder = decoder;
                                        return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
                                      });
+}
+
+// A decoder whose cross attention reads a cache, which is filled.
+class MemoryCacheCall {
+ public:
+  MemoryCacheCall() {
+    heed_layer_inputs filling = HEED_LAYER_INPUTS_INIT;
+    filling.keys = call.inputs.keys;
+    heed_cache_inputs filled = HEED_CACHE_INPUTS_INIT;
+    filled.cache = cache.get();
+    filling.cache = &filled;
+    check(heed_layer_fill_cache(call.layer.get(), &filling, nullptr));
+    given.cache = cache.get();
+    given.use = HEED_CACHE_READ;
+  }
+
+  heed_status forward_with(const heed_cache_inputs* memory_cache) const {
+    heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
+    decoder.memory_cache = memory_cache;
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = call.inputs.queries;
+    inputs.decoder = &decoder;
+    return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+  }
+
+  heed_cache_inputs given = HEED_CACHE_INPUTS_INIT;
+
+ private:
+  const AttentionCall call{Kind::Decoder};
+  const Cache cache = make_cache_of(call.context.get(), call.layer.get(), 2, 5);
+};
+
+TEST(StructGrowth, OfCachesOfTheEncodersOutput) {
+  const MemoryCacheCall call;
+  expect_growth<heed_cache_inputs>(call.given, "inputs->decoder->memory_cache", "HEED_CACHE_INPUTS_INIT",
+                                   [&](const heed_cache_inputs* given) { return call.forward_with(given); });
+}
+
+// Its members are refused by their names there.
+TEST(StructGrowth, MembersOfCachesOfTheEncodersOutputAreChecked) {
+  const MemoryCacheCall call;
+  const auto expect_refused_as = [&](const heed_cache_inputs& given, const char* sentence) {
+    forget_last_error();
+    EXPECT_TRUE(is_refused(call.forward_with(&given), invalid({sentence})));
+  };
+  heed_cache_inputs given = call.given;
+  given.reserved = 1;
+  expect_refused_as(given, "inputs->decoder->memory_cache->reserved is 1, expected 0");
+  given = call.given;
+  given.cache = nullptr;
+  expect_refused_as(given, "inputs->decoder->memory_cache->cache is NULL, expected a pointer");
+  given = call.given;
+  given.use = 2;
+  expect_refused_as(given,
+                    "inputs->decoder->memory_cache->use is 2, expected HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
+  given = call.given;
+  given.layer = 1;
+  expect_refused_as(given, "inputs->decoder->memory_cache->layer");
 }
 
 TEST(StructGrowth, OfStructsOfTheHost) {
@@ -340,6 +472,9 @@ TEST(StructMacros, AreZeroAfterTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_encoder_options HEED_ENCODER_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_decoder_options HEED_DECODER_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_decoder_inputs HEED_DECODER_INPUTS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_output_options HEED_OUTPUT_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_transformer_options HEED_TRANSFORMER_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_cache_inputs HEED_CACHE_INPUTS_INIT));
   // -1 is no id, and 0 is one.
   heed_embedding_options embedding = HEED_EMBEDDING_OPTIONS_INIT;
   EXPECT_EQ(embedding.padding_index, -1);

@@ -138,6 +138,7 @@ Topic cache_files() {
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, -2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 1}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "F32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none\nnone", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "I32", -1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("{}", {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
                       heed_layer_forward(layer, &inputs, NULL, &outputs)),

@@ -54,7 +54,7 @@ void expect_words(heed_status status, const std::string& sentence) {
   if (status == HEED_ERROR_INVALID_ARGUMENT) {
     const bool has_number = sentence.find_first_of("0123456789") != std::string::npos;
     EXPECT_TRUE(has_number || has_any(sentence, {"\"", "NULL", "HEED_", "BOOL", " nan", " inf", "shares memory",
-                                                 "read-only", "has no tensor", "so large"}))
+                                                 "read-only", "has no tensor", "so large", "is that of"}))
         << "says no value: " << sentence;
     EXPECT_TRUE(has_any(sentence, {"expected", " but ", ": "})) << "says not what was expected: " << sentence;
   }

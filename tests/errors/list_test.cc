@@ -47,7 +47,7 @@ these numbers, `layer_with(options)` a layer without parameters; `managed` lends
 
 `encoder_layer`, `decoder_layer`, `encoder` and `decoder` are options of blocks of 2 layers: `attention` is that of the encoder and the decoder's cross attention,
 `causal` the decoder's self-attention, with the options of `layer`; `feed_forward` has 10 hidden elements. `embedding` has 10 rows of 6 elements. `use_encoder_layer()`, `use_encoder()`, `use_decoder()` and `use_embedding()` make
-`layer` such a layer, and `inputs` and `outputs` those of a valid call: rows (2, 3, 8), the encoder's rows (2, 5, 7), ids (2, 3); `self_attention` is `inputs.decoder`. `saved_model(config, more)` is a file of `layer`, with another tensor, beside a config.json with this text.
+`layer` such a layer, and `inputs` and `outputs` those of a valid call: rows (2, 3, 8), the encoder's rows (2, 5, 7), ids (2, 3); `self_attention` is `inputs.decoder`. `transformer` has the options of both stacks, `use_transformer()` makes `layer` one that reads rows (2, 3, 8) and (2, 5, 8), `output` has 5 logits. `saved_model(config, more)` is a file of `layer`, with another tensor, beside a config.json with this text.
 )";
 
 // Runs in a new folder, so that file names are short and the same on every machine.
@@ -67,8 +67,10 @@ class Errors : public testing::Test {
                      weights(),       weight_files(),
                      layer_inputs(),  sequences(),
                      layer_outputs(), blocks(),
+                     stack_options(), stacks(),
+                     transformers(),  model_folders(),
                      caches(),        cache_calls(),
-                     cache_files()},
+                     memory_caches(), cache_files()},
                     unprovoked());
     std::filesystem::current_path(before);
   }

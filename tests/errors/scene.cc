@@ -50,6 +50,7 @@ Scene::Scene()
 
 Scene::~Scene() {
   heed_cache_destroy(cache);
+  heed_cache_destroy(memory_cache);
   heed_cache_destroy(new_cache);
   heed_workspace_destroy(new_workspace);
   heed_weights_destroy(new_weights);
@@ -95,6 +96,15 @@ void Scene::use_cache() {
   outputs.weights = nullptr;
 }
 
+void Scene::use_memory_cache() {
+  cache_options.num_layers = 2;
+  capi_test::check(heed_cache_create(context, &cache_options, &memory_cache));
+  with_memory.cache = memory_cache;
+  with_memory.use = HEED_CACHE_READ;
+  self_attention.memory_cache = &with_memory;
+  inputs.keys = inputs.values = nullptr;
+}
+
 const char* Scene::cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
                               const std::string& position_dtype, int32_t last_position) {
   constexpr size_t kKeys = sizeof(float) * 2 * 2 * 4;
@@ -137,16 +147,28 @@ void Scene::use_encoder_layer() {
   use_layer(capi_test::make_encoder_layer(context, encoder_layer));
 }
 
+heed_tensor* Scene::read_by(const heed_embedding_options* ids_of, int64_t num_rows) {
+  return ids_of == nullptr ? tensor_of(HEED_F32, {2, num_rows, 8}) : tensor_of(HEED_I32, {2, num_rows});
+}
+
 void Scene::use_encoder() {
-  use_encoder_layer();
+  inputs.queries = read_by(encoder.embedding, 3);
+  inputs.keys = inputs.values = nullptr;
   use_layer(capi_test::make_encoder(context, encoder));
 }
 
 void Scene::use_decoder() {
-  inputs.queries = tensor_of(HEED_F32, {2, 3, 8});
+  inputs.queries = read_by(decoder.embedding, 3);
   if (decoder_layer.cross_attention == nullptr) inputs.keys = nullptr;
   inputs.values = nullptr;
   use_layer(capi_test::make_decoder(context, decoder));
+}
+
+void Scene::use_transformer() {
+  inputs.queries = read_by(transformer.embedding, 3);
+  inputs.keys = read_by(transformer.embedding != nullptr ? transformer.embedding : encoder.embedding, 5);
+  inputs.values = nullptr;
+  use_layer(capi_test::make_transformer(context, transformer));
 }
 
 void Scene::use_embedding() {
@@ -197,6 +219,30 @@ const char* Scene::saved_model(const std::string& config, const std::string& mor
   const std::string rest = saved.substr(sizeof length + 1);
   length += tensor.size() - 1;
   return bytes(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + tensor + rest);
+}
+
+const char* Scene::folder(const std::string& config, std::initializer_list<NamedDims> tensors) {
+  std::filesystem::remove_all("folder");
+  std::filesystem::create_directory("folder");
+  std::string text = config;
+  std::replace(text.begin(), text.end(), '\'', '"');
+  bytes("folder/config.json", text);
+  if (tensors.size() == 0) return "folder";
+  std::string header;
+  size_t offset = 0;
+  for (const auto& [name, tensor_dims] : tensors) {
+    size_t end = offset + sizeof(float);
+    std::string shape;
+    for (const int64_t dim : tensor_dims) {
+      end = offset + (end - offset) * static_cast<size_t>(dim);
+      shape += (shape.empty() ? "" : ",") + std::to_string(dim);
+    }
+    header += (header.empty() ? "{\"" : ",\"") + std::string(name) + R"(":{"dtype":"F32","shape":[)" + shape +
+              R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(end) + "]}";
+    offset = end;
+  }
+  bytes("folder/model.safetensors", capi_test::safetensors(header + "}", offset));
+  return "folder";
 }
 
 std::string Scene::many_zeros(size_t count) {

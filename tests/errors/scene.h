@@ -38,11 +38,14 @@ class Scene : protected capi_test::BlockOptions {
   void use_encoder_layer();
   void use_encoder();
   void use_decoder();
+  void use_transformer();
   void use_embedding();
   heed_workspace* workspace_of(size_t size);
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
   void use_cache();
+  // Makes another one, for the encoder's rows of decoders with 2 layers, and `self_attention` what reads it.
+  void use_memory_cache();
   // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
   // these texts. The numbers are those of "rows".
   static const char* cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
@@ -58,6 +61,13 @@ class Scene : protected capi_test::BlockOptions {
   static const char* model(const std::string& config);
   // Saves `layer` in that folder, and an empty tensor `more` if it has a name.
   const char* saved_model(const std::string& config, const std::string& more = "") const;
+  // A folder with a config.json with this text, in which ' stands for ", and a model.safetensors with these tensors of zeros
+  // in F32, unless there are none.
+  struct NamedDims {
+    const char* name;
+    std::vector<int64_t> dims;
+  };
+  static const char* folder(const std::string& config, std::initializer_list<NamedDims> tensors);
   // "0,0,0" with this number of zeros.
   static std::string many_zeros(size_t count);
   // Writes a .npy file with this header and data_size zeros.
@@ -70,6 +80,8 @@ class Scene : protected capi_test::BlockOptions {
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
   void use_layer(capi_test::Layer made);
+  // The rows of a stack, or ids if it has an embedding.
+  heed_tensor* read_by(const heed_embedding_options* ids_of, int64_t num_rows);
 
   std::vector<capi_test::Layer> layers_;
   std::vector<capi_test::Workspace> workspaces_;
@@ -131,6 +143,8 @@ class Scene : protected capi_test::BlockOptions {
   heed_cache_options cache_options = HEED_CACHE_OPTIONS_INIT;
   heed_cache* cache = nullptr;
   heed_cache_inputs with_cache = HEED_CACHE_INPUTS_INIT;
+  heed_cache* memory_cache = nullptr;
+  heed_cache_inputs with_memory = HEED_CACHE_INPUTS_INIT;
   int64_t list[4] = {};
 
   heed_linear_options linear_options = capi_test::five_outputs();

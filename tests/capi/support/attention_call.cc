@@ -164,6 +164,9 @@ BlockOptions::BlockOptions() {
   decoder.layer = &decoder_layer;
   encoder.num_layers = decoder.num_layers = 2;
   encoder.final_norm = decoder.final_norm = 1;
+  transformer.encoder = &encoder;
+  transformer.decoder = &decoder;
+  output.size = 5;
 }
 
 heed_rope_options whole_heads() {

@@ -155,7 +155,8 @@ heed_feed_forward_options ten_hidden();
 heed_embedding_options ten_rows();
 
 // Options of layers that are made of others, which refer to each other: two_heads() with all biases, causal in decoders, and
-// ten_hidden(). Stacks have 2 layers and a final norm; decoders have norms first and drop half of the elements.
+// ten_hidden(). Stacks have 2 layers and a final norm; decoders have norms first and drop half of the elements. The
+// transformer is made of both stacks. No layer has `output`, 5 logits.
 struct BlockOptions {
   BlockOptions();
   BlockOptions(const BlockOptions&) = delete;
@@ -169,6 +170,8 @@ struct BlockOptions {
   heed_decoder_layer_options decoder_layer = HEED_DECODER_LAYER_OPTIONS_INIT;
   heed_encoder_options encoder = HEED_ENCODER_OPTIONS_INIT;
   heed_decoder_options decoder = HEED_DECODER_OPTIONS_INIT;
+  heed_transformer_options transformer = HEED_TRANSFORMER_OPTIONS_INIT;
+  heed_output_options output = HEED_OUTPUT_OPTIONS_INIT;
 };
 
 }  // namespace heed::capi_test

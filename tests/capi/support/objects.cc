@@ -181,10 +181,32 @@ Layer make_decoder(heed_context* context, const heed_decoder_options& options) {
   return Layer(layer);
 }
 
+Layer make_transformer(heed_context* context, const heed_transformer_options& options) {
+  heed_layer* layer = nullptr;
+  check(heed_transformer_create(context, &options, &layer));
+  return Layer(layer);
+}
+
+Layer make_model(heed_context* context, const std::string& folder) {
+  heed_layer* layer = nullptr;
+  check(heed_layer_create_from_folder(context, folder.c_str(), &layer));
+  return Layer(layer);
+}
+
 Layer make_child(const heed_layer* layer, const char* name) {
   heed_layer* child = nullptr;
   check(heed_layer_child(layer, name, &child));
   return Layer(child);
+}
+
+Cache make_cache_of(heed_context* context, const heed_layer* layer, int64_t max_sequences, int64_t capacity) {
+  heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
+  check(heed_layer_cache_options(layer, &options));
+  options.max_sequences = max_sequences;
+  options.capacity = capacity;
+  heed_cache* cache = nullptr;
+  check(heed_cache_create(context, &options, &cache));
+  return Cache(cache);
 }
 
 Workspace make_workspace(heed_context* context, size_t num_bytes) {

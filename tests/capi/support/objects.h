@@ -5,6 +5,8 @@
 #include <heed/heed.h>
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +20,8 @@ using property::Context;
 using property::Layer;
 using property::Tensor;
 using property::Workspace;
+
+using Cache = std::unique_ptr<heed_cache, property::Destroyer<heed_cache_destroy>>;
 
 using Dims = std::vector<int64_t>;
 
@@ -90,8 +94,13 @@ Layer make_encoder_layer(heed_context* context, const heed_encoder_layer_options
 Layer make_decoder_layer(heed_context* context, const heed_decoder_layer_options& options);
 Layer make_encoder(heed_context* context, const heed_encoder_options& options);
 Layer make_decoder(heed_context* context, const heed_decoder_options& options);
+Layer make_transformer(heed_context* context, const heed_transformer_options& options);
+// The model of a folder.
+Layer make_model(heed_context* context, const std::string& folder);
 // The part of a layer by its name.
 Layer make_child(const heed_layer* layer, const char* name);
+// A contiguous cache of the sizes of a layer's attentions.
+Cache make_cache_of(heed_context* context, const heed_layer* layer, int64_t max_sequences, int64_t capacity);
 Workspace make_workspace(heed_context* context, size_t num_bytes);
 
 }  // namespace heed::capi_test

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole models from their folders.
+#include "errors/provocation.h"
+
+namespace heed::errors_test {
+
+Topic model_folders() {
+  return {
+      "Folders of whole models",
+      "`folder(config, tensors)` is a folder with a config.json with this text, in which ' stands for \", and a "
+      "model.safetensors with these tensors, unless there are none.",
+      {
+          PROVOKE(heed_layer_create_from_folder(context, "nowhere", &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'resnet'}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert','my_new_option':3}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {{"a", {1}}}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'bert','num_hidden_layers':2}", {{"a", {1}}}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'bert','num_hidden_layers':2}", {{"encoder.layer.0.output.LayerNorm.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'bert','num_hidden_layers':2,'num_attention_heads':2,'hidden_act':'tanh'}",
+                     {{"encoder.layer.0.output.LayerNorm.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'bert','num_hidden_layers':2,'num_attention_heads':2,"
+                                                   "'position_embedding_type':'relative_key'}",
+                                                   {{"encoder.layer.0.output.LayerNorm.weight", {8}}}),
+                                            &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'phi3','num_hidden_layers':2,'num_attention_heads':2,'hidden_size':8,"
+                     "'max_position_embeddings':32,'original_max_position_embeddings':16,'rope_scaling':{"
+                     "'type':'longrope','short_factor':[1,1],'long_factor':[2,2]}}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'bert','num_hidden_layers':2}",
+                     {{"encoder.layer.0.output.LayerNorm.weight", {8}}, {"embeddings.word_embeddings.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'bert','num_hidden_layers':2}", {{"encoder.layer.0.output.LayerNorm.weight", {8}},
+                                                                     {"embeddings.word_embeddings.weight", {10, 6}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'marian','encoder_layers':2}", {{"encoder.layers.0.final_layer_norm.weight", {8}}}),
+              &new_layer)),
+      }};
+}
+
+}  // namespace heed::errors_test

@@ -120,6 +120,8 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   const Value& input = call.inputs.queries;
   SequenceInputs sequences = *call.inputs.others;
   sequences.last_position = options_.max_positions - 1;
+  // Those of cross attention, in a decoder.
+  sequences.key_offsets = nullptr;
   const bool packed = sequences.is_packed();
   const int32_t rank = packed ? 2 : 3;
   if (input.rank() != rank || input.dim(rank - 1) != options_.size) {

@@ -29,22 +29,12 @@ int64_t rows_of(const StoredParameter& stored) {
   return rows / stored.source->num_parts;
 }
 
-// Whether the files of two layers have the same parameters besides those of attention.
-bool has_same_parameters(const TransformerLayerOptions& a, const TransformerLayerOptions& b) {
-  return a.norm.no_bias == b.norm.no_bias && a.feed_forward.gated == b.feed_forward.gated &&
-         a.feed_forward.no_bias == b.feed_forward.no_bias;
-}
-
 }  // namespace
 
 ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
     : config_(config), family_(family), file_(file), settings_(config, "") {
-  const char* const kind = family.kind == ModelKind::Encoder   ? "encoder"
-                           : family.kind == ModelKind::Decoder ? "decoder"
-                                                               : "transformer";
-  const std::optional<std::string> embedding = module_of_child(family.model_layout, kind, "embedding");
-  // The first layout of the title is that of a model without a head.
-  if (has(joined_modules(family.base, *embedding))) base_ = family.base;
+  // A model without a head has no module around it.
+  if (has(family.base)) base_ = family.base;
 }
 
 std::string ModelOptions::prefix() const { return is_head_beside_ ? "" : base_; }
@@ -83,7 +73,8 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
   }
   if (!count) count = settings_.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
   if (!count) {
-    fail(Status::InvalidArgument, "%s does not say how many layers the %s has, expected \"num_hidden_layers\"",
+    fail(Status::InvalidArgument,
+         "%s does not say how many layers the %s has, expected a number above 0 as \"num_hidden_layers\"",
          in_quotes(config_.path()).c_str(), kind);
   }
   side.num_layers = *count;
@@ -117,15 +108,16 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
   }
   options.norm.kind = block.layer.norm;
   options.norm.epsilon = static_cast<float>(block.layer.epsilon);
-  const std::string norm = module_of_layer(side, layer, "norm_2");
+  // What the file may lack, the first layer says: another layer that lacks it is incomplete.
+  const std::string norm = module_of_layer(side, 0, "norm_2");
   options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
-  options.no_first_norm = family_.model_type == "modernbert" && layer == 0;
+  options.no_first_norm = layer == 0 && family_.lacks_first_norm;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
-  const std::string feed_forward = module_of_layer(side, layer, "feed_forward");
-  options.feed_forward.hidden_size = rows_of(require(feed_forward, "W_1.weight"));
+  options.feed_forward.hidden_size = rows_of(require(module_of_layer(side, layer, "feed_forward"), "W_1.weight"));
+  const std::string feed_forward = module_of_layer(side, 0, "feed_forward");
   options.feed_forward.activation = block.layer.activation;
   options.feed_forward.gated = find_parameter(file_, feed_forward, "W_gate.weight").entry != nullptr;
   options.feed_forward.no_bias = find_parameter(file_, feed_forward, "W_1.bias").entry == nullptr;
@@ -137,10 +129,12 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
   const ModulePath path(module);
   MultiHeadAttentionOptions options;
   options.num_hiddens = hidden_size(side);
-  // The head size is needed to read the rest.
-  ModelAttention attention = configured_attention(config_, "", path, 1);
+  // The head size is needed to read the rest. Any that rotary positions can have gives the numbers of heads.
+  constexpr int64_t kAnyHeadSize = 128;
+  ModelAttention attention = configured_attention(config_, "", path, kAnyHeadSize);
   if (!attention.num_heads) {
-    fail(Status::InvalidArgument, "%s does not say how many heads there are, expected \"num_attention_heads\"",
+    fail(Status::InvalidArgument,
+         "%s does not say how many heads there are, expected a number above 0 as \"num_attention_heads\"",
          in_quotes(config_.path()).c_str());
   }
   options.num_heads = *attention.num_heads;
@@ -171,7 +165,8 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
       if (lists.size() > 1) options.rope->short_factors = lists.back().factors;
     }
   }
-  if (attention.qk_norm && find_parameter(file_, module, "q_norm.weight").entry != nullptr) {
+  const std::string first_module = module_of_layer(side, 0, child);
+  if (attention.qk_norm && find_parameter(file_, first_module, "q_norm.weight").entry != nullptr) {
     options.qk_norm_epsilon = static_cast<float>(attention.qk_norm->epsilon);
     options.qk_norm = attention.qk_norm->kind;
   }
@@ -181,12 +176,20 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
   constexpr std::pair<const char*, BiasBits> kBiases[] = {
       {"W_q.bias", kBiasQ}, {"W_k.bias", kBiasK}, {"W_v.bias", kBiasV}, {"W_o.bias", kBiasO}};
   for (const auto& [parameter, bit] : kBiases) {
-    if (find_parameter(file_, module, parameter).entry != nullptr) options.biases |= bit;
+    if (find_parameter(file_, first_module, parameter).entry != nullptr) options.biases |= bit;
   }
   return options;
 }
 
 // ---- embeddings and heads -------------------------------------------------------------------------------------------
+
+void ModelOptions::require_row_size(const std::string& module, const Shape& table, int64_t size) const {
+  if (table[1] == size) return;
+  fail(Status::Unsupported,
+       "\"%s.weight\" in %s has rows of %" PRId64 ", but the layers have rows of %" PRId64
+       ": heed does not have the projection between them",
+       module.c_str(), in_quotes(file_.path()).c_str(), table[1], size);
+}
 
 EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int64_t size) const {
   const Shape& table = require(module, "weight").entry->shape;
@@ -199,12 +202,7 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   options.embedding_size = table[1];
   const bool may_project =
       family_.model_type == "electra" || family_.model_type == "albert" || family_.model_type == "opt";
-  if (table[1] != size && !may_project) {
-    fail(Status::Unsupported,
-         "\"%s.weight\" in %s has rows of %" PRId64 ", but the layers have rows of %" PRId64
-         ": heed does not have the projection between them",
-         module.c_str(), in_quotes(file_.path()).c_str(), table[1], size);
-  }
+  if (!may_project) require_row_size(module, table, size);
   const bool has_root = family_.scale == EmbeddingScale::Root ||
                         (family_.scale == EmbeddingScale::RootIfSet && settings_.is_set("scale_embedding"));
   if (has_root) options.scale = static_cast<float>(std::sqrt(static_cast<double>(size)));
@@ -227,7 +225,11 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t 
   OutputOptions output;
   output.is_tied = settings_.flag("tie_word_embeddings").value_or(family_.ties_by_default);
   output.size = num_embeddings;
-  if (!output.is_tied) output.size = require(kHead, "weight").entry->shape[0];
+  if (!output.is_tied) {
+    const Shape& weight = require(kHead, "weight").entry->shape;
+    if (weight.rank == 2) require_row_size(kHead, weight, size);
+    output.size = weight[0];
+  }
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
   if (family_.scales_head && settings_.flag("scale_decoder_outputs").value_or(output.is_tied))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
@@ -280,9 +282,6 @@ void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options)
     EncoderLayerOptions layer;
     layer.attention = attention_options(side, i, "self_attention", false);
     set_layer(side, i, layer);
-    const EncoderLayerOptions& first = options.layers.empty() ? layer : options.layers.front();
-    require_same_parameters(side, i,
-                            has_same_parameters(layer, first) && layer.attention.biases == first.attention.biases);
     options.layers.push_back(layer);
   }
 }
@@ -296,27 +295,15 @@ void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options)
       layer.cross_attention->attention.causal = Alignment::None;
     }
     set_layer(side, i, layer);
-    const DecoderLayerOptions& first = options.layers.empty() ? layer : options.layers.front();
-    const bool is_same = has_same_parameters(layer, first) &&
-                         layer.self_attention.biases == first.self_attention.biases &&
-                         (!side.has_cross_attention || layer.cross_attention->biases == first.cross_attention->biases);
-    require_same_parameters(side, i, is_same);
     options.layers.push_back(layer);
   }
 }
 
-void ModelOptions::require_same_parameters(const Side& side, int64_t layer, bool is_same) const {
-  if (is_same) return;
-  fail(Status::NotFound, "%s has other biases or gates in module %s than in the first layer, expected the same in all",
-       in_quotes(file_.path()).c_str(), in_quotes(module_of(side, "layers." + std::to_string(layer))).c_str());
-}
-
 void ModelOptions::require_one_shared_layer() const {
   for (const char* setting : {"num_hidden_groups", "inner_group_num"}) {
-    const int64_t count = settings_.count({setting}).value_or(1);
-    if (count == 1) continue;
-    fail(Status::Unsupported, "\"%s\" in %s is %" PRId64 ", expected 1: heed has stacks of one shared layer", setting,
-         in_quotes(config_.path()).c_str(), count);
+    if (settings_.number(setting).value_or(1) == 1) continue;
+    fail(Status::Unsupported, "%s has another \"%s\" than 1: heed makes ALBERT models whose layers are all the same",
+         in_quotes(config_.path()).c_str(), setting);
   }
 }
 

@@ -55,8 +55,6 @@ class ModelOptions {
   MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child, bool is_decoder);
   void add_encoder_layers(const Side& side, EncoderOptions& options);
   void add_decoder_layers(const Side& side, DecoderOptions& options);
-  // Fails unless a layer has the parameters that the first one has.
-  void require_same_parameters(const Side& side, int64_t layer, bool is_same) const;
   // Fails if ALBERT has several groups of layers.
   void require_one_shared_layer() const;
   int64_t hidden_size(const Side& side) const;
@@ -64,6 +62,8 @@ class ModelOptions {
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);
   // The options of the head, if the model has one. `size`: of the hidden states. `num_embeddings`: of the table.
   std::optional<OutputOptions> output_options(int64_t size, int64_t num_embeddings);
+  // Fails unless the table has rows of that size.
+  void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
   bool has_head() const;
 

@@ -31,7 +31,7 @@ constexpr ModelFamily kModelFamilies[] = {
     {"marian", ModelKind::Transformer, kSinusoids, title::kBart, title::kBart, "model", RootIfSet},
     {"mbart", ModelKind::Transformer, kPositions | kNorm, title::kBart, title::kBart, "model", RootIfSet},
     {"mistral", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},
-    {"modernbert", Encoder, kNorm, title::kModernBert, title::kModernBert, "model"},
+    {"modernbert", Encoder, kNorm, title::kModernBert, title::kModernBert, "model", One, true, false, true},
     {"mt5", ModelKind::Transformer, kNothing, title::kT5, title::kT5, "", One, false, true},
     {"opt", Decoder, kPositions, title::kOpt, title::kBart, "model.decoder"},
     {"phi3", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},

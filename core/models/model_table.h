@@ -42,6 +42,8 @@ struct ModelFamily {
   bool ties_by_default = true;
   // Whether a head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
   bool scales_head = false;
+  // Whether the first layer has no first norm.
+  bool lacks_first_norm = false;
 };
 
 // Null: heed makes no whole models of that family.

@@ -2,7 +2,10 @@
 // Files of layers that are made of others, by heed's own names.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
@@ -31,6 +34,117 @@ TEST(BlockFiles, GiveBackWhatWasSaved) {
       check(call.forward());
       EXPECT_EQ(call.read_outputs(), expected);
     }
+  }
+}
+
+// Options of stacks with all that can be around and in their layers.
+struct EveryPart : BlockOptions {
+  EveryPart() {
+    ids.embedding_size = 0;
+    positions.size = 0;
+    encoder_layer.norm_first = encoder_layer.output_norms = 1;
+    second = encoder_layer;
+    second.no_first_norm = 1;
+    second.output_norms = 0;
+    second.residual_scale = 0.5f;
+    decoder_layer.output_norms = 1;
+    second_of_decoder = decoder_layer;
+    second_of_decoder.no_first_norm = 1;
+    encoder.layer = nullptr;
+    encoder.layers = encoder_layers;
+    decoder.layer = nullptr;
+    decoder.layers = decoder_layers;
+    encoder.positions = decoder.positions = &positions;
+    encoder.embedding_norm = decoder.embedding_norm = 1;
+    output.bias = 1;
+    output.scale = 0.5f;
+    output.soft_cap = 3;
+    tied.tied = 1;
+    tied.bias = 1;
+  }
+
+  heed_embedding_options ids = ten_rows();
+  heed_positional_encoding_options positions = ten_positions();
+  heed_encoder_layer_options second;
+  heed_decoder_layer_options second_of_decoder;
+  const heed_encoder_layer_options* encoder_layers[2] = {&encoder_layer, &second};
+  const heed_decoder_layer_options* decoder_layers[2] = {&decoder_layer, &second_of_decoder};
+  heed_output_options tied = HEED_OUTPUT_OPTIONS_INIT;
+};
+
+// Two layers with these options give the same after the second one has the file of the first one.
+void expect_same_from_file(const std::function<Layer(heed_context*)>& make, bool is_transformer) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("stack.safetensors");
+  const Context context = make_context();
+  const Layer first = make(context.get());
+  const Layer second = make(context.get());
+  const Tensor ids = make_tensor_of<int32_t>(context.get(), {2, 3}, {3, 1, 4, 1, 5, 8});
+  const Tensor source = make_tensor_of<int32_t>(context.get(), {2, 4}, {2, 7, 1, 8, 2, 8, 1, 3});
+  const Tensor memory = make_random(context.get(), {2, 4, 7}, 3);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = ids.get();
+  inputs.keys = is_transformer ? source.get() : memory.get();
+  if (heed_layer_initialize(first.get(), &inputs, 1) != HEED_OK) {
+    inputs.keys = nullptr;  // an encoder
+    check(heed_layer_initialize(first.get(), &inputs, 1));
+  }
+  const auto run = [&](const Layer& layer) {
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+    const Tensor output(outputs.output);
+    check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+    return read_bytes(output.get());
+  };
+  check(heed_layer_save(first.get(), path.c_str()));
+  ASSERT_EQ(heed_layer_load(second.get(), path.c_str(), nullptr), HEED_OK) << heed_last_error();
+  EXPECT_EQ(run(second), run(first));
+}
+
+TEST(BlockFiles, OfStacksWithEverythingGiveBackWhatWasSaved) {
+  {
+    SCOPED_TRACE("an encoder of ids with token types, a projection and a head");
+    EveryPart parts;
+    parts.ids.embedding_size = 6;
+    parts.encoder.embedding = &parts.ids;
+    parts.encoder.num_token_types = 2;
+    parts.encoder.output = &parts.output;
+    expect_same_from_file([&](heed_context* context) { return make_encoder(context, parts.encoder); }, false);
+  }
+  {
+    SCOPED_TRACE("an encoder whose layers are the same");
+    EveryPart parts;
+    parts.encoder.embedding = &parts.ids;
+    parts.encoder.layers = nullptr;
+    parts.encoder.layer = &parts.encoder_layer;
+    parts.encoder.share_layers = 1;
+    parts.encoder.num_layers = 3;
+    expect_same_from_file([&](heed_context* context) { return make_encoder(context, parts.encoder); }, false);
+  }
+  for (const bool is_tied : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "a decoder with a head" << (is_tied ? ", tied" : ""));
+    EveryPart parts;
+    parts.decoder.embedding = &parts.ids;
+    parts.decoder.output = is_tied ? &parts.tied : &parts.output;
+    expect_same_from_file([&](heed_context* context) { return make_decoder(context, parts.decoder); }, false);
+  }
+  for (const bool is_tied : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "a Transformer with a head" << (is_tied ? ", tied" : ""));
+    EveryPart parts;
+    parts.transformer.embedding = &parts.ids;
+    parts.transformer.output = is_tied ? &parts.tied : &parts.output;
+    expect_same_from_file([&](heed_context* context) { return make_transformer(context, parts.transformer); }, true);
+  }
+  {
+    SCOPED_TRACE("a Transformer with an embedding for each side");
+    EveryPart parts;
+    heed_embedding_options other = parts.ids;
+    other.num_embeddings = 12;
+    parts.encoder.embedding = &other;
+    parts.encoder.num_token_types = 2;
+    parts.decoder.embedding = &parts.ids;
+    parts.decoder.output = &parts.tied;
+    expect_same_from_file([&](heed_context* context) { return make_transformer(context, parts.transformer); }, true);
   }
 }
 

@@ -2,11 +2,16 @@
 // With a workspace forward allocates nothing, and objects free all memory that they allocate.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <string>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/files.h"
+#include "capi/support/model_call.h"
+#include "capi/support/model_copy.h"
 #include "support/platform/allocation_hook.h"
 #include "support/platform/threads.h"
 
@@ -175,6 +180,52 @@ TEST(NoAllocation, InDeepStacks) {
   call.layer = make_encoder(call.context.get(), blocks.encoder);
   check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
   expect_no_allocation(call);
+}
+
+// With token types that the call leaves out, a cache, and the encoder's output in another one.
+TEST(NoAllocation, InWholeModels) {
+  for (const std::string& family : every_model()) {
+    SCOPED_TRACE(family);
+    ModelCall call(golden_model(family));
+    const auto expect_none = [&] {
+      call.make_output();
+      size_t num_bytes = 0;
+      check(heed_layer_workspace_size(call.layer.get(), &call.inputs, &call.outputs, &num_bytes));
+      const Workspace workspace = make_workspace(call.context.get(), num_bytes);
+      const int64_t before = num_allocations();
+      const heed_status first = call.forward(workspace.get());
+      const heed_status second = call.forward(workspace.get());
+      EXPECT_EQ(num_allocations() - before, 0);
+      EXPECT_EQ(first, HEED_OK) << heed_last_error();
+      EXPECT_EQ(second, HEED_OK) << heed_last_error();
+      // Without a workspace the context keeps what the first call takes.
+      EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      const int64_t kept = num_allocations();
+      EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+      EXPECT_EQ(num_allocations() - kept, 0);
+    };
+    expect_none();
+    if (std::ranges::find(kEncoderModels, family) != std::end(kEncoderModels)) continue;
+    const Cache own = make_cache_of(call.context.get(), call.layer.get(), 2, 32);
+    heed_cache_inputs appended = HEED_CACHE_INPUTS_INIT;
+    appended.cache = own.get();
+    heed_cache_inputs read = HEED_CACHE_INPUTS_INIT;
+    Cache memory;
+    if (call.is_transformer) {
+      memory = make_cache_of(call.context.get(), call.layer.get(), 2, 5);
+      read.cache = memory.get();
+      heed_layer_inputs source = HEED_LAYER_INPUTS_INIT;
+      source.keys = call.inputs.keys;
+      source.cache = &read;
+      check(heed_layer_fill_cache(call.layer.get(), &source, nullptr));
+      read.use = HEED_CACHE_READ;
+      call.inputs.keys = nullptr;
+      call.decoder.memory_cache = &read;
+      call.inputs.decoder = &call.decoder;
+    }
+    call.inputs.cache = &appended;
+    expect_none();
+  }
 }
 
 TEST(NoAllocation, InLayersOfOneInputOfRank8InStrides) {

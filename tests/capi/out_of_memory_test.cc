@@ -10,6 +10,8 @@
 #include "capi/support/cut_model.h"
 #include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
+#include "capi/support/model_call.h"
+#include "capi/support/model_copy.h"
 #include "capi/support/refusal.h"
 #include "support/platform/allocation_hook.h"
 
@@ -17,7 +19,7 @@ namespace heed::capi_test {
 namespace {
 
 // Far more allocations than any function makes.
-constexpr int64_t kMaxAllocations = 2000;
+constexpr int64_t kMaxAllocations = 20000;
 
 // One function with its arguments, created again for each failing allocation.
 class Scenario {
@@ -58,12 +60,13 @@ bool run_with_failure(const MakeScenario& make, int64_t first, bool later_too) {
 
 int num_noted() { return testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count(); }
 
-void expect_recovery(const char* what, const MakeScenario& make) {
+// Every `step`th allocation fails.
+void expect_recovery(const char* what, const MakeScenario& make, int64_t step = 1) {
   SCOPED_TRACE(what);
   run_with_failure(make, kMaxAllocations, false);  // allocates what is allocated only once in a process
   for (const bool later_too : {false, true}) {
     int64_t first = 1;
-    for (; first < kMaxAllocations; ++first) {
+    for (; first < kMaxAllocations; first += step) {
       const int noted = num_noted();
       const int64_t live = num_live_blocks();
       const bool happened = run_with_failure(make, first, later_too);
@@ -264,6 +267,17 @@ struct CreateBlocks final : Scenario {
     EXPECT_EQ(child != nullptr, status == HEED_OK);
     heed_layer_destroy(decoder);
     heed_layer_destroy(child);
+    if (status != HEED_OK) return status;
+    heed_layer* transformer = nullptr;
+    heed_embedding_options embedding = ten_rows();
+    embedding.embedding_size = 0;
+    heed_output_options tied = HEED_OUTPUT_OPTIONS_INIT;
+    tied.tied = 1;
+    blocks.transformer.embedding = &embedding;
+    blocks.transformer.output = &tied;
+    status = heed_transformer_create(context.get(), &blocks.transformer, &transformer);
+    EXPECT_EQ(transformer != nullptr, status == HEED_OK);
+    heed_layer_destroy(transformer);
     return status;
   }
 };
@@ -601,6 +615,45 @@ struct LoadKeras final : LoadAFrameworksFile {
   LoadKeras() : LoadAFrameworksFile("keras_grouped", "attention", with_heads(4, 2, 3)) {}
 };
 
+// A whole model in two files with their index.
+enum class Family { Albert, Llama, T5 };
+template <Family family>
+const char* const kName = family == Family::Albert  ? "albert"
+                          : family == Family::Llama ? "llama"
+                                                    : "t5";
+
+template <Family family>
+struct CreateFromFolder final : Scenario {
+  heed_status run() override {
+    static const ModelCopy copy(kName<family>);
+    static const std::string folder = copy.write(2);
+    heed_layer* layer = nullptr;
+    const heed_status status = heed_layer_create_from_folder(context.get(), folder.c_str(), &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
+    return status;
+  }
+  Context context = make_context();
+};
+
+// Of a whole model, without a workspace.
+template <Family family>
+struct ForwardOfAModel final : Scenario {
+  ForwardOfAModel() {
+    call.make_output();
+    check(call.forward());
+    before = read_bytes(call.outputs.output);
+    check(heed_context_trim(call.context.get()));
+  }
+  heed_status run() override { return call.forward(); }
+  void expect_unchanged() override {
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    EXPECT_EQ(read_bytes(call.outputs.output), before) << "the model changed";
+  }
+  ModelCall call{golden_model(kName<family>)};
+  std::vector<uint8_t> before;
+};
+
 // Messages contain text from the file; building them must not fail in another way.
 struct RefuseAFile final : OfAFile {
   heed_status run() override {
@@ -678,6 +731,8 @@ TEST(OutOfMemory, InCalls) {
         {"forward of an encoder", scenario<ForwardWithoutWorkspace<Kind::Encoder>>()},
         {"forward of a decoder", scenario<ForwardWithoutWorkspace<Kind::Decoder>>()}})
     expect_recovery(what, make);
+  expect_recovery("forward of a whole encoder", scenario<ForwardOfAModel<Family::Albert>>());
+  expect_recovery("forward of a whole Transformer", scenario<ForwardOfAModel<Family::T5>>());
   expect_recovery("attention in one call", scenario<OneCallAttention>());
   expect_recovery("forward that grows the pool", scenario<ForwardThatGrowsThePool>());
   expect_recovery("create_outputs", scenario<CreateOutputs>());
@@ -706,6 +761,13 @@ TEST(OutOfMemory, InFiles) {
   expect_recovery("load .npy", scenario<LoadNpy>());
   expect_recovery("save .npy", scenario<SaveNpy>());
   expect_recovery("a file without the parameters", scenario<RefuseAFile>());
+}
+
+// A model takes thousands of allocations, most of which are alike.
+TEST(OutOfMemory, InFoldersOfModels) {
+  expect_recovery("create an encoder", scenario<CreateFromFolder<Family::Albert>>(), 7);
+  expect_recovery("create a decoder", scenario<CreateFromFolder<Family::Llama>>(), 11);
+  expect_recovery("create a Transformer", scenario<CreateFromFolder<Family::T5>>(), 23);
 }
 
 TEST(OutOfMemory, InTextResults) { expect_recovery("describe and explain", scenario<DescribeAndExplain>()); }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of whole models: those that are not known are refused by their names, and no value of a known one does harm.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "capi/support/model_call.h"
+#include "capi/support/model_copy.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+heed_status try_model(const ModelCopy& copy) { return try_model_folder(copy.write()); }
+
+bool is_refusal_of_a_model(heed_status status) {
+  return status == HEED_ERROR_INVALID_ARGUMENT || status == HEED_ERROR_UNSUPPORTED || status == HEED_ERROR_NOT_FOUND;
+}
+
+TEST(ModelSettings, ThatAreNotKnownAreRefused) {
+  for (const char* json : {"3", "0", "true", "\"text\"", "\"\"", "{}", "[]", "{\"hidden_size\": 8}", "NaN"}) {
+    SCOPED_TRACE(json);
+    ModelCopy copy("bert");
+    copy.config.insert(1, std::string("\"my_new_option\": ") + json + ",");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", "\"my_new_option\""}}));
+  }
+  // No part of a name, and no names joined.
+  for (const char* name : {"hidden", "hidden_siz", "size,hidden_size", "vocab_size,", ",", "", " ", "Hidden_Size"}) {
+    SCOPED_TRACE(name);
+    ModelCopy copy("bert");
+    copy.set(name, "3");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"a setting that heed does not know"}}));
+  }
+}
+
+TEST(ModelSettings, ThatAreNotKnownButOffAreAccepted) {
+  ModelCopy copy("bert");
+  const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+  copy.set("my_new_option", "null");
+  copy.set("my_other_option", "false");
+  EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+}
+
+TEST(ModelSettings, OfUnknownFamiliesAreRefused) {
+  for (const char* json : {"\"resnet\"", "\"BERT\"", "\"\"", "7", "null", "[\"bert\"]"}) {
+    SCOPED_TRACE(json);
+    ModelCopy copy("bert");
+    copy.set("model_type", json);
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"model_type in", "heed makes no whole models"}}));
+  }
+  ModelCopy copy("bert");
+  copy.remove_setting("model_type");
+  EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"model_type in"}}));
+}
+
+// Whatever a setting is: the model is made, or refused with a sentence.
+TEST(ModelSettings, OfAnyValueDoNoHarm) {
+  // No number of positions whose table would fill the memory.
+  const char* const kValues[] = {"0",
+                                 "-1",
+                                 "1",
+                                 "3",
+                                 "0.5",
+                                 "5000",
+                                 "1e300",
+                                 "9223372036854775807",
+                                 "\"x\"",
+                                 "\"\"",
+                                 "null",
+                                 "true",
+                                 "false",
+                                 "[]",
+                                 "[1]",
+                                 "{}",
+                                 "{\"rope_type\":\"yarn\",\"factor\":0}"};
+  for (const std::string& family : every_model()) {
+    ModelCopy copy(family);
+    const std::string config = copy.config;
+    const std::string folder = copy.write();
+    const auto expect_no_harm = [&] {
+      copy.write_config();
+      const heed_status status = try_model_folder(folder);
+      if (status == HEED_OK) return;
+      EXPECT_TRUE(is_refusal_of_a_model(status)) << heed_status_name(status);
+      EXPECT_TRUE(is_refused(status, {status, {}}));
+    };
+    for (const std::string& setting : copy.settings()) {
+      for (const char* value : kValues) {
+        SCOPED_TRACE(testing::Message() << family << ": " << setting << " is " << value);
+        copy.config = config;
+        copy.set(setting, value);
+        expect_no_harm();
+      }
+      SCOPED_TRACE(testing::Message() << family << " without " << setting);
+      copy.config = config;
+      copy.remove_setting(setting);
+      expect_no_harm();
+    }
+  }
+}
+
+// Without any one of its tensors a model is refused, unless it is no part of the layer, or a bias that all layers of a stack
+// may lack.
+TEST(ModelSettings, WithoutAnyTensorAreRefused) {
+  for (const std::string& family : every_model()) {
+    ModelCopy copy(family);
+    const std::vector<NamedFloats> all = copy.tensors;
+    for (const NamedFloats& missing : all) {
+      SCOPED_TRACE(testing::Message() << family << " without " << missing.name);
+      copy.tensors = all;
+      copy.remove_tensor(missing.name);
+      const heed_status status = try_model(copy);
+      if (status != HEED_OK) {
+        EXPECT_TRUE(is_refusal_of_a_model(status)) << heed_status_name(status) << ": " << heed_last_error();
+        continue;
+      }
+      const auto is_any_of = [&](std::initializer_list<const char*> parts) {
+        return std::any_of(parts.begin(), parts.end(),
+                           [&](const char* part) { return missing.name.find(part) != std::string::npos; });
+      };
+      const bool has_one_layer = is_any_of({"model.decoder.layers.0.", "albert_layers.0."});
+      EXPECT_TRUE(is_any_of({"pooler.", "lm_head.", "final_logits_bias"}) ||
+                  (has_one_layer && missing.name.ends_with(".bias")));
+    }
+  }
+}
+
+// ALBERT's groups are layers of their own.
+TEST(ModelSettings, OfGroupsOfLayersAreRefused) {
+  for (const char* setting : {"num_hidden_groups", "inner_group_num"}) {
+    ModelCopy copy("albert");
+    copy.set(setting, "2");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {setting}}));
+  }
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -200,9 +200,7 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   EmbeddingOptions options;
   options.num_embeddings = table[0];
   options.embedding_size = table[1];
-  const bool may_project =
-      family_.model_type == "electra" || family_.model_type == "albert" || family_.model_type == "opt";
-  if (!may_project) require_row_size(module, table, size);
+  if (family_.projection == EmbeddingProjection::Never) require_row_size(module, table, size);
   const bool has_root = family_.scale == EmbeddingScale::Root ||
                         (family_.scale == EmbeddingScale::RootIfSet && settings_.is_set("scale_embedding"));
   if (has_root) options.scale = static_cast<float>(std::sqrt(static_cast<double>(size)));
@@ -245,16 +243,9 @@ template <typename LayerOptions>
 void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& options) {
   const int64_t size = hidden_size(side);
   options.num_layers = side.num_layers;
-  // What the family has is expected in the file, and an optional part is there if the file has it.
-  const auto has_child = [&](const char* child) {
-    const std::string module = module_of(side, child);
-    return !module.empty() && has(module);
-  };
-  const bool has_final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
-  options.final_norm = has_final_norm;
+  options.final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
   options.embedding_norm = (family_.before_layers & kNorm) != 0;
-  options.no_projection_bias = has_child("embedding_projection") &&
-                               !file_.contains(joined_modules(module_of(side, "embedding_projection"), "bias"));
+  options.no_projection_bias = family_.projection == EmbeddingProjection::WithoutBias;
   if (family_.kind != ModelKind::Transformer) options.embedding = embedding_options(module_of(side, "embedding"), size);
   if ((family_.before_layers & kTokenTypes) != 0)
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];

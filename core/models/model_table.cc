@@ -15,13 +15,13 @@ namespace title = layout_title;
 
 constexpr int32_t kOfBert = kPositions | kTokenTypes | kNorm;
 constexpr ModelFamily kModelFamilies[] = {
-    {"albert", Encoder, kOfBert, title::kAlbert, title::kAlbert, "albert"},
+    {"albert", Encoder, kOfBert, title::kAlbert, title::kAlbert, "albert", One, true, false, false, EmbeddingProjection::WithBias},
     {"bart", ModelKind::Transformer, kPositions | kNorm, title::kBart, title::kBart, "model", RootIfSet},
     {"bert", Encoder, kOfBert, title::kBert, title::kBert, "bert"},
     {"camembert", Encoder, kOfBert, title::kBert, title::kBert, "roberta"},
     {"clip_text_model", Encoder, kPositions, title::kClip, title::kClip, "text_model"},
     {"distilbert", Encoder, kPositions | kNorm, title::kDistilBert, title::kDistilBert, "distilbert"},
-    {"electra", Encoder, kOfBert, title::kBert, title::kBert, "electra"},
+    {"electra", Encoder, kOfBert, title::kBert, title::kBert, "electra", One, true, false, false, EmbeddingProjection::WithBias},
     {"gemma", Decoder, kNothing, title::kLlama, title::kLlama, "model", Root},
     {"gemma2", Decoder, kNothing, title::kLlama, title::kGemma2, "model", Root},
     {"gemma3_text", Decoder, kNothing, title::kLlama, title::kGemma2, "model", Root},
@@ -33,7 +33,7 @@ constexpr ModelFamily kModelFamilies[] = {
     {"mistral", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},
     {"modernbert", Encoder, kNorm, title::kModernBert, title::kModernBert, "model", One, true, false, true},
     {"mt5", ModelKind::Transformer, kNothing, title::kT5, title::kT5, "", One, false, true},
-    {"opt", Decoder, kPositions, title::kOpt, title::kBart, "model.decoder"},
+    {"opt", Decoder, kPositions, title::kOpt, title::kBart, "model.decoder", One, true, false, false, EmbeddingProjection::WithoutBias},
     {"phi3", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},
     {"qwen2", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},
     {"qwen3", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},

@@ -28,6 +28,9 @@ enum BeforeLayers : int32_t {
   kSinusoids = 8,  // of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have
 };
 
+// Whether rows of the embedding may have another size than those of the layers, and are projected then.
+enum class EmbeddingProjection { Never, WithBias, WithoutBias };
+
 struct ModelFamily {
   std::string_view model_type;
   ModelKind kind;
@@ -44,6 +47,7 @@ struct ModelFamily {
   bool scales_head = false;
   // Whether the first layer has no first norm.
   bool lacks_first_norm = false;
+  EmbeddingProjection projection = EmbeddingProjection::Never;
 };
 
 // Null: heed makes no whole models of that family.

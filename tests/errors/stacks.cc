@@ -40,8 +40,6 @@ Topic stack_options() {
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.tied = 1),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.embedding = &embedding;
                   embedding.embedding_size = 0; decoder.output = &output; output.tied = 1),
-          PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.embedding = &embedding;
-                  decoder.output = &output; output.tied = 1; output.size = 0),
       }};
 }
 

@@ -16,4 +16,9 @@ template <>
 inline constexpr size_t kFirstSize<heed_multi_head_attention_options> = offsetof(heed_multi_head_attention_options,
                                                                                  rope);
 
+template <>
+inline constexpr size_t kFirstSize<heed_rope_options> = offsetof(heed_rope_options, short_factors);
+template <>
+inline constexpr size_t kFirstSize<heed_layer_outputs> = offsetof(heed_layer_outputs, taps);
+
 }  // namespace heed::capi_test

@@ -78,6 +78,11 @@ heed_status heed_embedding_create(heed_context* context, const heed_embedding_op
   return create_layer<Embedding>(__func__, context, options, layer);
 }
 
+heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
+                                        heed_layer** layer) noexcept {
+  return create_layer<PatchEmbedding>(__func__, context, options, layer);
+}
+
 heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
                                       heed_layer** layer) noexcept {
   return create_layer<EncoderLayer>(__func__, context, options, layer);

@@ -61,7 +61,9 @@ constexpr size_t kFirstFeedForwardOptionsSize = 40;
 constexpr size_t kFirstEmbeddingOptionsSize = 40;
 constexpr size_t kFirstEncoderLayerOptionsSize = 56;
 constexpr size_t kFirstDecoderLayerOptionsSize = 64;
-constexpr size_t kFirstStackOptionsSize = 88;
+constexpr size_t kFirstPatchEmbeddingOptionsSize = 48;
+constexpr size_t kFirstEncoderOptionsSize = 96;
+constexpr size_t kFirstDecoderOptionsSize = 88;
 constexpr size_t kFirstOutputOptionsSize = 32;
 constexpr size_t kFirstTransformerOptionsSize = 40;
 
@@ -262,6 +264,20 @@ EmbeddingOptions read_layer_options(const heed_embedding_options* options) {
   return result;
 }
 
+PatchEmbeddingOptions read_layer_options(const heed_patch_embedding_options* options) {
+  const heed_patch_embedding_options read =
+      read_struct(options, HEED_PATCH_EMBEDDING_OPTIONS_INIT, kFirstPatchEmbeddingOptionsSize, "options",
+                  "HEED_PATCH_EMBEDDING_OPTIONS_INIT");
+  PatchEmbeddingOptions result;
+  result.patch_height = read.patch_height;
+  result.patch_width = read.patch_width;
+  result.num_channels = read.num_channels;
+  result.size = read.size;
+  result.class_token = read_flag(read.class_token, "options->class_token");
+  result.no_bias = read_flag(read.no_bias, "options->no_bias");
+  return result;
+}
+
 namespace {
 
 // The options of a child. Errors name them as members of `member`; `name` is the member's own name in them.
@@ -353,13 +369,16 @@ DecoderLayerOptions read_layer_options(const heed_decoder_layer_options* options
 }
 
 EncoderOptions read_layer_options(const heed_encoder_options* options) {
-  return read_stack<heed_encoder_options, EncoderOptions>(
-      read_struct(options, HEED_ENCODER_OPTIONS_INIT, kFirstStackOptionsSize, "options", "HEED_ENCODER_OPTIONS_INIT"));
+  const heed_encoder_options read =
+      read_struct(options, HEED_ENCODER_OPTIONS_INIT, kFirstEncoderOptionsSize, "options", "HEED_ENCODER_OPTIONS_INIT");
+  EncoderOptions result = read_stack<heed_encoder_options, EncoderOptions>(read);
+  if (read.patches != nullptr) result.patches = read_member(read.patches, "patches", "options->patches");
+  return result;
 }
 
 DecoderOptions read_layer_options(const heed_decoder_options* options) {
-  return read_stack<heed_decoder_options, DecoderOptions>(
-      read_struct(options, HEED_DECODER_OPTIONS_INIT, kFirstStackOptionsSize, "options", "HEED_DECODER_OPTIONS_INIT"));
+  return read_stack<heed_decoder_options, DecoderOptions>(read_struct(
+      options, HEED_DECODER_OPTIONS_INIT, kFirstDecoderOptionsSize, "options", "HEED_DECODER_OPTIONS_INIT"));
 }
 
 TransformerOptions read_layer_options(const heed_transformer_options* options) {

@@ -25,6 +25,7 @@ constexpr ChildModule kOwnDecoderLayer[] = {{"self_attention", "self_attention"}
                                             {"output_norm_3", "output_norm_3"}};
 // Layers and norm also in PyTorch.
 constexpr ChildModule kStack[] = {{"embedding", "embedding"},
+                                  {"patches", "patches"},
                                   {"token_type_embedding", "token_type_embedding"},
                                   {"positions", "positions"},
                                   {"embedding_norm", "embedding_norm"},
@@ -144,6 +145,10 @@ constexpr ChildModule kClipModel[] = {{"embedding", "embeddings.token_embedding"
                                       {"positions", "embeddings.position_embedding"},
                                       {"layers.*", "encoder.layers.*"},
                                       {"norm", "final_layer_norm"}};
+constexpr ChildModule kViTModel[] = {{"patches", "embeddings"},
+                                     {"positions", "embeddings.position_embeddings"},
+                                     {"layers.*", "encoder.layer.*"},
+                                     {"norm", "layernorm"}};
 constexpr ChildModule kModernBertModel[] = {{"embedding", "embeddings.tok_embeddings"},
                                             {"embedding_norm", "embeddings.norm"},
                                             {"layers.*", "layers.*"},
@@ -198,6 +203,7 @@ constexpr BlockLayout kBlockLayouts[] = {
     {layout_title::kDistilBert, "encoder", kDistilBertModel},
     {layout_title::kAlbert, "encoder", kAlbertModel},
     {layout_title::kClip, "encoder", kClipModel},
+    {layout_title::kViT, "encoder", kViTModel},
     {layout_title::kModernBert, "encoder", kModernBertModel},
     {layout_title::kBert, nullptr, kBertStack},
     {layout_title::kBart, nullptr, kBartStack},

@@ -42,6 +42,21 @@ EmbeddingOptions token_types_of(const EmbeddedOptions& options, int64_t size) {
   return {.num_embeddings = options.num_token_types, .embedding_size = embedding_size_of(options, size)};
 }
 
+// What makes rows of the input without ids. `member`: its options.
+template <typename Kind, typename Options>
+std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const char* member, Options options,
+                                 int64_t size, bool has_embedding) {
+  if (has_embedding) {
+    fail(Status::InvalidArgument, "options->%s is set, but so is options->embedding: expected one of them", member);
+  }
+  if (options.size == 0) options.size = size;
+  if (options.size != size) {
+    fail(Status::InvalidArgument, "options->%s->size is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
+         member, options.size, size);
+  }
+  return ErrorsOfMember(member).of([&] { return make_part<Kind>(context, options); });
+}
+
 std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, PositionalEncodingOptions options,
                                       int64_t size) {
   if (options.size == 0) options.size = size;
@@ -62,9 +77,10 @@ std::shared_ptr<Layer> make_embedding(const std::shared_ptr<Context>& context, E
 
 }  // namespace
 
-const EmbeddedLayer::First EmbeddedLayer::kFirst[6] = {
-    {"embedding", Role::Embedding}, {"token_type_embedding", Role::TokenTypes}, {"positions", Role::Positions},
-    {"embedding_norm", Role::Norm}, {"embedding_projection", Role::Projection}, {"embedding_dropout", Role::Dropout}};
+const EmbeddedLayer::First EmbeddedLayer::kFirst[7] = {
+    {"embedding", Role::Embedding},      {"patches", Role::Patches},     {"token_type_embedding", Role::TokenTypes},
+    {"positions", Role::Positions},      {"embedding_norm", Role::Norm}, {"embedding_projection", Role::Projection},
+    {"embedding_dropout", Role::Dropout}};
 
 std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_ptr<Context>& context,
                                                              const EmbeddedOptions& options, int64_t size,
@@ -76,6 +92,9 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
   };
   const int64_t own_size = embedding_size_of(options, size);
   if (options.embedding) add(Role::Embedding, make_embedding(context, *options.embedding, size, is_tied));
+  if (options.patches)
+    add(Role::Patches,
+        make_rows<PatchEmbedding>(context, "patches", *options.patches, size, options.embedding.has_value()));
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   if (options.positions) add(Role::Positions, make_positions(context, *options.positions, own_size));
   if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
@@ -111,7 +130,12 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", call.ids_name,
          to_string(input.shape()).c_str(), axes);
   }
-  if (!has_embedding() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
+  if (reads_images() && packed) {
+    fail(Status::InvalidArgument,
+         "offsets pack the rows of inputs->sequences, but %s are images or features: expected no offsets",
+         call.ids_name);
+  }
+  if (!has_embedding() && !reads_images() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
          to_string(input.shape()).c_str(), axes, size_);
   }
@@ -130,7 +154,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     InputValues inputs;
     inputs.queries = rows;
     inputs.others = call.inputs.others;
-    if (role == Role::Embedding) part.ids_name = call.ids_name;
+    if (role == Role::Embedding || role == Role::Patches) part.ids_name = call.ids_name;
     if (role == Role::TokenTypes) {
       part.ids_name = "inputs->token_types";
       part.has_zero_ids = token_types == nullptr;
@@ -172,8 +196,9 @@ DType EmbeddedLayer::row_dtype(const LayerInputs& inputs) const {
 
 void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
   for (size_t i = 0; i < num_first_children_; ++i) {
-    if (role_of(i) == Role::Embedding) write_child_options(i, "embedding", json);
-    if (role_of(i) == Role::Positions) write_child_options(i, "positions", json);
+    const Role role = role_of(i);
+    if (role == Role::Embedding || role == Role::Patches || role == Role::Positions)
+      write_child_options(i, child_name(i), json);
   }
   json.member("num_token_types", options_.num_token_types);
   json.member("embedding_norm", options_.embedding_norm);

@@ -13,6 +13,7 @@
 #include "layers/embedding.h"
 #include "layers/layer.h"
 #include "layers/layer_norm.h"
+#include "layers/patch_embedding.h"
 #include "layers/positional_encoding.h"
 
 namespace heed {
@@ -20,15 +21,17 @@ namespace heed {
 // The members of heed_encoder_options and heed_decoder_options.
 struct EmbeddedOptions {
   std::optional<EmbeddingOptions> embedding;
+  std::optional<PatchEmbeddingOptions> patches;
   std::optional<PositionalEncodingOptions> positions;
   int64_t num_token_types = 0;
   bool embedding_norm = false;
   bool no_projection_bias = false;
 };
 
-// A layer that reads rows (B, S, E) or packed (total, E), or with an embedding the ids of rows, (B, S) or (total). Its first
-// children turn them into the rows of the first layer, in this order:
+// A layer that reads rows (B, S, E) or packed (total, E), with an embedding the ids of rows, (B, S) or (total), or what the
+// child patches reads. Its first children turn them into the rows of the first layer, in this order:
 //   embedding, token_type_embedding   rows of their tables, added
+//   patches                           rows of images
 //   positions                         added
 //   embedding_norm
 //   embedding_projection              to E, if the embedding has another size
@@ -47,6 +50,7 @@ class EmbeddedLayer : public Layer {
                 int64_t size, float dropout);
 
   bool has_embedding() const { return options_.embedding.has_value(); }
+  bool reads_images() const { return options_.patches.has_value(); }
   // The number of children of first_children.
   size_t num_first_children() const { return num_first_children_; }
 
@@ -61,12 +65,12 @@ class EmbeddedLayer : public Layer {
 
  private:
   // The role of a child, by its name.
-  enum class Role { Embedding, TokenTypes, Positions, Norm, Projection, Dropout };
+  enum class Role { Embedding, Patches, TokenTypes, Positions, Norm, Projection, Dropout };
   struct First {
     const char* name;
     Role role;
   };
-  static const First kFirst[6];
+  static const First kFirst[7];
 
   Role role_of(size_t child) const;
   bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }

@@ -70,8 +70,8 @@ struct LayerCall {
   AttentionProblem* attention = nullptr;
   // For embeddings: the ids in row-major order. Null until the call is run. Owned by the schedule.
   const int32_t* ids = nullptr;
-  // For embeddings: the words for the ids in messages; and whether all are 0, so that queries are read for their shape
-  // alone. The parent sets both.
+  // For embeddings: the words for the ids, images or features in messages; and whether all ids are 0, so that queries are
+  // read for their shape alone. The parent sets both.
   const char* ids_name = "inputs->queries";
   bool has_zero_ids = false;
   // One for each child, in order. Owned by the schedule.

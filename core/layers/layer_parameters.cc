@@ -238,8 +238,9 @@ void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) 
     const FoundWeight& weight = found.weights[i];
     const SafetensorsEntry& entry = *file.find(weight.name);
     const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
-    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
-                                        packed_rows(found.weights, parameters_, keeps_form, weight.name));
+    const Shape expected =
+        stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
+                     packed_rows(found.weights, parameters_, keeps_form, weight.name), parameter.patch());
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
 }

@@ -76,6 +76,10 @@ class Parameter {
   // The row that is initialized to 0; negative: none.
   int64_t zero_row() const { return zero_row_; }
   void set_zero_row(int64_t row) { zero_row_ = row; }
+  // Of the projection of an image's patches: (channels, height, width), the axes that a row of the weight merges. Empty for
+  // others.
+  const Shape& patch() const { return patch_; }
+  void set_patch(const Shape& patch) { patch_ = patch; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory. It is replaced as a whole and never written, since snapshots share it.
   const Tensor& value() const { return (*value_)->tensor; }
@@ -108,6 +112,7 @@ class Parameter {
         projected_input_(other.projected_input_),
         initializer_(other.initializer_),
         zero_row_(other.zero_row_),
+        patch_(other.patch_),
         value_(std::move(value)) {}
 
   HostString name_;
@@ -117,6 +122,7 @@ class Parameter {
   std::optional<ProjectedInput> projected_input_;
   Initializer initializer_;
   int64_t zero_row_ = -1;
+  Shape patch_;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
   std::shared_ptr<std::optional<ParameterValue>> value_;
 };

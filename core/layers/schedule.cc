@@ -224,7 +224,7 @@ void Schedule::run(const Context& context, void* workspace) {
     // Computed as integers, since an operand may begin before the workspace.
     const uintptr_t begin = reinterpret_cast<uintptr_t>(base) + array.slot->offset;
     *each->data = reinterpret_cast<void*>(  // NOLINT(*-no-int-to-ptr)
-        begin + static_cast<uintptr_t>(array.origin) * size_of(array.dtype));
+        begin + static_cast<uintptr_t>(array.origin + each->offset) * size_of(array.dtype));
   }
   void* scratch = base + held_bytes_;
   for (const Step& step : *this) run_step(context, step, scratch);

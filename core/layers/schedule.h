@@ -160,16 +160,17 @@ class Schedule {
     set_array(operand, value);
     for (int i = 0; i < rank; ++i) operand.strides[i] = axes[i] < 0 ? 0 : value.intermediate()->strides[axes[i]];
   }
-  // Like set_operand, but the caller sets the strides.
+  // Like set_operand, but the caller sets the strides. `offset`: the number of elements from the first element of `value` to
+  // that of the operand.
   template <int rank>
-  void set_array(StridedOperand<rank>& operand, const Value& value) {
+  void set_array(StridedOperand<rank>& operand, const Value& value, int64_t offset = 0) {
     operand.given = 1;
     operand.dtype = value.dtype();
-    if (value.tensor() != nullptr) {
-      operand.data = value.tensor()->data();
-    } else {
+    if (value.tensor() == nullptr) {
       use(*value.intermediate());
-      addresses_ = &arena_.make<Address>(&operand.data, value.intermediate(), addresses_);
+      addresses_ = &arena_.make<Address>(&operand.data, value.intermediate(), offset, addresses_);
+    } else {
+      operand.data = value.tensor()->data() == nullptr ? nullptr : value.tensor()->element(offset);
     }
   }
 
@@ -204,6 +205,7 @@ class Schedule {
   struct Address {
     void** data;
     const Intermediate* array;
+    int64_t offset;  // in elements
     Address* next;
   };
   struct HostCopy {

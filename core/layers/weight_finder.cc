@@ -31,6 +31,7 @@ constexpr struct {
     {"W_gate.bias", "options->gated 1"},
     {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
     {"bias", "options->no_bias 0"},
+    {"class_token", "options->class_token 1"},
     {"q_norm.weight", "options->qk_norm_epsilon"},
     {"k_norm.weight", "options->qk_norm_epsilon"},
     {"sinks", "options->sinks"},
@@ -50,7 +51,7 @@ std::string prefixed(std::string_view prefix, const NameStyle& style, std::strin
   std::string whole;
   whole.reserve(prefix.size() + 1 + name.size() + std::string_view(style.ending).size());
   whole += prefix;
-  if (!prefix.empty()) whole += style.separator;
+  if (!prefix.empty() && !name.empty()) whole += style.separator;
   for (const char c : name) whole += c == '.' ? style.separator : c;
   return whole + style.ending;
 }
@@ -315,8 +316,10 @@ class Finder {
       for (const WeightSource& source : *sources) {
         const std::string_view module = module_of(source.name);
         // A linear layer has no submodule: the prefix itself names its module.
-        if (!module.empty() || std::string_view(source.parameter) == "weight")
-          modules.insert(prefixed(prefix_, {candidate.style.separator}, module));
+        if (module.empty() && std::string_view(source.parameter) != "weight") continue;
+        std::string name = prefixed(prefix_, {candidate.style.separator}, module);
+        if (module.empty() && !prefix_.empty()) name += candidate.style.separator;
+        modules.insert(std::move(name));
       }
     }
     for (size_t i = 0; i < file_.num_tensors(); ++i) {

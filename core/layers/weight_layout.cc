@@ -219,6 +219,12 @@ constexpr WeightSource kGammaBeta[] = {
 // The bias of logits of BART and Marian, whose weight is the embedding's table.
 constexpr WeightSource kBartHead[] = {{"bias", "final_logits_bias", WeightForm::Row}};
 
+// ViT's patches, in its module "embeddings", and its table of positions, which is no module but a tensor.
+constexpr WeightSource kViTPatches[] = {{"weight", "patch_embeddings.projection.weight", WeightForm::Patches},
+                                        {"bias", "patch_embeddings.projection.bias"},
+                                        {"class_token", "cls_token", WeightForm::OneRow}};
+constexpr WeightSource kViTPositions[] = {{"weight", "", WeightForm::OneTable}};
+
 // Keras's variable paths, with '/' or '.'. Keras 2 appends the number of an output, ":0".
 constexpr NameStyle kKerasStyles[] = {{'/', ""}, {'/', ":0"}, {'.', ""}, {'.', ":0"}};
 constexpr NameStyle kDjlStyles[] = {{'_', ""}};
@@ -318,6 +324,8 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kKerasTransformer, kKerasFeedForward, {}, kKerasStyles},
     {"Keras LayerNormalization", kGammaBeta, {}, kKerasStyles},
     {layout_title::kBart, kBartHead, {}},
+    {layout_title::kViT, kViTPatches, {}},
+    {layout_title::kViT, kViTPositions, {}},
 };
 
 }  // namespace
@@ -337,7 +345,8 @@ PartRows rows_of_part(const WeightSource& source, const PackedRows& rows) {
   return part;
 }
 
-Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows) {
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows,
+                   const Shape& patch) {
   const bool is_bias = parameter.rank == 1;
   int64_t out = 0;
   // On overflow INT64_MAX, which matches no tensor.
@@ -357,6 +366,9 @@ Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t n
     case WeightForm::HeadsIn: return {num_heads, in == kOpenDim ? kOpenDim : in / num_heads, out};
     case WeightForm::OneRow: return {1, 1, out};
     case WeightForm::Row: return {1, out};
+    case WeightForm::OneTable: return {1, out, in};
+    // The parameters of other layers have no patches, and so no such form.
+    case WeightForm::Patches: return patch.rank == 3 ? Shape{out, patch[0], patch[1], patch[2]} : Shape{out, in, 0, 0};
   }
   return is_bias ? Shape{out} : Shape{out, in};
 }
@@ -371,6 +383,8 @@ Tensor view_as_parameters(const WeightSource& source, const Tensor& stored) {
     case WeightForm::HeadsIn: return stored.reshape({stored.dim(0) * stored.dim(1), stored.dim(2)}).transpose(nullptr);
     case WeightForm::OneRow: return stored.reshape({stored.dim(2)});
     case WeightForm::Row: return stored.reshape({stored.dim(1)});
+    case WeightForm::OneTable: return stored.reshape({stored.dim(1), stored.dim(2)});
+    case WeightForm::Patches: return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2) * stored.dim(3)});
   }
   return stored;
 }

@@ -18,6 +18,8 @@ enum class WeightForm : int32_t {
   HeadsIn,     // (heads, size, out): in is heads * size
   OneRow,      // (1, 1, out)
   Row,         // (1, out)
+  OneTable,    // (1, out, in)
+  Patches,     // (out, channels, height, width): in is a patch in this order
 };
 
 // How one tensor holds the rows of queries, keys and values.
@@ -30,7 +32,7 @@ enum class Packing : int32_t {
 // The tensor that holds one parameter in a layout.
 struct WeightSource {
   const char* parameter;
-  // The name below the prefix; '.' stands for the separator of the style.
+  // The name below the prefix; '.' stands for the separator of the style. "": the prefix itself names the tensor.
   const char* name;
   WeightForm form = WeightForm::Linear;
   // The tensor holds num_parts parameters along `out`; this one has index `part`. With three parts: queries, keys,
@@ -104,8 +106,9 @@ std::span<const WeightLayout> foreign_layouts();
 PartRows rows_of_part(const WeightSource& source, const PackedRows& rows);
 
 // The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
-// number of heads. `rows`: of a packed tensor.
-Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows = {});
+// number of heads. `rows`: of a packed tensor. `patch`: Parameter::patch.
+Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows = {},
+                   const Shape& patch = {});
 
 // A view of the tensor `stored` in the form of parameters, (out, in) or (out), with all its parts; `stored` has the
 // dims that stored_shape returns.

@@ -49,9 +49,10 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
 
 // Whether the tensor says nothing that the layer does not know: buffers, copies of the embedding, and tables of sinusoids.
 bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
-  constexpr std::string_view kBuffers[] = {"position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias",
-                                           ".embed_tokens.weight"};
-  if (std::ranges::any_of(kBuffers, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
+  constexpr std::string_view kRedundantTensors[] = {"position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias",
+                                                    ".embed_tokens.weight"};
+  if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
+    return true;
   if ((family.before_layers & kSinusoids) != 0 && name.ends_with(".embed_positions.weight")) return true;
   return is_tied && name == "lm_head.weight";
 }

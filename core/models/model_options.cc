@@ -25,7 +25,8 @@ constexpr const char* kHeadBias = "final_logits_bias";
 // The rows of a parameter that a tensor of the file holds, alone or in equal parts with others.
 int64_t rows_of(const StoredParameter& stored) {
   const Shape& shape = stored.entry->shape;
-  const int64_t rows = stored.source->form == WeightForm::Transposed ? shape[1] : shape[0];
+  const WeightForm form = stored.source->form;
+  const int64_t rows = form == WeightForm::Transposed || form == WeightForm::OneTable ? shape[1] : shape[0];
   return rows / stored.source->num_parts;
 }
 
@@ -209,6 +210,21 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   return options;
 }
 
+PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) const {
+  const Shape& weight = require(module, "weight").entry->shape;
+  if (weight.rank != 4) {
+    fail(Status::InvalidArgument, "the patches' weight of module %s in %s has dims %s, expected (E, C, height, width)",
+         in_quotes(module).c_str(), in_quotes(file_.path()).c_str(), to_string(weight).c_str());
+  }
+  PatchEmbeddingOptions options;
+  options.num_channels = weight[1];
+  options.patch_height = weight[2];
+  options.patch_width = weight[3];
+  options.class_token = find_parameter(file_, module, "class_token").entry != nullptr;
+  options.no_bias = find_parameter(file_, module, "bias").entry == nullptr;
+  return options;
+}
+
 bool ModelOptions::has_head() const {
   constexpr std::string_view kHeads[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
   for (int64_t i = 0;; ++i) {
@@ -246,7 +262,11 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   options.final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
   options.embedding_norm = (family_.before_layers & kNorm) != 0;
   options.no_projection_bias = family_.projection == EmbeddingProjection::WithoutBias;
-  if (family_.kind != ModelKind::Transformer) options.embedding = embedding_options(module_of(side, "embedding"), size);
+  if (family_.input == ModelInput::Images) {
+    options.patches = patch_options(module_of(side, "patches"));
+  } else if (family_.kind != ModelKind::Transformer) {
+    options.embedding = embedding_options(module_of(side, "embedding"), size);
+  }
   if ((family_.before_layers & kTokenTypes) != 0)
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
   if ((family_.before_layers & kSinusoids) != 0) {
@@ -261,7 +281,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     const std::string module = module_of(side, "positions");
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
-    positions.max_positions = require(module, "weight").entry->shape[0] - positions.first_row;
+    positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
     options.positions = positions;
   }
 }

@@ -64,6 +64,7 @@ class ModelOptions {
   std::optional<OutputOptions> output_options(int64_t size, int64_t num_embeddings);
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
+  PatchEmbeddingOptions patch_options(const std::string& module) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
   bool has_head() const;
 

@@ -39,6 +39,13 @@ constexpr ModelFamily kModelFamilies[] = {
     {"qwen3", Decoder, kNothing, title::kLlama, title::kLlama, "model", One, false},
     {"roberta", Encoder, kOfBert, title::kBert, title::kBert, "roberta"},
     {"t5", ModelKind::Transformer, kNothing, title::kT5, title::kT5, "", One, true, true},
+    {.model_type = "vit",
+     .kind = Encoder,
+     .before_layers = kPositions,
+     .model_layout = title::kViT,
+     .layer_layout = title::kViT,
+     .base = "vit",
+     .input = ModelInput::Images},
     {"xlm-roberta", Encoder, kOfBert, title::kBert, title::kBert, "roberta"},
 };
 

@@ -11,6 +11,9 @@ namespace heed {
 
 enum class ModelKind { Encoder, Decoder, Transformer };
 
+// What the model reads: ids, or images with C channels.
+enum class ModelInput { Ids, Images };
+
 // What rows of the embedding are multiplied by.
 enum class EmbeddingScale {
   One,
@@ -48,6 +51,7 @@ struct ModelFamily {
   // Whether the first layer has no first norm.
   bool lacks_first_norm = false;
   EmbeddingProjection projection = EmbeddingProjection::Never;
+  ModelInput input = ModelInput::Ids;
 };
 
 // Null: heed makes no whole models of that family.

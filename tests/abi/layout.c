@@ -238,7 +238,15 @@ AT(heed_output_options, bias, 20);
 AT(heed_output_options, scale, 24);
 AT(heed_output_options, soft_cap, 28);
 
-SIZE(heed_encoder_options, 88);
+SIZE(heed_patch_embedding_options, 48);
+AT(heed_patch_embedding_options, struct_size, 0);
+AT(heed_patch_embedding_options, patch_height, 8);
+AT(heed_patch_embedding_options, patch_width, 16);
+AT(heed_patch_embedding_options, num_channels, 24);
+AT(heed_patch_embedding_options, size, 32);
+AT(heed_patch_embedding_options, class_token, 40);
+AT(heed_patch_embedding_options, no_bias, 44);
+SIZE(heed_encoder_options, 96);
 AT(heed_encoder_options, struct_size, 0);
 AT(heed_encoder_options, layer, 8);
 AT(heed_encoder_options, num_layers, 16);
@@ -253,6 +261,7 @@ AT(heed_encoder_options, embedding_norm, 72);
 AT(heed_encoder_options, share_layers, 76);
 AT(heed_encoder_options, no_projection_bias, 80);
 AT(heed_encoder_options, reserved_2, 84);
+AT(heed_encoder_options, patches, 88);
 
 SIZE(heed_decoder_options, 88);
 AT(heed_decoder_options, struct_size, 0);

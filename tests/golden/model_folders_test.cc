@@ -70,6 +70,7 @@ constexpr ModelFolder kModelFolders[] = {
     {"qwen3", Decoder},
     {"roberta", Encoder},
     {"t5", Transformer},
+    {"vit", Encoder},
 };
 
 // The output of a call.
@@ -98,6 +99,12 @@ class EveryModelFolder : public testing::TestWithParam<ModelFolder> {
 
   Tensor load(const std::string& name) const { return load_case(context_, GetParam().family, name); }
 
+  // What the model, or its encoder, reads: ids or images.
+  Tensor load_input() const {
+    Tensor images = load("pixel_values");
+    return images ? std::move(images) : load("input_ids");
+  }
+
   // Expects the numbers of the file; rows beyond the lengths have no meaning.
   void expect(std::vector<double> is, const std::string& name, bool is_padded) const {
     SCOPED_TRACE(name);
@@ -120,7 +127,7 @@ class EveryModelFolder : public testing::TestWithParam<ModelFolder> {
 };
 
 TEST_P(EveryModelFolder, GivesTheNumbersOfTheModel) {
-  const Tensor ids = load("input_ids");
+  const Tensor ids = load_input();
   const Tensor token_types = load("token_type_ids");
   const Tensor decoder_ids = load("decoder_input_ids");
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;

@@ -995,6 +995,24 @@ typedef struct heed_embedding_options {
 } heed_embedding_options;
 #define HEED_EMBEDDING_OPTIONS_INIT { sizeof(heed_embedding_options), 0, 0, -1, 0.0f, 0 }
 
+/* The embedding of an image's patches (Dosovitskiy et al., "An Image is Worth 16x16 Words", arXiv 2010.11929, equation 1).
+ * Queries are images (B, C, H, W), C num_channels, H a multiple of patch_height and W one of patch_width. The patches lie side
+ * by side without overlap. Row y * (W / patch_width) + x of the output belongs to the patch y from above and x from the left:
+ *   weight patch + bias     with the elements of the patch in the order (C, patch_height, patch_width)
+ * With class_token the first row is that parameter, and those of the patches follow. The output is (B, N, size), N the number
+ * of rows. Parameters:
+ *   weight (size, C * patch_height * patch_width)     bias (size), unless no_bias     class_token (size), with class_token */
+typedef struct heed_patch_embedding_options {
+  size_t struct_size;
+  int64_t patch_height;  /* required, >= 1 */
+  int64_t patch_width;   /* 0: patch_height */
+  int64_t num_channels;  /* required, >= 1; 3 for colours */
+  int64_t size;          /* required, >= 1 */
+  int32_t class_token;   /* 1: a first row that is a parameter, for classification */
+  int32_t no_bias;       /* 1: no bias */
+} heed_patch_embedding_options;
+#define HEED_PATCH_EMBEDDING_OPTIONS_INIT { sizeof(heed_patch_embedding_options), 0, 0, 0, 0, 0, 0 }
+
 /* A layer of a Transformer's encoder (Vaswani et al., section 3.1), over (B, S, E), or packed (total, E). A is
  * self_attention, F is feed_forward:
  *   norm_first 0   h = norm_1(x + dropout_1(A(x)))         output = norm_2(h + dropout_2(F(h)))
@@ -1062,8 +1080,10 @@ typedef struct heed_output_options {
 #define HEED_OUTPUT_OPTIONS_INIT { sizeof(heed_output_options), 0, 0, 0, 0.0f, 0.0f }
 
 /* A stack of encoder layers, each of which reads the output of the one before. Queries are rows (B, S, E) or packed (total,
- * E) or, with an embedding, the ids of rows, I32 or I64, (B, S) or (total). Before the first layer come those of
+ * E) or, with an embedding, the ids of rows, I32 or I64, (B, S) or (total), or with patches images. Before the first layer
+ * come those of
  *   rows of the ids = embedding(ids) + token_type_embedding(inputs->token_types)     with embedding and num_token_types
+ *   rows of the images = patches(images)
  *   positions, embedding_norm, embedding_projection to E if the embedding has another size, embedding_dropout
  * that the options have, in this order. Children: these, "layers.0", "layers.1", ..., "norm" with final_norm, and "output".
  * With an embedding the output has the dtype of its table, or F32. */
@@ -1086,8 +1106,11 @@ typedef struct heed_encoder_options {
   int32_t share_layers;    /* 1: all layers are the same, with the parameters of "layers.0" (ALBERT) */
   int32_t no_projection_bias; /* 1: embedding_projection has no bias (OPT) */
   int32_t reserved_2;      /* 0 */
+  const heed_patch_embedding_options* patches; /* NULL: queries are no images; not with embedding; size 0: E. Lengths, masks
+                                                  and positions are those of its rows (ViT) */
 } heed_encoder_options;
-#define HEED_ENCODER_OPTIONS_INIT { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
+#define HEED_ENCODER_OPTIONS_INIT \
+  { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL }
 
 /* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. With a cache,
  * positions continue those of its sequences. */
@@ -1436,7 +1459,7 @@ typedef struct heed_layer_tap {
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
  * The output of a linear layer and of a feed-forward network is (..., output_size), that of an embedding (...,
- * embedding_size) in the parameter's dtype or F32; those of the other layers without heads, of encoders and of decoders
+ * embedding_size) in the parameter's dtype or F32, that of a patch embedding (B, N, size); those of the other layers without heads, of encoders and of decoders
  * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
  *
  * taps are weights and log_sum_exps of attentions in a layer that is made of others, by their dotted names.
@@ -1518,6 +1541,13 @@ HEED_API heed_status heed_feed_forward_create(heed_context* context, const heed_
 HEED_API heed_status heed_embedding_create(heed_context* context, const heed_embedding_options* options,
                                            heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes a patch embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (patch_height, num_channels or size below 1; patch_width negative; a patch of 2^63 elements or
+ * more; flags not 0 or 1). heed_layer_forward: INVALID_ARGUMENT (queries of another rank or number of channels; a height or
+ * width that is no multiple of the patch's). */
+HEED_API heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
+                                                 heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes an encoder layer with its children. The caller destroys *layer.
  * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
  * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; flags that are not 0 or
@@ -1535,7 +1565,8 @@ HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed
  * destroys *layer.
  * Errors: as heed_encoder_layer_create, with "layer->" or "layers[i]->" in the names; INVALID_ARGUMENT (not exactly one of
  * layer and layers; num_layers outside 1 to 4096; flags that are not 0 or 1; layers of different sizes; positions or an
- * output that do not fit the embedding; a tied output or token types without an embedding). */
+ * output that do not fit the embedding; a tied output or token types without an embedding; patches beside an embedding, or of
+ * another size). */
 HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
                                          heed_layer** layer) HEED_NOEXCEPT;
 
@@ -1554,7 +1585,8 @@ HEED_API heed_status heed_transformer_create(heed_context* context, const heed_t
  * model.safetensors.index.json with the files that it names, as Hugging Face's libraries write them. The model_type says
  * which layer it is:
  *   an encoder      bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model:
- *                   ids (B, S) to hidden states (B, S, E), the model's last_hidden_state
+ *                   ids (B, S) to hidden states (B, S, E), the model's last_hidden_state; vit: pixel_values (B, C, H, W)
+ *                   of the image_size of config.json to the same
  *   a decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite: ids (B, S) to
  *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
  *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise
@@ -1761,7 +1793,7 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
  *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
  *                                 "additive_attention", "general_attention", "dot_product_attention",
  *                                 "positional_encoding", "linear", "dropout", "layer_norm", "feed_forward",
- *                                 "embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
+ *                                 "embedding", "patch_embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
  *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
  *                                 and the instruction set that it uses, such as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation

@@ -135,6 +135,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_feed_forward_options, NativeFeedForwardOptions, HEED_FEED_FORWARD_OPTIONS_INIT)
 %struct(heed_embedding_options, NativeEmbeddingOptions, HEED_EMBEDDING_OPTIONS_INIT)
 %struct(heed_patch_embedding_options, NativePatchEmbeddingOptions, HEED_PATCH_EMBEDDING_OPTIONS_INIT)
+%struct(heed_audio_embedding_options, NativeAudioEmbeddingOptions, HEED_AUDIO_EMBEDDING_OPTIONS_INIT)
 %struct(heed_encoder_layer_options, NativeEncoderLayerOptions, HEED_ENCODER_LAYER_OPTIONS_INIT)
 %struct(heed_decoder_layer_options, NativeDecoderLayerOptions, HEED_DECODER_LAYER_OPTIONS_INIT)
 %struct(heed_encoder_options, NativeEncoderOptions, HEED_ENCODER_OPTIONS_INIT)
@@ -156,6 +157,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %pointed_to(heed_decoder_layer_options)
 %pointed_to(heed_embedding_options)
 %pointed_to(heed_patch_embedding_options)
+%pointed_to(heed_audio_embedding_options)
 %pointed_to(heed_positional_encoding_options)
 %pointed_to(heed_output_options)
 %pointed_to(heed_encoder_options)
@@ -351,6 +353,8 @@ made_layer heed_layer_norm_create(heed_context* context, heed_layer_norm_options
 made_layer heed_feed_forward_create(heed_context* context, heed_feed_forward_options* options, heed_layer** result);
 made_layer heed_embedding_create(heed_context* context, heed_embedding_options* options, heed_layer** result);
 made_layer heed_patch_embedding_create(heed_context* context, heed_patch_embedding_options* options,
+                                       heed_layer** result);
+made_layer heed_audio_embedding_create(heed_context* context, heed_audio_embedding_options* options,
                                        heed_layer** result);
 made_layer heed_encoder_layer_create(heed_context* context, heed_encoder_layer_options* options, heed_layer** result);
 made_layer heed_decoder_layer_create(heed_context* context, heed_decoder_layer_options* options, heed_layer** result);

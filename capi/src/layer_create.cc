@@ -83,6 +83,11 @@ heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_
   return create_layer<PatchEmbedding>(__func__, context, options, layer);
 }
 
+heed_status heed_audio_embedding_create(heed_context* context, const heed_audio_embedding_options* options,
+                                        heed_layer** layer) noexcept {
+  return create_layer<AudioEmbedding>(__func__, context, options, layer);
+}
+
 heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
                                       heed_layer** layer) noexcept {
   return create_layer<EncoderLayer>(__func__, context, options, layer);

@@ -62,7 +62,8 @@ constexpr size_t kFirstEmbeddingOptionsSize = 40;
 constexpr size_t kFirstEncoderLayerOptionsSize = 56;
 constexpr size_t kFirstDecoderLayerOptionsSize = 64;
 constexpr size_t kFirstPatchEmbeddingOptionsSize = 48;
-constexpr size_t kFirstEncoderOptionsSize = 96;
+constexpr size_t kFirstAudioEmbeddingOptionsSize = 24;
+constexpr size_t kFirstEncoderOptionsSize = 104;
 constexpr size_t kFirstDecoderOptionsSize = 88;
 constexpr size_t kFirstOutputOptionsSize = 32;
 constexpr size_t kFirstTransformerOptionsSize = 40;
@@ -278,6 +279,13 @@ PatchEmbeddingOptions read_layer_options(const heed_patch_embedding_options* opt
   return result;
 }
 
+AudioEmbeddingOptions read_layer_options(const heed_audio_embedding_options* options) {
+  const heed_audio_embedding_options read =
+      read_struct(options, HEED_AUDIO_EMBEDDING_OPTIONS_INIT, kFirstAudioEmbeddingOptionsSize, "options",
+                  "HEED_AUDIO_EMBEDDING_OPTIONS_INIT");
+  return {.num_mels = read.num_mels, .size = read.size};
+}
+
 namespace {
 
 // The options of a child. Errors name them as members of `member`; `name` is the member's own name in them.
@@ -373,6 +381,7 @@ EncoderOptions read_layer_options(const heed_encoder_options* options) {
       read_struct(options, HEED_ENCODER_OPTIONS_INIT, kFirstEncoderOptionsSize, "options", "HEED_ENCODER_OPTIONS_INIT");
   EncoderOptions result = read_stack<heed_encoder_options, EncoderOptions>(read);
   if (read.patches != nullptr) result.patches = read_member(read.patches, "patches", "options->patches");
+  if (read.audio != nullptr) result.audio = read_member(read.audio, "audio", "options->audio");
   return result;
 }
 

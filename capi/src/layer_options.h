@@ -32,6 +32,7 @@ LayerNormOptions read_layer_options(const heed_layer_norm_options* options);
 FeedForwardOptions read_layer_options(const heed_feed_forward_options* options);
 EmbeddingOptions read_layer_options(const heed_embedding_options* options);
 PatchEmbeddingOptions read_layer_options(const heed_patch_embedding_options* options);
+AudioEmbeddingOptions read_layer_options(const heed_audio_embedding_options* options);
 EncoderLayerOptions read_layer_options(const heed_encoder_layer_options* options);
 DecoderLayerOptions read_layer_options(const heed_decoder_layer_options* options);
 EncoderOptions read_layer_options(const heed_encoder_options* options);

@@ -26,6 +26,7 @@ constexpr ChildModule kOwnDecoderLayer[] = {{"self_attention", "self_attention"}
 // Layers and norm also in PyTorch.
 constexpr ChildModule kStack[] = {{"embedding", "embedding"},
                                   {"patches", "patches"},
+                                  {"audio", "audio"},
                                   {"token_type_embedding", "token_type_embedding"},
                                   {"positions", "positions"},
                                   {"embedding_norm", "embedding_norm"},
@@ -112,11 +113,10 @@ constexpr ChildModule kKerasDecoderLayer[] = {{"self_attention", "self_attention
 constexpr ChildModule kKerasStack[] = {{"layers.*", "transformer_layer_*"}};
 
 constexpr ChildModule kBertStack[] = {{"layers.*", "layer.*"}};
-constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},
-                                      {"positions", "embed_positions"},
-                                      {"embedding_norm", "layernorm_embedding"},
-                                      {"layers.*", "layers.*"},
-                                      {"norm", "layer_norm"}};
+// Whisper's convolutions are in the module of the encoder.
+constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},    {"audio", ""},
+                                      {"positions", "embed_positions"}, {"embedding_norm", "layernorm_embedding"},
+                                      {"layers.*", "layers.*"},         {"norm", "layer_norm"}};
 constexpr ChildModule kOptStack[] = {
     {"embedding", "embed_tokens"},        {"positions", "embed_positions"}, {"embedding_projection", "project_in"},
     {"output_projection", "project_out"}, {"layers.*", "layers.*"},         {"norm", "final_layer_norm"}};

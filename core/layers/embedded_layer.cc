@@ -42,12 +42,13 @@ EmbeddingOptions token_types_of(const EmbeddedOptions& options, int64_t size) {
   return {.num_embeddings = options.num_token_types, .embedding_size = embedding_size_of(options, size)};
 }
 
-// What makes rows of the input without ids. `member`: its options.
+// What makes rows of images or features. `member`: its options. `other`: those of another layer for the input, or null.
 template <typename Kind, typename Options>
 std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const char* member, Options options,
-                                 int64_t size, bool has_embedding) {
-  if (has_embedding) {
-    fail(Status::InvalidArgument, "options->%s is set, but so is options->embedding: expected one of them", member);
+                                 int64_t size, const char* other) {
+  if (other != nullptr) {
+    fail(Status::InvalidArgument, "options->%s is set, but so is options->%s: expected NULL for one of them", member,
+         other);
   }
   if (options.size == 0) options.size = size;
   if (options.size != size) {
@@ -77,10 +78,14 @@ std::shared_ptr<Layer> make_embedding(const std::shared_ptr<Context>& context, E
 
 }  // namespace
 
-const EmbeddedLayer::First EmbeddedLayer::kFirst[7] = {
-    {"embedding", Role::Embedding},      {"patches", Role::Patches},     {"token_type_embedding", Role::TokenTypes},
-    {"positions", Role::Positions},      {"embedding_norm", Role::Norm}, {"embedding_projection", Role::Projection},
-    {"embedding_dropout", Role::Dropout}};
+const EmbeddedLayer::First EmbeddedLayer::kFirst[8] = {{"embedding", Role::Embedding},
+                                                       {"patches", Role::Patches},
+                                                       {"audio", Role::Audio},
+                                                       {"token_type_embedding", Role::TokenTypes},
+                                                       {"positions", Role::Positions},
+                                                       {"embedding_norm", Role::Norm},
+                                                       {"embedding_projection", Role::Projection},
+                                                       {"embedding_dropout", Role::Dropout}};
 
 std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_ptr<Context>& context,
                                                              const EmbeddedOptions& options, int64_t size,
@@ -92,9 +97,11 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
   };
   const int64_t own_size = embedding_size_of(options, size);
   if (options.embedding) add(Role::Embedding, make_embedding(context, *options.embedding, size, is_tied));
-  if (options.patches)
-    add(Role::Patches,
-        make_rows<PatchEmbedding>(context, "patches", *options.patches, size, options.embedding.has_value()));
+  const char* const ids = options.embedding ? "embedding" : nullptr;
+  if (options.patches) add(Role::Patches, make_rows<PatchEmbedding>(context, "patches", *options.patches, size, ids));
+  if (options.audio)
+    add(Role::Audio,
+        make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   if (options.positions) add(Role::Positions, make_positions(context, *options.positions, own_size));
   if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
@@ -130,12 +137,11 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", call.ids_name,
          to_string(input.shape()).c_str(), axes);
   }
-  if (reads_images() && packed) {
+  if (reads_signals() && packed) {
     fail(Status::InvalidArgument,
-         "offsets pack the rows of inputs->sequences, but %s are images or features: expected no offsets",
-         call.ids_name);
+         "inputs->sequences has offsets, but the images or features of %s have one size: expected NULL", call.ids_name);
   }
-  if (!has_embedding() && !reads_images() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
+  if (!has_embedding() && !reads_signals() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
          to_string(input.shape()).c_str(), axes, size_);
   }
@@ -154,7 +160,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     InputValues inputs;
     inputs.queries = rows;
     inputs.others = call.inputs.others;
-    if (role == Role::Embedding || role == Role::Patches) part.ids_name = call.ids_name;
+    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio) part.ids_name = call.ids_name;
     if (role == Role::TokenTypes) {
       part.ids_name = "inputs->token_types";
       part.has_zero_ids = token_types == nullptr;
@@ -197,7 +203,7 @@ DType EmbeddedLayer::row_dtype(const LayerInputs& inputs) const {
 void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
   for (size_t i = 0; i < num_first_children_; ++i) {
     const Role role = role_of(i);
-    if (role == Role::Embedding || role == Role::Patches || role == Role::Positions)
+    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio || role == Role::Positions)
       write_child_options(i, child_name(i), json);
   }
   json.member("num_token_types", options_.num_token_types);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/audio_embedding.h"
 #include "layers/embedding.h"
 #include "layers/layer.h"
 #include "layers/layer_norm.h"
@@ -22,6 +23,7 @@ namespace heed {
 struct EmbeddedOptions {
   std::optional<EmbeddingOptions> embedding;
   std::optional<PatchEmbeddingOptions> patches;
+  std::optional<AudioEmbeddingOptions> audio;
   std::optional<PositionalEncodingOptions> positions;
   int64_t num_token_types = 0;
   bool embedding_norm = false;
@@ -29,9 +31,9 @@ struct EmbeddedOptions {
 };
 
 // A layer that reads rows (B, S, E) or packed (total, E), with an embedding the ids of rows, (B, S) or (total), or what the
-// child patches reads. Its first children turn them into the rows of the first layer, in this order:
+// child patches or audio reads. Its first children turn them into the rows of the first layer, in this order:
 //   embedding, token_type_embedding   rows of their tables, added
-//   patches                           rows of images
+//   patches, audio                    rows of images or of features, one of them
 //   positions                         added
 //   embedding_norm
 //   embedding_projection              to E, if the embedding has another size
@@ -50,7 +52,8 @@ class EmbeddedLayer : public Layer {
                 int64_t size, float dropout);
 
   bool has_embedding() const { return options_.embedding.has_value(); }
-  bool reads_images() const { return options_.patches.has_value(); }
+  // Whether queries are images or features.
+  bool reads_signals() const { return options_.patches || options_.audio; }
   // The number of children of first_children.
   size_t num_first_children() const { return num_first_children_; }
 
@@ -65,12 +68,12 @@ class EmbeddedLayer : public Layer {
 
  private:
   // The role of a child, by its name.
-  enum class Role { Embedding, Patches, TokenTypes, Positions, Norm, Projection, Dropout };
+  enum class Role { Embedding, Patches, Audio, TokenTypes, Positions, Norm, Projection, Dropout };
   struct First {
     const char* name;
     Role role;
   };
-  static const First kFirst[7];
+  static const First kFirst[8];
 
   Role role_of(size_t child) const;
   bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }

@@ -50,6 +50,8 @@ Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parame
   }
 }
 
+Layer::~Layer() = default;
+
 bool Layer::is_initialized() const {
   for (const Parameter& parameter : parameters_) {
     if (!parameter.is_set()) return false;

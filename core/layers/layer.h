@@ -40,7 +40,7 @@ class Layer {
 
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
-  virtual ~Layer() = default;
+  virtual ~Layer();
 
   const std::shared_ptr<Context>& context() const { return context_; }
   // For example "multi_head_attention"; static.
@@ -133,6 +133,8 @@ class Layer {
   // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors
   // in the modules of its parameters always do.
   virtual bool reads_whole_module() const { return false; }
+  // Of the projection of an image's patches: (channels, height, width), the axes that a row of its weight merges.
+  virtual Shape patch() const { return {}; }
   // What the layer computes with its weights, for the comparison with the model in a file.
   virtual LayerAttention layer_attention() const { return {}; }
 

@@ -82,7 +82,8 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   const auto has_child = [this](std::string_view name) {
     return std::ranges::any_of(children_, [&](const Child& child) { return name == child.name; });
   };
-  of_children.has_embedding = options.has_embedding || has_child("embedding") || has_child("patches");
+  of_children.has_embedding =
+      options.has_embedding || has_child("embedding") || has_child("patches") || has_child("audio");
   refuse_batch_norms(file, prefix);
   const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
@@ -114,7 +115,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   std::ranges::sort(all.known);
   std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](std::string_view child) {
     // The caller may look up ids and compute logits elsewhere; sinusoids may be in the file, too.
-    if (child == "embedding" || child == "patches" || child == "output") return true;
+    if (child == "embedding" || child == "patches" || child == "audio" || child == "output") return true;
     const bool is_of_embedding = child == "token_type_embedding" || child == "positions" || child == "embedding_norm" ||
                                  child == "embedding_projection";
     return is_of_embedding && (!of_children.has_embedding || has_child(child));

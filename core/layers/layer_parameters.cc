@@ -81,12 +81,23 @@ ParameterValue value_plus_one(const std::shared_ptr<Context>& context, const Par
   return copied_value(context, parameter, sums, dtype);
 }
 
+// The weight of a convolution, whose elements lie in another order in the file.
+ParameterValue convolution_value(const std::shared_ptr<Context>& context, const Parameter& parameter,
+                                 const SafetensorsFile& file, const SafetensorsEntry& entry, const WeightSource& source,
+                                 DType dtype) {
+  const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
+  file.read(entry, stored.data());
+  const Tensor ordered = converted_copy(context, view_as_parameters(source, stored), dtype);
+  return parameter.with_packed(context, ordered.reshape({ordered.dim(0), ordered.dim(1) * ordered.dim(2)}));
+}
+
 // `rows`: of the tensor, if it packs several parameters.
 ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
                             const SafetensorsFile& file, const SafetensorsEntry& entry, const FoundWeight& found,
                             const PackedRows& rows, DType dtype) {
   if (found.adds_one) return value_plus_one(context, parameter, file, entry, dtype);
   const WeightSource& source = found.source;
+  if (source.form == WeightForm::Kernel) return convolution_value(context, parameter, file, entry, source, dtype);
   // The layout of the tensor in the file, without data.
   const Tensor view = view_as_parameters(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
   PartRows part{.block = view.dim(0)};
@@ -238,9 +249,8 @@ void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) 
     const FoundWeight& weight = found.weights[i];
     const SafetensorsEntry& entry = *file.find(weight.name);
     const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
-    const Shape expected =
-        stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
-                     packed_rows(found.weights, parameters_, keeps_form, weight.name), parameter.patch());
+    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
+                                        packed_rows(found.weights, parameters_, keeps_form, weight.name), patch());
     parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
   }
 }

@@ -22,6 +22,32 @@ std::string shown_shape(const Shape& shape) {
 
 }  // namespace
 
+Parameter::Parameter(const char* name, const Shape& shape, int64_t num_heads, Use use,
+                     std::optional<ProjectedInput> projected_input, Initializer initializer)
+    : name_(name, HostAllocator()),
+      shape_(shape),
+      num_heads_(num_heads),
+      use_(use),
+      projected_input_(projected_input),
+      initializer_(initializer) {}
+
+Parameter::Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value)
+    : name_(std::move(name)),
+      shape_(other.shape_),
+      num_heads_(other.num_heads_),
+      use_(other.use_),
+      projected_input_(other.projected_input_),
+      initializer_(other.initializer_),
+      zero_row_(other.zero_row_),
+      value_(std::move(value)) {}
+
+Parameter::Parameter(const Parameter& stated, const HostAllocator& allocator)
+    : Parameter(stated, HostString(stated.name_, allocator),
+                host_make_shared<std::optional<ParameterValue>>(allocator)) {}
+
+Parameter::Parameter(const Parameter& of_child, std::string_view child, const HostAllocator& allocator)
+    : Parameter(of_child, HostString(child, allocator) + "." + of_child.name_, of_child.value_) {}
+
 void Parameter::check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const {
   bool fits = shape.rank == expected.rank;
   for (int32_t axis = 0; fits && axis < shape.rank; ++axis)

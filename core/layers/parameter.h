@@ -50,20 +50,12 @@ class Parameter {
   // the output axis, or the input axis of the output projection. With a projected input, `shape` is (output size,
   // kOpenDim) or has kOpenDim elsewhere: the open dim becomes the last dim of that input.
   Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, Use use = Use::Other,
-            std::optional<ProjectedInput> projected_input = std::nullopt, Initializer initializer = Initializer::Xavier)
-      : name_(name, HostAllocator()),
-        shape_(shape),
-        num_heads_(num_heads),
-        use_(use),
-        projected_input_(projected_input),
-        initializer_(initializer) {}
+            std::optional<ProjectedInput> projected_input = std::nullopt,
+            Initializer initializer = Initializer::Xavier);
   // A copy of `stated` with memory for a value, from the allocator.
-  Parameter(const Parameter& stated, const HostAllocator& allocator)
-      : Parameter(stated, HostString(stated.name_, allocator),
-                  host_make_shared<std::optional<ParameterValue>>(allocator)) {}
+  Parameter(const Parameter& stated, const HostAllocator& allocator);
   // A child's parameter in its parent: it has the name "<child>.<name>" and shares the value.
-  Parameter(const Parameter& of_child, std::string_view child, const HostAllocator& allocator)
-      : Parameter(of_child, HostString(child, allocator) + "." + of_child.name_, of_child.value_) {}
+  Parameter(const Parameter& of_child, std::string_view child, const HostAllocator& allocator);
 
   // In a tree of layers it begins with the names of the children, as in "0.self_attention.W_q.weight".
   const char* name() const { return name_.c_str(); }
@@ -76,10 +68,6 @@ class Parameter {
   // The row that is initialized to 0; negative: none.
   int64_t zero_row() const { return zero_row_; }
   void set_zero_row(int64_t row) { zero_row_ = row; }
-  // Of the projection of an image's patches: (channels, height, width), the axes that a row of the weight merges. Empty for
-  // others.
-  const Shape& patch() const { return patch_; }
-  void set_patch(const Shape& patch) { patch_ = patch; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory. It is replaced as a whole and never written, since snapshots share it.
   const Tensor& value() const { return (*value_)->tensor; }
@@ -104,16 +92,7 @@ class Parameter {
   void check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const;
 
  private:
-  Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value)
-      : name_(std::move(name)),
-        shape_(other.shape_),
-        num_heads_(other.num_heads_),
-        use_(other.use_),
-        projected_input_(other.projected_input_),
-        initializer_(other.initializer_),
-        zero_row_(other.zero_row_),
-        patch_(other.patch_),
-        value_(std::move(value)) {}
+  Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value);
 
   HostString name_;
   Shape shape_;
@@ -122,7 +101,6 @@ class Parameter {
   std::optional<ProjectedInput> projected_input_;
   Initializer initializer_;
   int64_t zero_row_ = -1;
-  Shape patch_;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
   std::shared_ptr<std::optional<ParameterValue>> value_;
 };

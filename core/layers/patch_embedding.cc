@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kParameterNames[] = {"weight", "bias", "class_token", nullptr};
+constexpr const char* kPatchParameterNames[] = {"weight", "bias", "class_token", nullptr};
 
 PatchEmbeddingOptions complete(PatchEmbeddingOptions options) {
   if (options.patch_width == 0) options.patch_width = options.patch_height;
@@ -41,13 +41,12 @@ std::vector<Parameter> make_parameters(const PatchEmbeddingOptions& options) {
          options.patch_height, options.patch_width, options.num_channels);
   }
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[0], Shape{options.size, patch_size}, 1, Use::Projection);
-  parameters.back().set_patch({options.num_channels, options.patch_height, options.patch_width});
+  parameters.emplace_back(kPatchParameterNames[0], Shape{options.size, patch_size}, 1, Use::Projection);
   const auto add_vector = [&](const char* name) {
     parameters.emplace_back(name, Shape{options.size}, 1, Use::Other, std::nullopt, Initializer::Zeros);
   };
-  if (!options.no_bias) add_vector(kParameterNames[1]);
-  if (options.class_token) add_vector(kParameterNames[2]);
+  if (!options.no_bias) add_vector(kPatchParameterNames[1]);
+  if (options.class_token) add_vector(kPatchParameterNames[2]);
   return parameters;
 }
 
@@ -57,7 +56,8 @@ int64_t stride_of(const Value& value, int32_t axis) { return value.dim(axis) == 
 }  // namespace
 
 PatchEmbedding::PatchEmbedding(std::shared_ptr<Context> context, const PatchEmbeddingOptions& options)
-    : Layer(std::move(context), make_parameters(complete(options)), kParameterNames), options_(complete(options)) {}
+    : Layer(std::move(context), make_parameters(complete(options)), kPatchParameterNames),
+      options_(complete(options)) {}
 
 LayerInputs PatchEmbedding::check_tensors(const LayerInputs& inputs) const {
   check_one_input(inputs, kind(), context()->device_name());

@@ -32,6 +32,7 @@ class PatchEmbedding final : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
+  Shape patch() const override { return {options_.num_channels, options_.patch_height, options_.patch_width}; }
 
  private:
   // The number of rows before those of the patches.

@@ -32,6 +32,12 @@ void check_options(const TransformerOptions& options) {
          "options->output is set, but so is options->decoder->output: expected NULL for one of them");
   }
   if (!options.embedding) return;
+  if (options.encoder.patches || options.encoder.audio) {
+    fail(Status::InvalidArgument,
+         "options->encoder->%s is set, but so is options->embedding, which is for both: expected NULL, and "
+         "options->decoder->embedding",
+         options.encoder.patches ? "patches" : "audio");
+  }
   for (const auto& [name, embedding] :
        {std::pair{"encoder", &options.encoder.embedding}, {"decoder", &options.decoder.embedding}}) {
     if (*embedding) {
@@ -146,7 +152,7 @@ DType Transformer::row_dtype(const LayerInputs& inputs) const {
   for (const Tensor* tensor : {inputs.queries, inputs.keys, inputs.memory}) {
     if (tensor != nullptr && is_floating(tensor->dtype())) return tensor->dtype();
   }
-  // With an embedding for both sides, or one for each, the first parameter is a table.
+  // The first parameter is the table for both sides, or the first one of what the encoder reads.
   const Parameter& table = parameters().front();
   return table.is_set() ? table.value().dtype() : DType::F32;
 }

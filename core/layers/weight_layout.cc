@@ -223,6 +223,11 @@ constexpr WeightSource kBartHead[] = {{"bias", "final_logits_bias", WeightForm::
 constexpr WeightSource kViTPatches[] = {{"weight", "patch_embeddings.projection.weight", WeightForm::Patches},
                                         {"bias", "patch_embeddings.projection.bias"},
                                         {"class_token", "cls_token", WeightForm::OneRow}};
+// Whisper's convolutions, in the module of its encoder.
+constexpr WeightSource kWhisperConvolutions[] = {{"conv_1.weight", "conv1.weight", WeightForm::Kernel},
+                                                 {"conv_1.bias", "conv1.bias"},
+                                                 {"conv_2.weight", "conv2.weight", WeightForm::Kernel},
+                                                 {"conv_2.bias", "conv2.bias"}};
 constexpr WeightSource kViTPositions[] = {{"weight", "", WeightForm::OneTable}};
 
 // Keras's variable paths, with '/' or '.'. Keras 2 appends the number of an output, ":0".
@@ -326,6 +331,7 @@ constexpr WeightLayout kLayouts[] = {
     {layout_title::kBart, kBartHead, {}},
     {layout_title::kViT, kViTPatches, {}},
     {layout_title::kViT, kViTPositions, {}},
+    {layout_title::kBart, kWhisperConvolutions, {}},
 };
 
 }  // namespace
@@ -369,6 +375,7 @@ Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t n
     case WeightForm::OneTable: return {1, out, in};
     // The parameters of other layers have no patches, and so no such form.
     case WeightForm::Patches: return patch.rank == 3 ? Shape{out, patch[0], patch[1], patch[2]} : Shape{out, in, 0, 0};
+    case WeightForm::Kernel: return {out, in / 3, 3};
   }
   return is_bias ? Shape{out} : Shape{out, in};
 }
@@ -385,6 +392,10 @@ Tensor view_as_parameters(const WeightSource& source, const Tensor& stored) {
     case WeightForm::Row: return stored.reshape({stored.dim(1)});
     case WeightForm::OneTable: return stored.reshape({stored.dim(1), stored.dim(2)});
     case WeightForm::Patches: return stored.reshape({stored.dim(0), stored.dim(1) * stored.dim(2) * stored.dim(3)});
+    case WeightForm::Kernel: {
+      constexpr int32_t kAxes[] = {0, 2, 1};
+      return stored.transpose(kAxes);
+    }
   }
   return stored;
 }

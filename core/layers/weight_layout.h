@@ -20,6 +20,7 @@ enum class WeightForm : int32_t {
   Row,         // (1, out)
   OneTable,    // (1, out, in)
   Patches,     // (out, channels, height, width): in is a patch in this order
+  Kernel,      // (out, channels, 3): in is (3, channels), a convolution over 3 elements
 };
 
 // How one tensor holds the rows of queries, keys and values.
@@ -106,12 +107,12 @@ std::span<const WeightLayout> foreign_layouts();
 PartRows rows_of_part(const WeightSource& source, const PackedRows& rows);
 
 // The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
-// number of heads. `rows`: of a packed tensor. `patch`: Parameter::patch.
+// number of heads. `rows`: of a packed tensor. `patch`: Layer::patch.
 Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows = {},
                    const Shape& patch = {});
 
 // A view of the tensor `stored` in the form of parameters, (out, in) or (out), with all its parts; `stored` has the
-// dims that stored_shape returns.
+// dims that stored_shape returns. Of a kernel it is (out, 3, channels), since no strides merge these axes.
 Tensor view_as_parameters(const WeightSource& source, const Tensor& stored);
 
 }  // namespace heed

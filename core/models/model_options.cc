@@ -225,6 +225,12 @@ PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) con
   return options;
 }
 
+AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) const {
+  const Shape& weight = require(module, "conv_1.weight").entry->shape;
+  // The shapes of both weights are compared when they are loaded.
+  return {.num_mels = weight.rank == 3 ? weight[1] : 0};
+}
+
 bool ModelOptions::has_head() const {
   constexpr std::string_view kHeads[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
   for (int64_t i = 0;; ++i) {
@@ -262,9 +268,13 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   options.final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
   options.embedding_norm = (family_.before_layers & kNorm) != 0;
   options.no_projection_bias = family_.projection == EmbeddingProjection::WithoutBias;
+  const bool is_encoder = side.kind == std::string_view("encoder");
+  const bool reads_audio = family_.input == ModelInput::Audio;
   if (family_.input == ModelInput::Images) {
     options.patches = patch_options(module_of(side, "patches"));
-  } else if (family_.kind != ModelKind::Transformer) {
+  } else if (reads_audio && is_encoder) {
+    options.audio = audio_options(module_of(side, "audio"));
+  } else if (reads_audio || family_.kind != ModelKind::Transformer) {
     options.embedding = embedding_options(module_of(side, "embedding"), size);
   }
   if ((family_.before_layers & kTokenTypes) != 0)
@@ -349,6 +359,10 @@ TransformerOptions ModelOptions::transformer() {
   add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);
+  if (options.encoder.audio) {
+    options.decoder.output = output_options(size, options.decoder.embedding->num_embeddings);
+    return options;
+  }
   options.embedding = embedding_options(base_of("embedding"), size);
   options.output = output_options(size, options.embedding->num_embeddings);
   return options;

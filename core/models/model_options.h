@@ -65,6 +65,7 @@ class ModelOptions {
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   PatchEmbeddingOptions patch_options(const std::string& module) const;
+  AudioEmbeddingOptions audio_options(const std::string& module) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
   bool has_head() const;
 

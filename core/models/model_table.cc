@@ -46,6 +46,13 @@ constexpr ModelFamily kModelFamilies[] = {
      .layer_layout = title::kViT,
      .base = "vit",
      .input = ModelInput::Images},
+    {.model_type = "whisper",
+     .kind = ModelKind::Transformer,
+     .before_layers = kPositions,
+     .model_layout = title::kBart,
+     .layer_layout = title::kBart,
+     .base = "model",
+     .input = ModelInput::Audio},
     {"xlm-roberta", Encoder, kOfBert, title::kBert, title::kBert, "roberta"},
 };
 

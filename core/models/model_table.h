@@ -11,8 +11,8 @@ namespace heed {
 
 enum class ModelKind { Encoder, Decoder, Transformer };
 
-// What the model reads: ids, or images with C channels.
-enum class ModelInput { Ids, Images };
+// What the model, or its encoder, reads.
+enum class ModelInput { Ids, Images, Audio };
 
 // What rows of the embedding are multiplied by.
 enum class EmbeddingScale {

@@ -27,6 +27,10 @@ struct DropoutProblem {
   // As in NormProblem: rows that are no queries become 0. Only with an addend.
   int32_t has_limits = 0;
   KeyLimits limits;
+  // 1: a copy into another order of axes, in which elements that lie side by side cannot be so in both arrays. Then their
+  // strides are no reason for a slow plan.
+  int32_t transposes = 0;
+  int32_t unused = 0;
 };
 
 // Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks

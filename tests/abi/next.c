@@ -107,6 +107,12 @@ INITIALISER(heed_feed_forward_options, HEED_FEED_FORWARD_OPTIONS_INIT);
 MEMBER(int64_t, heed_embedding_options, num_embeddings);      MEMBER(int64_t, heed_embedding_options, embedding_size);
 MEMBER(float, heed_embedding_options, scale);                 MEMBER(int64_t, heed_embedding_options, padding_index); /* macro: -1, none */
 INITIALISER(heed_embedding_options, HEED_EMBEDDING_OPTIONS_INIT);
+MEMBER(int64_t, heed_patch_embedding_options, patch_height);  MEMBER(int64_t, heed_patch_embedding_options, patch_width); /* 0: patch_height */
+MEMBER(int64_t, heed_patch_embedding_options, num_channels);  MEMBER(int64_t, heed_patch_embedding_options, size);
+MEMBER(int32_t, heed_patch_embedding_options, class_token);   MEMBER(int32_t, heed_patch_embedding_options, no_bias);
+INITIALISER(heed_patch_embedding_options, HEED_PATCH_EMBEDDING_OPTIONS_INIT);
+MEMBER(int64_t, heed_audio_embedding_options, num_mels);      MEMBER(int64_t, heed_audio_embedding_options, size);
+INITIALISER(heed_audio_embedding_options, HEED_AUDIO_EMBEDDING_OPTIONS_INIT);
 MEMBER(const heed_multi_head_attention_options*, heed_encoder_layer_options, attention);
 MEMBER(const heed_feed_forward_options*, heed_encoder_layer_options, feed_forward);
 MEMBER(const heed_layer_norm_options*, heed_encoder_layer_options, norm);
@@ -120,10 +126,14 @@ MEMBER(int32_t, heed_decoder_layer_options, norm_first);      MEMBER(float, heed
 INITIALISER(heed_decoder_layer_options, HEED_DECODER_LAYER_OPTIONS_INIT);
 MEMBER(const heed_encoder_layer_options*, heed_encoder_options, layer);  MEMBER(int64_t, heed_encoder_options, num_layers); MEMBER(int32_t, heed_encoder_options, final_norm);
 MEMBER(const heed_decoder_layer_options*, heed_decoder_options, layer);  MEMBER(int64_t, heed_decoder_options, num_layers); MEMBER(int32_t, heed_decoder_options, final_norm);
+MEMBER(const heed_patch_embedding_options*, heed_encoder_options, patches);
+MEMBER(const heed_audio_embedding_options*, heed_encoder_options, audio);
 INITIALISER(heed_encoder_options, HEED_ENCODER_OPTIONS_INIT); INITIALISER(heed_decoder_options, HEED_DECODER_OPTIONS_INIT);
 FUNCTION(heed_status, heed_layer_norm_create, heed_context*, const heed_layer_norm_options*, heed_layer**);
 FUNCTION(heed_status, heed_feed_forward_create, heed_context*, const heed_feed_forward_options*, heed_layer**);
 FUNCTION(heed_status, heed_embedding_create, heed_context*, const heed_embedding_options*, heed_layer**);
+FUNCTION(heed_status, heed_patch_embedding_create, heed_context*, const heed_patch_embedding_options*, heed_layer**);
+FUNCTION(heed_status, heed_audio_embedding_create, heed_context*, const heed_audio_embedding_options*, heed_layer**);
 FUNCTION(heed_status, heed_encoder_layer_create, heed_context*, const heed_encoder_layer_options*, heed_layer**);
 FUNCTION(heed_status, heed_decoder_layer_create, heed_context*, const heed_decoder_layer_options*, heed_layer**);
 FUNCTION(heed_status, heed_encoder_create, heed_context*, const heed_encoder_options*, heed_layer**);

@@ -218,6 +218,8 @@ TEST(NullArguments, OfBlocksAreRefused) {
   expect_refused(null_arguments_of("norm", heed_layer_norm_create, context, blocks.norm));
   expect_refused(null_arguments_of("feed-forward", heed_feed_forward_create, context, blocks.feed_forward));
   expect_refused(null_arguments_of("embedding", heed_embedding_create, context, embedding));
+  expect_refused(null_arguments_of("patches", heed_patch_embedding_create, context, six_pixels()));
+  expect_refused(null_arguments_of("audio", heed_audio_embedding_create, context, four_mels()));
   expect_refused(null_arguments_of("encoder layer", heed_encoder_layer_create, context, blocks.encoder_layer));
   expect_refused(null_arguments_of("decoder layer", heed_decoder_layer_create, context, blocks.decoder_layer));
   expect_refused(null_arguments_of("encoder", heed_encoder_create, context, blocks.encoder));

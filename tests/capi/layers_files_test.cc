@@ -230,6 +230,34 @@ TEST_F(LayerFiles, SayTheOptionsOfEmbeddings) {
             R"({"num_embeddings":7,"embedding_size":3,"padding_index":1,"scale":0.5})");
 }
 
+// An encoder of images: their options, and the parameters by heed's own names.
+TEST_F(LayerFiles, SayTheOptionsOfPatches) {
+  const Context context = make_context();
+  BlockOptions blocks;
+  const heed_patch_embedding_options patches = six_pixels();
+  blocks.encoder.patches = &patches;
+  const Tensor images = make_random(context.get(), {2, 3, 4, 6}, 1);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = images.get();
+  const auto run = [&](const Layer& layer) {
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+    const Tensor output(outputs.output);
+    check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+    return read_bytes(output.get());
+  };
+  const Layer layer = make_encoder(context.get(), blocks.encoder);
+  check(heed_layer_initialize(layer.get(), &inputs, 4));
+  const nlohmann::json written = nlohmann::json::parse(texts_of(layer.get()).at("heed.options").get<std::string>());
+  EXPECT_EQ(written.at("patches").dump(),
+            R"({"class_token":true,"no_bias":false,"num_channels":3,"patch_height":2,"patch_width":3,"size":8})");
+  const std::string path = folder_.path("encoder.safetensors");
+  check(heed_layer_save(layer.get(), path.c_str()));
+  const Layer loaded = make_encoder(context.get(), blocks.encoder);
+  check(heed_layer_load(loaded.get(), path.c_str(), nullptr));
+  EXPECT_EQ(run(loaded), run(layer));
+}
+
 // The parameters that begin with ones and zeros get other values first.
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfNormsSinksAndTables) {
   for (const Kind kind : {Kind::Rotary, Kind::Packed, Kind::Positions}) {

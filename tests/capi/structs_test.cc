@@ -174,6 +174,8 @@ TEST(StructGrowth, OfOptionsOfBlocks) {
   expect_growth_of_options(blocks.norm, "HEED_LAYER_NORM_OPTIONS_INIT", heed_layer_norm_create);
   expect_growth_of_options(blocks.feed_forward, "HEED_FEED_FORWARD_OPTIONS_INIT", heed_feed_forward_create);
   expect_growth_of_options(ten_rows(), "HEED_EMBEDDING_OPTIONS_INIT", heed_embedding_create);
+  expect_growth_of_options(six_pixels(), "HEED_PATCH_EMBEDDING_OPTIONS_INIT", heed_patch_embedding_create);
+  expect_growth_of_options(four_mels(), "HEED_AUDIO_EMBEDDING_OPTIONS_INIT", heed_audio_embedding_create);
   expect_growth_of_options(blocks.encoder_layer, "HEED_ENCODER_LAYER_OPTIONS_INIT", heed_encoder_layer_create);
   expect_growth_of_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
   expect_growth_of_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
@@ -467,6 +469,8 @@ TEST(StructMacros, AreZeroAfterTheirSize) {
   EXPECT_TRUE(is_zero_behind_size(heed_positional_encoding_options HEED_POSITIONAL_ENCODING_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_layer_norm_options HEED_LAYER_NORM_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_feed_forward_options HEED_FEED_FORWARD_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_patch_embedding_options HEED_PATCH_EMBEDDING_OPTIONS_INIT));
+  EXPECT_TRUE(is_zero_behind_size(heed_audio_embedding_options HEED_AUDIO_EMBEDDING_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_encoder_layer_options HEED_ENCODER_LAYER_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_decoder_layer_options HEED_DECODER_LAYER_OPTIONS_INIT));
   EXPECT_TRUE(is_zero_behind_size(heed_encoder_options HEED_ENCODER_OPTIONS_INIT));

@@ -69,8 +69,9 @@ class Errors : public testing::Test {
                      layer_outputs(), blocks(),
                      stack_options(), stacks(),
                      transformers(),  model_folders(),
-                     caches(),        cache_calls(),
-                     memory_caches(), cache_files()},
+                     signals(),       caches(),
+                     cache_calls(),   memory_caches(),
+                     cache_files()},
                     unprovoked());
     std::filesystem::current_path(before);
   }

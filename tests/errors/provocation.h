@@ -30,6 +30,7 @@ Topic stacks();
 Topic transformers();
 Topic memory_caches();
 Topic model_folders();
+Topic signals();
 Topic layer_parameters();
 Topic layer_inputs();
 Topic sequences();

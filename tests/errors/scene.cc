@@ -177,6 +177,20 @@ void Scene::use_embedding() {
   use_layer(capi_test::make_embedding(context, embedding));
 }
 
+void Scene::use_images() {
+  inputs.queries = tensor_of(HEED_F32, {2, 3, 4, 6});
+  inputs.keys = inputs.values = nullptr;
+  encoder.patches = &patches;
+  use_layer(capi_test::make_encoder(context, encoder));
+}
+
+void Scene::use_audio() {
+  inputs.queries = tensor_of(HEED_F32, {2, 4, 6});
+  inputs.keys = inputs.values = nullptr;
+  encoder.audio = &audio;
+  use_layer(capi_test::make_encoder(context, encoder));
+}
+
 heed_tensor* Scene::snapshot(const char* name) { return call_.keep(capi_test::snapshot(layer, name)); }
 
 heed_workspace* Scene::workspace_of(size_t size) {

@@ -40,6 +40,8 @@ class Scene : protected capi_test::BlockOptions {
   void use_decoder();
   void use_transformer();
   void use_embedding();
+  void use_images();
+  void use_audio();
   heed_workspace* workspace_of(size_t size);
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
@@ -138,6 +140,8 @@ class Scene : protected capi_test::BlockOptions {
   // Of a decoder.
   heed_decoder_inputs self_attention = HEED_DECODER_INPUTS_INIT;
   heed_embedding_options embedding = capi_test::ten_rows();
+  heed_patch_embedding_options patches = capi_test::six_pixels();
+  heed_audio_embedding_options audio = capi_test::four_mels();
 
   // A cache for the layer with 2 sequences of at most 8 rows, and a call with it.
   heed_cache_options cache_options = HEED_CACHE_OPTIONS_INIT;

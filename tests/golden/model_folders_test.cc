@@ -71,6 +71,7 @@ constexpr ModelFolder kModelFolders[] = {
     {"roberta", Encoder},
     {"t5", Transformer},
     {"vit", Encoder},
+    {"whisper", Transformer},
 };
 
 // The output of a call.
@@ -99,10 +100,12 @@ class EveryModelFolder : public testing::TestWithParam<ModelFolder> {
 
   Tensor load(const std::string& name) const { return load_case(context_, GetParam().family, name); }
 
-  // What the model, or its encoder, reads: ids or images.
+  // What the model, or its encoder, reads: ids, images or features.
   Tensor load_input() const {
-    Tensor images = load("pixel_values");
-    return images ? std::move(images) : load("input_ids");
+    for (const char* const name : {"pixel_values", "input_features"}) {
+      if (Tensor signal = load(name)) return signal;
+    }
+    return load("input_ids");
   }
 
   // Expects the numbers of the file; rows beyond the lengths have no meaning.
@@ -169,7 +172,7 @@ TEST_P(EveryModelFolder, GivesTheNumbersOfTheModel) {
 // The weights of the first attentions, tapped in a call of the whole model.
 TEST_P(EveryModelFolder, GivesTheWeightsOfItsAttentions) {
   const bool has_encoder = GetParam().kind == Transformer;
-  const Tensor ids = load("input_ids");
+  const Tensor ids = load_input();
   const Tensor decoder_ids = load("decoder_input_ids");
   const Tensor token_types = load("token_type_ids");
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
@@ -235,7 +238,7 @@ TEST_P(EveryModelFolder, GivesTheNumbersOfEachStepWithACache) {
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   heed_decoder_inputs of_self = HEED_DECODER_INPUTS_INIT;
   Tensor memory;
-  const Tensor source = load("input_ids");
+  const Tensor source = load_input();
   if (has_encoder) {
     inputs.keys = source.get();
     inputs.valid_lens = valid_lens_.get();
@@ -263,10 +266,10 @@ TEST_P(EveryModelFolder, GivesTheNumbersOfEachStepWithACache) {
 // The keys and values of the encoder's output are in a cache of their own, so that no step projects them again.
 TEST_P(EveryModelFolder, GivesTheNumbersOfStepsWithTheMemoryInACache) {
   if (GetParam().kind != Transformer) GTEST_SKIP() << "there is no encoder";
-  const Tensor source = load("input_ids");
+  const Tensor source = load_input();
   const Tensor ids = load("decode.decoder_input_ids");
   const Dims dims = capi_test::dims_of(ids.get());
-  const int64_t num_source = capi_test::dims_of(source.get())[1];
+  const int64_t num_source = capi_test::dims_of(load("encoder.last_hidden_state").get())[1];
   const auto make_cache = [&](int64_t capacity) {
     heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
     property::check(heed_layer_cache_options(layer_.get(), &options));

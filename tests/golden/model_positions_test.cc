@@ -57,6 +57,7 @@ TEST(PositionTables, AreLoadedFromEachFile) {
     const char* prefix;
     int64_t max_positions = 32;
     int64_t first_row = 0;
+    const char* parameter = ".weight";
   } cases[] = {
       {"bert", "embeddings.position_embeddings"},
       {"distilbert", "embeddings.position_embeddings"},
@@ -71,12 +72,13 @@ TEST(PositionTables, AreLoadedFromEachFile) {
       {"mbart", "model.decoder.embed_positions", 32, 2},
       {"whisper", "model.encoder.embed_positions", 12},
       {"whisper", "model.decoder.embed_positions"},
+      {"vit", "embeddings.position_embeddings", 10, 0, ""},
   };
   const Context context = capi_test::make_context();
   for (const auto& one : cases) {
     SCOPED_TRACE(one.family + std::string(" ") + one.prefix);
     heed_positional_encoding_options options = learned(one.max_positions, one.first_row);
-    const std::vector<double> table = load_weight(context, one.family, one.prefix + std::string(".weight"));
+    const std::vector<double> table = load_weight(context, one.family, one.prefix + std::string(one.parameter));
     options.size = static_cast<int64_t>(table.size()) / (one.max_positions + one.first_row);
     const Layer layer = make_positions(context, options);
     ASSERT_EQ(heed_layer_load(layer.get(), path_of(one.family).c_str(), one.prefix), HEED_OK) << heed_last_error();

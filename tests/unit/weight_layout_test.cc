@@ -89,6 +89,11 @@ TEST(WeightForm, EachHoldsTheSameParameter) {
        kOutputWeight,
        {kHeads, kSize, kInputs},
        [](const Dims& i) { return number(i[2], i[0] * kSize + i[1]); }},
+      {"a table below an axis of size 1",
+       WeightForm::OneTable,
+       kWeight,
+       {1, kFeatures, kInputs},
+       [](const Dims& i) { return number(i[1], i[2]); }},
   };
   for (const auto& row : cases) {
     SCOPED_TRACE(row.what);
@@ -98,6 +103,26 @@ TEST(WeightForm, EachHoldsTheSameParameter) {
     EXPECT_EQ(to_string(view.shape()), to_string(row.parameter));
     EXPECT_EQ(elements_of(view), expected(row.parameter));
   }
+}
+
+TEST(WeightForm, OfPatchesMergesTheirAxes) {
+  const Shape patch = {2, 3, 4};
+  const WeightSource source{"", "", WeightForm::Patches};
+  const Shape stored = stored_shape(source, {kFeatures, 24}, 1, {}, patch);
+  EXPECT_EQ(to_string(stored), "(21, 2, 3, 4)");
+  const Tensor view = view_as_parameters(
+      source, tensor_of(stored, [](const Dims& i) { return number(i[0], (i[1] * 3 + i[2]) * 4 + i[3]); }));
+  EXPECT_EQ(elements_of(view), expected({kFeatures, 24}));
+}
+
+TEST(WeightForm, OfAKernelPutsTheChannelsLast) {
+  const WeightSource source{"", "", WeightForm::Kernel};
+  const Shape stored = stored_shape(source, {kFeatures, 3 * kInputs}, 1);
+  EXPECT_EQ(to_string(stored), "(21, 5, 3)");
+  const Tensor view =
+      view_as_parameters(source, tensor_of(stored, [](const Dims& i) { return number(i[0], i[2] * kInputs + i[1]); }));
+  EXPECT_EQ(to_string(view.shape()), "(21, 3, 5)");
+  EXPECT_EQ(elements_of(view), expected({kFeatures, 3 * kInputs}));
 }
 
 // The number of a packed tensor's row: 1000 times the part, and the row in that part.

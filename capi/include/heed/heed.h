@@ -1013,6 +1013,20 @@ typedef struct heed_patch_embedding_options {
 } heed_patch_embedding_options;
 #define HEED_PATCH_EMBEDDING_OPTIONS_INIT { sizeof(heed_patch_embedding_options), 0, 0, 0, 0, 0, 0 }
 
+/* The convolutions in front of Whisper's encoder (Radford et al., "Robust Speech Recognition via Large-Scale Weak
+ * Supervision", arXiv 2212.04356, section 2.2). Queries are the features of frames, such as a log-Mel spectrogram, (B, M, T), M
+ * num_mels. The output is (B, T / 2 rounded up, size), with x and h 0 outside of their frames:
+ *   h[t] = gelu(conv_1.weight [x[t - 1], x[t], x[t + 1]] + conv_1.bias)                 for the T frames of x
+ *   output[t] = gelu(conv_2.weight [h[2t - 1], h[2t], h[2t + 1]] + conv_2.bias)
+ * Parameters, which are PyTorch's Conv1d weights (out, in, 3) in the order (out, 3, in):
+ *   conv_1.weight (size, 3 * M)     conv_1.bias (size)     conv_2.weight (size, 3 * size)     conv_2.bias (size) */
+typedef struct heed_audio_embedding_options {
+  size_t struct_size;
+  int64_t num_mels;      /* required, >= 1 */
+  int64_t size;          /* required, >= 1 */
+} heed_audio_embedding_options;
+#define HEED_AUDIO_EMBEDDING_OPTIONS_INIT { sizeof(heed_audio_embedding_options), 0, 0 }
+
 /* A layer of a Transformer's encoder (Vaswani et al., section 3.1), over (B, S, E), or packed (total, E). A is
  * self_attention, F is feed_forward:
  *   norm_first 0   h = norm_1(x + dropout_1(A(x)))         output = norm_2(h + dropout_2(F(h)))
@@ -1080,10 +1094,10 @@ typedef struct heed_output_options {
 #define HEED_OUTPUT_OPTIONS_INIT { sizeof(heed_output_options), 0, 0, 0, 0.0f, 0.0f }
 
 /* A stack of encoder layers, each of which reads the output of the one before. Queries are rows (B, S, E) or packed (total,
- * E) or, with an embedding, the ids of rows, I32 or I64, (B, S) or (total), or with patches images. Before the first layer
- * come those of
+ * E) or, with an embedding, the ids of rows, I32 or I64, (B, S) or (total), or what patches or audio reads. Before the first
+ * layer come those of
  *   rows of the ids = embedding(ids) + token_type_embedding(inputs->token_types)     with embedding and num_token_types
- *   rows of the images = patches(images)
+ *   rows of the images = patches(images), or rows of the features = audio(features)
  *   positions, embedding_norm, embedding_projection to E if the embedding has another size, embedding_dropout
  * that the options have, in this order. Children: these, "layers.0", "layers.1", ..., "norm" with final_norm, and "output".
  * With an embedding the output has the dtype of its table, or F32. */
@@ -1108,9 +1122,10 @@ typedef struct heed_encoder_options {
   int32_t reserved_2;      /* 0 */
   const heed_patch_embedding_options* patches; /* NULL: queries are no images; not with embedding; size 0: E. Lengths, masks
                                                   and positions are those of its rows (ViT) */
+  const heed_audio_embedding_options* audio;   /* NULL: queries are no features; likewise, and not with patches (Whisper) */
 } heed_encoder_options;
 #define HEED_ENCODER_OPTIONS_INIT \
-  { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL }
+  { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
 /* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. With a cache,
  * positions continue those of its sequences. */
@@ -1133,7 +1148,8 @@ typedef struct heed_decoder_options {
 #define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 
 /* A Transformer (Vaswani et al., section 3): an encoder, and a decoder that attends to its output. inputs->keys are what the
- * encoder reads, (B, S), and queries what the decoder reads, (B, T): ids with an embedding, rows without. valid_lens are the
+ * encoder reads, (B, S), and queries what the decoder reads, (B, T): ids with an embedding, rows without; keys are images or
+ * features if the encoder has patches or audio. valid_lens are the
  * lengths of keys, for the encoder and for cross attention, and so is a mask (B, 1, 1, S). The output is the decoder's.
  *   queries NULL                the encoder alone runs, and the output is its output
  *   inputs->decoder->memory     the decoder alone runs, with that output of the encoder; keys is NULL
@@ -1459,7 +1475,8 @@ typedef struct heed_layer_tap {
  *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
  *
  * The output of a linear layer and of a feed-forward network is (..., output_size), that of an embedding (...,
- * embedding_size) in the parameter's dtype or F32, that of a patch embedding (B, N, size); those of the other layers without heads, of encoders and of decoders
+ * embedding_size) in the parameter's dtype or F32, that of a patch or audio embedding (B, N,
+ * size); those of the other layers without heads, of encoders and of decoders
  * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
  *
  * taps are weights and log_sum_exps of attentions in a layer that is made of others, by their dotted names.
@@ -1548,6 +1565,12 @@ HEED_API heed_status heed_embedding_create(heed_context* context, const heed_emb
 HEED_API heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
                                                  heed_layer** layer) HEED_NOEXCEPT;
 
+/* Makes the convolutions of an audio embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (num_mels or size below 1 or above 2^63 / 3). heed_layer_forward: INVALID_ARGUMENT (queries of
+ * another rank or number of features). */
+HEED_API heed_status heed_audio_embedding_create(heed_context* context, const heed_audio_embedding_options* options,
+                                                 heed_layer** layer) HEED_NOEXCEPT;
+
 /* Makes an encoder layer with its children. The caller destroys *layer.
  * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
  * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; flags that are not 0 or
@@ -1565,8 +1588,8 @@ HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed
  * destroys *layer.
  * Errors: as heed_encoder_layer_create, with "layer->" or "layers[i]->" in the names; INVALID_ARGUMENT (not exactly one of
  * layer and layers; num_layers outside 1 to 4096; flags that are not 0 or 1; layers of different sizes; positions or an
- * output that do not fit the embedding; a tied output or token types without an embedding; patches beside an embedding, or of
- * another size). */
+ * output that do not fit the embedding; a tied output or token types without an embedding; more than one of
+ * embedding, patches and audio; patches or audio of another size). */
 HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
                                          heed_layer** layer) HEED_NOEXCEPT;
 
@@ -1589,7 +1612,8 @@ HEED_API heed_status heed_transformer_create(heed_context* context, const heed_t
  *                   of the image_size of config.json to the same
  *   a decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite: ids (B, S) to
  *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
- *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise
+ *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise; whisper: input_features
+ *                   (B, num_mel_bins, frames) and ids (B, T) to logits
  * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/blocks.md). Ids that
  * pad are hidden by valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a
  * HEED_LOG_WARNING that names them. The caller destroys *layer.
@@ -1793,7 +1817,7 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
  *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
  *                                 "additive_attention", "general_attention", "dot_product_attention",
  *                                 "positional_encoding", "linear", "dropout", "layer_norm", "feed_forward",
- *                                 "embedding", "patch_embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
+ *                                 "embedding", "patch_embedding", "audio_embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
  *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
  *                                 and the instruction set that it uses, such as "portable"
  *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation

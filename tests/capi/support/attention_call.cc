@@ -150,6 +150,23 @@ heed_embedding_options ten_rows() {
   return options;
 }
 
+heed_patch_embedding_options six_pixels() {
+  heed_patch_embedding_options options = HEED_PATCH_EMBEDDING_OPTIONS_INIT;
+  options.patch_height = 2;
+  options.patch_width = 3;
+  options.num_channels = 3;
+  options.size = 8;
+  options.class_token = 1;
+  return options;
+}
+
+heed_audio_embedding_options four_mels() {
+  heed_audio_embedding_options options = HEED_AUDIO_EMBEDDING_OPTIONS_INIT;
+  options.num_mels = 4;
+  options.size = 8;
+  return options;
+}
+
 BlockOptions::BlockOptions() {
   attention.biases = causal.biases = HEED_BIAS_ALL;
   causal.causal = HEED_CAUSAL_BOTTOM_RIGHT;

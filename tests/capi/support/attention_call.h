@@ -154,6 +154,12 @@ heed_feed_forward_options ten_hidden();
 // Ten rows of 6 elements; the last is padding.
 heed_embedding_options ten_rows();
 
+// Patches of 2 x 3 pixels of 3 channels, in rows of 8, after a class token.
+heed_patch_embedding_options six_pixels();
+
+// Rows of 8 from 4 features.
+heed_audio_embedding_options four_mels();
+
 // Options of layers that are made of others, which refer to each other: two_heads() with all biases, causal in decoders, and
 // ten_hidden(). Stacks have 2 layers and a final norm; decoders have norms first and drop half of the elements. The
 // transformer is made of both stacks. No layer has `output`, 5 logits.

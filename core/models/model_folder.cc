@@ -53,7 +53,7 @@ bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied
                                                     ".embed_tokens.weight"};
   if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
     return true;
-  if ((family.before_layers & kSinusoids) != 0 && name.ends_with(".embed_positions.weight")) return true;
+  if (family.has(kSinusoids) && name.ends_with(".embed_positions.weight")) return true;
   return is_tied && (name == "lm_head.weight" || name == "proj_out.weight");
 }
 

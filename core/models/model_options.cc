@@ -115,7 +115,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
-  options.no_first_norm = layer == 0 && family_.lacks_first_norm;
+  options.no_first_norm = layer == 0 && family_.has(kNoFirstNorm);
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
   options.feed_forward.hidden_size = rows_of(require(module_of_layer(side, layer, "feed_forward"), "W_1.weight"));
   const std::string feed_forward = module_of_layer(side, 0, "feed_forward");
@@ -201,7 +201,7 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   EmbeddingOptions options;
   options.num_embeddings = table[0];
   options.embedding_size = table[1];
-  if (family_.projection == EmbeddingProjection::Never) require_row_size(module, table, size);
+  if (!family_.has(kProjection | kProjectionWithoutBias)) require_row_size(module, table, size);
   const bool has_root = family_.scale == EmbeddingScale::Root ||
                         (family_.scale == EmbeddingScale::RootIfSet && settings_.is_set("scale_embedding"));
   if (has_root) options.scale = static_cast<float>(std::sqrt(static_cast<double>(size)));
@@ -243,7 +243,7 @@ bool ModelOptions::has_head() const {
 std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t num_embeddings) {
   if (!has_head()) return std::nullopt;
   OutputOptions output;
-  output.is_tied = settings_.flag("tie_word_embeddings").value_or(family_.ties_by_default);
+  output.is_tied = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
   output.size = num_embeddings;
   if (!output.is_tied) {
     const Shape& weight = require(kHead, "weight").entry->shape;
@@ -251,7 +251,7 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t 
     output.size = weight[0];
   }
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
-  if (family_.scales_head && settings_.flag("scale_decoder_outputs").value_or(output.is_tied))
+  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(output.is_tied))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
@@ -266,8 +266,8 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   const int64_t size = hidden_size(side);
   options.num_layers = side.num_layers;
   options.final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
-  options.embedding_norm = (family_.before_layers & kNorm) != 0;
-  options.no_projection_bias = family_.projection == EmbeddingProjection::WithoutBias;
+  options.embedding_norm = family_.has(kNorm);
+  options.no_projection_bias = family_.has(kProjectionWithoutBias);
   const bool is_encoder = side.kind == std::string_view("encoder");
   const bool reads_audio = family_.input == ModelInput::Audio;
   if (family_.input == ModelInput::Images) {
@@ -277,9 +277,9 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   } else if (reads_audio || family_.kind != ModelKind::Transformer) {
     options.embedding = embedding_options(module_of(side, "embedding"), size);
   }
-  if ((family_.before_layers & kTokenTypes) != 0)
+  if (family_.has(kTokenTypes))
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
-  if ((family_.before_layers & kSinusoids) != 0) {
+  if (family_.has(kSinusoids)) {
     const std::optional<int64_t> most = settings_.count({"max_position_embeddings"});
     if (!most) {
       fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
@@ -287,7 +287,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     }
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
   }
-  if ((family_.before_layers & kPositions) != 0) {
+  if (family_.has(kPositions)) {
     const std::string module = module_of(side, "positions");
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);

@@ -22,36 +22,35 @@ enum class EmbeddingScale {
   Multiplier,  // embedding_multiplier
 };
 
-// What comes before the first layer, as a set of bits.
-enum BeforeLayers : int32_t {
-  kNothing = 0,
+// How the models of a family differ, as a set of bits.
+enum ModelTraits : int32_t {
+  kPlain = 0,
   kPositions = 1,  // a learned table
   kTokenTypes = 2,
-  kNorm = 4,
+  kNorm = 4,       // behind the embedding
   kSinusoids = 8,  // of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have
+  // Rows of the embedding may have another size than those of the layers, and are projected then.
+  kProjection = 16,
+  kProjectionWithoutBias = 32,
+  kNoFirstNorm = 64,  // of the first layer
+  kUntied = 128,      // The head has its own table if tie_word_embeddings is left out.
+  // A head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
+  kScaledHead = 256,
 };
-
-// Whether rows of the embedding may have another size than those of the layers, and are projected then.
-enum class EmbeddingProjection { Never, WithBias, WithoutBias };
 
 struct ModelFamily {
   std::string_view model_type;
   ModelKind kind;
-  int32_t before_layers;  // BeforeLayers
+  int32_t traits;  // ModelTraits
   // The titles of layouts in layers/block_layout.cc: of the model around its layers, and of the layers.
   const char* model_layout;
   const char* layer_layout;
   // The module of the model in the file of one with a head.
   const char* base;
   EmbeddingScale scale = EmbeddingScale::One;
-  // Whether the head has the embedding's table if tie_word_embeddings is left out.
-  bool ties_by_default = true;
-  // Whether a head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
-  bool scales_head = false;
-  // Whether the first layer has no first norm.
-  bool lacks_first_norm = false;
-  EmbeddingProjection projection = EmbeddingProjection::Never;
   ModelInput input = ModelInput::Ids;
+
+  constexpr bool has(int32_t any_of) const { return (traits & any_of) != 0; }
 };
 
 // Null: heed makes no whole models of that family.

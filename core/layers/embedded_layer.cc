@@ -167,12 +167,22 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
       inputs.queries = token_types == nullptr ? input : Value(token_types);
     }
     const Shape shape = check_child(i, inputs, schedule, purpose, call).output;
+    if (role == Role::Patches) check_num_patches(call, shape[1]);
     // Token types are added to the rows of the embedding, and a norm may replace what it reads.
     const bool is_in_place = role == Role::TokenTypes || (role == Role::Norm && rows.intermediate() != nullptr);
     if (!is_in_place) rows = schedule.reserve_spread(shape);
     std::construct_at(&call.arrays[i], rows);
   }
   return rows;
+}
+
+void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) const {
+  const bool has_table = options_.positions && options_.positions->kind == PositionKind::Learned;
+  if (!has_table || call.inputs.others->positions != nullptr || num_rows == options_.positions->max_positions) return;
+  fail(Status::InvalidArgument,
+       "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
+       ", options->positions->max_positions: a learned table belongs to images of one size",
+       call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions);
 }
 
 void EmbeddedLayer::set_row_limits(LayerCall& call, const KeyLimits* limits) const {

@@ -76,6 +76,8 @@ class EmbeddedLayer : public Layer {
   static const First kFirst[8];
 
   Role role_of(size_t child) const;
+  // Throws InvalidArgument if a learned table has not one position for each row of the patches.
+  void check_num_patches(const LayerCall& call, int64_t num_rows) const;
   bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
 
   EmbeddedOptions options_;

@@ -220,8 +220,7 @@ PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) con
   options.num_channels = weight[1];
   options.patch_height = weight[2];
   options.patch_width = weight[3];
-  options.class_token = find_parameter(file_, module, "class_token").entry != nullptr;
-  options.no_bias = find_parameter(file_, module, "bias").entry == nullptr;
+  options.class_token = true;
   return options;
 }
 

@@ -148,7 +148,8 @@ TEST_F(SignalInputs, OfEncodersHaveAsManyPatchesAsPositions) {
   blocks.encoder.patches = &signals.patches;
   blocks.encoder.positions = &signals.positions;
   const Layer layer = make_encoder(context_.get(), blocks.encoder);
-  expect(layer, {2, 3, 4, 9}, "inputs->queries has 7 rows in a batch element, expected at most 5");
+  expect(layer, {2, 3, 4, 9}, "(2, 3, 4, 9), whose patches make 7 rows, expected 5, options->positions->max_positions");
+  expect(layer, {2, 3, 2, 6}, "(2, 3, 2, 6), whose patches make 3 rows, expected 5, options->positions->max_positions");
   expect(layer, {2, 8, 8}, "inputs->queries has dims (2, 8, 8), expected (B, 3, H, W)");
   const Tensor images = make_tensor(context_.get(), {2, 3, 4, 6});
   const Tensor offsets = make_tensor_of<int32_t>(context_.get(), {3}, {0, 5, 10});

@@ -22,6 +22,9 @@ Topic signals() {
                       inputs.queries = tensor_of(HEED_F32, {2, 3, 4, 7})),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_images(); inputs.sequences = &sequences;
                       sequences.query_offsets = numbers({0, 4, 8})),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoding.kind = HEED_POSITIONS_LEARNED;
+                      encoding.max_positions = 5; encoding.size = 0; encoder.positions = &encoding; use_images();
+                      inputs.queries = tensor_of(HEED_F32, {2, 3, 2, 6})),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_audio();
                       inputs.queries = tensor_of(HEED_F32, {2, 5, 6})),
               PROVOKE(heed_layer_load(new_layer,

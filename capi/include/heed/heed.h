@@ -1121,7 +1121,8 @@ typedef struct heed_encoder_options {
   int32_t no_projection_bias; /* 1: embedding_projection has no bias (OPT) */
   int32_t reserved_2;      /* 0 */
   const heed_patch_embedding_options* patches; /* NULL: queries are no images; not with embedding; size 0: E. Lengths, masks
-                                                  and positions are those of its rows (ViT) */
+                                                  and positions are those of its rows (ViT). Learned positions are as many
+                                                  as these rows, unless the call gives positions */
   const heed_audio_embedding_options* audio;   /* NULL: queries are no features; likewise, and not with patches (Whisper) */
 } heed_encoder_options;
 #define HEED_ENCODER_OPTIONS_INIT \

@@ -42,6 +42,12 @@ std::vector<std::string> every_model() {
   return all;
 }
 
+std::vector<std::string> every_model_of_any_input() {
+  std::vector<std::string> all = every_model();
+  all.insert(all.end(), {"vit", "whisper"});
+  return all;
+}
+
 heed_status try_model_folder(const std::string& folder) {
   const Context context = make_context();
   OutParameters out;

@@ -22,6 +22,8 @@ inline constexpr const char* kDecoderModels[] = {"gemma",   "gemma2", "gemma3", 
                                                  "mistral", "opt",    "phi3",   "qwen2", "qwen3"};
 inline constexpr const char* kTransformerModels[] = {"bart", "marian", "mbart", "t5"};
 std::vector<std::string> every_model();
+// Those and the models that read images or audio.
+std::vector<std::string> every_model_of_any_input();
 
 // Makes the model of a folder and destroys it. Checks that a refused call changes no out-parameter.
 heed_status try_model_folder(const std::string& folder);

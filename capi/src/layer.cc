@@ -408,13 +408,14 @@ heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inpu
            "wanted has HEED_WANT_WEIGHTS, but inputs->sequences->query_offsets packs the batch: expected it without, "
            "since batch elements of different sizes have no weights of one shape");
     }
-    const auto create = [&](int32_t bit, const std::optional<Shape>& shape, const char* subject) {
+    const auto create = [&](int32_t bit, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
+      const std::string subject = std::string("tap->") + name + " would have dims";
       return OwnedHandle<heed_tensor>(
-          make_handle(heed_tensor{Tensor::zeros(self->context(), DType::F32, *shape, subject)}));
+          make_handle(heed_tensor{Tensor::zeros(self->context(), DType::F32, *shape, subject.c_str())}));
     };
-    auto weights = create(HEED_WANT_WEIGHTS, shapes.weights, "tap->weights would have dims");
-    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, shapes.log_sum_exp, "tap->log_sum_exp would have dims");
+    auto weights = create(HEED_WANT_WEIGHTS, shapes.weights, "weights");
+    auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, shapes.log_sum_exp, "log_sum_exp");
     tap->child = child;
     tap->weights = weights.release();
     tap->log_sum_exp = log_sum_exp.release();

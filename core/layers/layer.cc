@@ -184,7 +184,8 @@ LayerCall& Layer::call_of(LayerCall& call, std::string_view name, const char* ar
     const bool is_whole = name.size() == own.size();
     if (!is_whole && name[own.size()] != '.') continue;
     if (call.children == nullptr || call.children[i].inputs.others == nullptr) {
-      fail(Status::InvalidArgument, "%s is \"%s\", which a call with these inputs does not run", argument,
+      fail(Status::InvalidArgument,
+           "%s is \"%s\", which a call with these inputs does not run, expected a child that it runs", argument,
            shown(name).c_str());
     }
     if (is_whole) return call.children[i];

@@ -57,8 +57,7 @@ void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
     if (!name.starts_with(prefix) || !name.ends_with("Norm_runningMean")) continue;
     fail(Status::Unsupported,
          "%s has %s, of a batch norm as DJL's TransformerEncoderBlock has it, and heed has none: expected layer norms "
-         "or "
-         "RMS norms",
+         "or RMS norms",
          in_quotes(file.path()).c_str(), in_quotes(name).c_str());
   }
 }

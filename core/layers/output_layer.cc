@@ -11,7 +11,7 @@
 namespace heed {
 
 std::shared_ptr<Layer> make_output_layer(const std::shared_ptr<Context>& context, const OutputOptions& options,
-                                         int64_t size, const Embedding* embedding) {
+                                         const Embedding* embedding) {
   const auto text_of = [](float value) { return DecimalText(static_cast<double>(value), 9); };
   if (!std::isfinite(options.scale)) {
     fail(Status::InvalidArgument, "options->output->scale is %s, expected a finite number",
@@ -44,12 +44,6 @@ std::shared_ptr<Layer> make_output_layer(const std::shared_ptr<Context>& context
          "options->output->size is %" PRId64 ", but options->output->tied is 1: expected %" PRId64
          " or 0, the number of embeddings",
          options.size, table[0]);
-  }
-  if (table[1] != size) {
-    fail(Status::InvalidArgument,
-         "options->output->tied is 1, but the embedding has rows of %" PRId64 ": expected %" PRId64
-         ", the size of the layers' rows",
-         table[1], size);
   }
   linear.output_size = table[0];
   return host_make_shared<Linear>(allocator, context, linear, embedding->table());

@@ -21,10 +21,10 @@ struct OutputOptions {
   float soft_cap = 0;
 };
 
-// Throws InvalidArgument that names the member of `options->output`. `size`: of the rows. `embedding`: with a tied weight;
-// null: there is none.
+// Throws InvalidArgument that names the member of `options->output`. `embedding`: with a tied weight, of rows of the size
+// that the layer reads; null: there is none.
 std::shared_ptr<Layer> make_output_layer(const std::shared_ptr<Context>& context, const OutputOptions& options,
-                                         int64_t size, const Embedding* embedding);
+                                         const Embedding* embedding);
 
 // Adds the options as an object.
 void write_options(const OutputOptions& options, JsonWriter& json);

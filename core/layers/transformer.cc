@@ -88,8 +88,7 @@ std::vector<Layer::NamedLayer> Transformer::children_of(const std::shared_ptr<Co
                                      [&] { return host_make_shared<Encoder>(allocator, context, options.encoder); })});
   children.push_back({"decoder", ErrorsOfMember("decoder").of(
                                      [&] { return host_make_shared<Decoder>(allocator, context, options.decoder); })});
-  if (options.output)
-    children.push_back({"output", make_output_layer(context, *options.output, size, embedding.get())});
+  if (options.output) children.push_back({"output", make_output_layer(context, *options.output, embedding.get())});
   return children;
 }
 

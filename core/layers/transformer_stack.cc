@@ -67,14 +67,13 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
   if (options.final_norm)
     parts.children.push_back({"norm", host_make_shared<LayerNorm>(allocator, context, first.norm)});
   if (!options.output) return parts;
-  int64_t size = parts.size;
-  if (is_tied && embedding != nullptr && embedding->table().shape()[1] != size) {
-    size = embedding->table().shape()[1];
+  const int64_t embedding_size = embedding == nullptr ? parts.size : embedding->table().shape()[1];
+  if (is_tied && embedding_size != parts.size) {
     parts.children.push_back(
         {"output_projection",
-         host_make_shared<Linear>(allocator, context, LinearOptions{.output_size = size, .no_bias = true})});
+         host_make_shared<Linear>(allocator, context, LinearOptions{.output_size = embedding_size, .no_bias = true})});
   }
-  parts.children.push_back({"output", make_output_layer(context, *options.output, size, embedding)});
+  parts.children.push_back({"output", make_output_layer(context, *options.output, embedding)});
   return parts;
 }
 

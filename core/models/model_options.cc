@@ -188,7 +188,7 @@ void ModelOptions::require_row_size(const std::string& module, const Shape& tabl
   if (table[1] == size) return;
   fail(Status::Unsupported,
        "\"%s.weight\" in %s has rows of %" PRId64 ", but the layers have rows of %" PRId64
-       ": heed does not have the projection between them",
+       ", expected the same: models of this model_type have no projection between them",
        module.c_str(), in_quotes(file_.path()).c_str(), table[1], size);
 }
 

@@ -66,12 +66,12 @@ class Errors : public testing::Test {
                      block_options(), layer_parameters(),
                      weights(),       weight_files(),
                      layer_inputs(),  sequences(),
-                     layer_outputs(), blocks(),
-                     stack_options(), stacks(),
-                     transformers(),  model_folders(),
-                     signals(),       caches(),
-                     cache_calls(),   memory_caches(),
-                     cache_files()},
+                     layer_outputs(), taps(),
+                     blocks(),        stack_options(),
+                     stacks(),        transformers(),
+                     model_folders(), signals(),
+                     caches(),        cache_calls(),
+                     memory_caches(), cache_files()},
                     unprovoked());
     std::filesystem::current_path(before);
   }

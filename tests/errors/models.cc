@@ -17,7 +17,8 @@ Topic model_folders() {
                                                 &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {{"a", {1}}}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
-              context, folder("{'model_type':'albert','num_hidden_groups':2}", {{"a", {1}}}), &new_layer)),
+              context, folder("{'model_type':'albert','num_hidden_layers':2,'num_hidden_groups':2}", {{"a", {1}}}),
+              &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'bert','num_hidden_layers':2}", {{"a", {1}}}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
@@ -41,24 +42,22 @@ Topic model_folders() {
                                             &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context,
-              folder("{'model_type':'phi3','num_hidden_layers':2,'num_attention_heads':2,'hidden_size':8,"
-                     "'max_position_embeddings':32,'original_max_position_embeddings':16,'rope_scaling':{"
-                     "'type':'longrope','short_factor':[1,1],'long_factor':[2,2]}}",
-                     {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
+              folder("{'model_type':'bert','num_hidden_layers':1,'num_attention_heads':2}",
+                     {{"encoder.layer.0.output.LayerNorm.weight", {8}},
+                      {"encoder.layer.0.intermediate.dense.weight", {10, 8}},
+                      {"embeddings.word_embeddings.weight", {8}}}),
               &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context,
-              folder("{'model_type':'bert','num_hidden_layers':2}",
-                     {{"encoder.layer.0.output.LayerNorm.weight", {8}}, {"embeddings.word_embeddings.weight", {8}}}),
+              folder("{'model_type':'bert','num_hidden_layers':1,'num_attention_heads':2}",
+                     {{"encoder.layer.0.output.LayerNorm.weight", {8}},
+                      {"encoder.layer.0.intermediate.dense.weight", {10, 8}},
+                      {"embeddings.word_embeddings.weight", {10, 6}}}),
               &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context,
-              folder("{'model_type':'bert','num_hidden_layers':2}", {{"encoder.layer.0.output.LayerNorm.weight", {8}},
-                                                                     {"embeddings.word_embeddings.weight", {10, 6}}}),
-              &new_layer)),
-          PROVOKE(heed_layer_create_from_folder(
-              context,
-              folder("{'model_type':'marian','encoder_layers':2}", {{"encoder.layers.0.final_layer_norm.weight", {8}}}),
+              folder("{'model_type':'marian','encoder_layers':1,'encoder_attention_heads':2}",
+                     {{"encoder.layers.0.final_layer_norm.weight", {8}}, {"encoder.layers.0.fc1.weight", {10, 8}}}),
               &new_layer)),
       }};
 }

@@ -39,4 +39,32 @@ Topic layer_outputs() {
       }};
 }
 
+Topic taps() {
+  return {"Taps",
+          "`use_tap()` makes `tap` the one of `outputs`.",
+          {
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "layers.0.self_attention", 0, &tap), use_encoder()),
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "layers.0.self_attention", HEED_WANT_OUTPUT, &tap),
+                      use_encoder()),
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "layers.0.self_attention", HEED_WANT_WEIGHTS, &tap),
+                      use_encoder();
+                      tap.weights = tensor),
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "layers.0", HEED_WANT_WEIGHTS, &tap), use_encoder()),
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "layers.2", HEED_WANT_WEIGHTS, &tap), use_encoder()),
+              PROVOKE(heed_layer_create_tap(layer, &inputs, "encoder.layers.0.self_attention", HEED_WANT_WEIGHTS, &tap),
+                      use_transformer();
+                      self_attention.memory = inputs.keys; inputs.keys = NULL),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); outputs.num_taps = 1),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); use_tap()),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                      tap.child = "layers.0.self_attention"; use_tap()),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); tap.child = "layers.0.norm1";
+                      tap.weights = tensor; use_tap()),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                      tap.child = "layers.0.self_attention"; tap.weights = tensor; use_tap()),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                      tap.child = "layers.1.self_attention"; tap.log_sum_exp = tensor; use_tap()),
+          }};
+}
+
 }  // namespace heed::errors_test

@@ -66,6 +66,11 @@ Topic position_options() {
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
                   rope.scaling = HEED_ROPE_SCALING_FACTORS; memory[0] = memory[1] = 1; rope.factors = memory;
                   rope.num_factors = 2; rope.attention_factor = 1; rope.original_length = -1),
+          PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
+                  rope.short_factors = memory),
+          PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.rope = &rope;
+                  rope.scaling = HEED_ROPE_SCALING_FACTORS; memory[0] = memory[1] = 1;
+                  rope.factors = rope.short_factors = memory; rope.num_factors = 2; rope.attention_factor = 1),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer), options.qk_norm_epsilon = NAN),
           PROVOKE(heed_multi_head_attention_create(context, &options, &new_layer),
                   options.qk_norm = HEED_QK_NORM_LAYER),

@@ -35,6 +35,7 @@ Topic layer_parameters();
 Topic layer_inputs();
 Topic sequences();
 Topic layer_outputs();
+Topic taps();
 Topic caches();
 Topic cache_calls();
 Topic cache_files();

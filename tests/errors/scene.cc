@@ -164,6 +164,11 @@ void Scene::use_decoder() {
   use_layer(capi_test::make_decoder(context, decoder));
 }
 
+void Scene::use_tap() {
+  outputs.taps = tap_list;
+  outputs.num_taps = 1;
+}
+
 void Scene::use_transformer() {
   inputs.queries = read_by(transformer.embedding, 3);
   inputs.keys = read_by(transformer.embedding != nullptr ? transformer.embedding : encoder.embedding, 5);

@@ -42,6 +42,7 @@ class Scene : protected capi_test::BlockOptions {
   void use_embedding();
   void use_images();
   void use_audio();
+  void use_tap();
   heed_workspace* workspace_of(size_t size);
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
@@ -131,6 +132,8 @@ class Scene : protected capi_test::BlockOptions {
   heed_layer_inputs inputs;
   heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
   heed_layer_outputs outputs;
+  heed_layer_tap tap = HEED_LAYER_TAP_INIT;
+  const heed_layer_tap* tap_list[1] = {&tap};
   // The same for dot-product attention of rank 4.
   heed_layer* dot_product;
   heed_dot_product_attention_options dot_product_options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;

@@ -39,7 +39,7 @@ Topic stack_options() {
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.size = 0),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.tied = 1),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.embedding = &embedding;
-                  embedding.embedding_size = 0; decoder.output = &output; output.tied = 1),
+                  decoder.output = &output; output.tied = 1),
       }};
 }
 
@@ -67,6 +67,7 @@ Topic stacks() {
                       decoder.positions = &encoding; encoding.size = 0; use_decoder(); cache_options.num_layers = 2;
                       cache_options.capacity = 16; use_cache(); inputs.keys = inputs.values = NULL;
                       for (int i = 0; i < 3; ++i) heed_layer_forward(layer, &inputs, NULL, &outputs)),
+              PROVOKE(heed_layer_load(layer, names({"03attentionNorm_runningMean"}), NULL), use_encoder_layer()),
               PROVOKE(heed_layer_load(layer, saved_model("{'model_type':'bert'}"), NULL), encoder_layer.norm_first = 1;
                       encoder_layer.output_norms = 1; use_encoder_layer()),
               PROVOKE(heed_layer_load(layer, saved_model("{'model_type':'bert'}"), NULL),

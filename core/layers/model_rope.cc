@@ -353,7 +353,7 @@ std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& 
       expected.attention_factor = list->attention_factor;
     } else {
       found.push_back("options->rope->factors has other numbers than the model, expected its " + lists_text(model) +
-                      ": a layer without short_factors has one list, whatever the length");
+                      ": a layer without options->rope->short_factors has one list, whatever the length");
     }
     if (has_both && !is_list(layer.short_factors, model.factors.back()))
       found.push_back("options->rope->short_factors has other numbers than the model, expected its " +

@@ -91,7 +91,7 @@ std::string TransformerStack::options_of_child(size_t index) const {
   const std::string first = has_layers_of_their_own_ ? "layers[0]" : "layer";
   if (is_layer(index))
     return has_layers_of_their_own_ ? "layers[" + std::to_string(index - num_first_children()) + "]" : first;
-  const std::string name = child_name(index);
+  std::string name = child_name(index);
   if (name == "norm" || name == "embedding_norm") return first + "->norm";
   if (name == "embedding" || name == "patches" || name == "audio" || name == "positions" || name == "output")
     return name;

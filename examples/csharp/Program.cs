@@ -14,6 +14,7 @@ internal static class Program
             return args[0] switch
             {
                 "multi_head_attention" => MultiHeadAttentionExample.Main(rest),
+                "bert" => BertExample.Main(rest),
                 "define_attention" => DefineAttentionExample.Main(),
                 "load_pytorch" => LoadPytorchExample.Main(rest),
                 "llama_attention" => LlamaAttentionExample.Main(rest),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,8 @@ TEST(ModelSettings, OfAnyValueDoNoHarm) {
                                  "[1]",
                                  "{}",
                                  "{\"rope_type\":\"yarn\",\"factor\":0}"};
+  constexpr size_t kStep = 4;
+  size_t first = 0;
   for (const std::string& family : every_model_of_any_input()) {
     ModelCopy copy(family);
     const std::string config = copy.config;
@@ -89,10 +92,11 @@ TEST(ModelSettings, OfAnyValueDoNoHarm) {
       EXPECT_TRUE(is_refused(status, {status, {}}));
     };
     for (const std::string& setting : copy.settings()) {
-      for (const char* value : kValues) {
-        SCOPED_TRACE(testing::Message() << family << ": " << setting << " is " << value);
+      // Each family has other values of a setting, so that all of them together have every value.
+      for (size_t i = first++ % kStep; i < std::size(kValues); i += kStep) {
+        SCOPED_TRACE(testing::Message() << family << ": " << setting << " is " << kValues[i]);
         copy.config = config;
-        copy.set(setting, value);
+        copy.set(setting, kValues[i]);
         expect_no_harm();
       }
       SCOPED_TRACE(testing::Message() << family << " without " << setting);

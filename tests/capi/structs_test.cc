@@ -277,12 +277,12 @@ class MemoryCacheCall {
  public:
   MemoryCacheCall() {
     heed_layer_inputs filling = HEED_LAYER_INPUTS_INIT;
-    filling.keys = call.inputs.keys;
+    filling.keys = call_.inputs.keys;
     heed_cache_inputs filled = HEED_CACHE_INPUTS_INIT;
-    filled.cache = cache.get();
+    filled.cache = cache_.get();
     filling.cache = &filled;
-    check(heed_layer_fill_cache(call.layer.get(), &filling, nullptr));
-    given.cache = cache.get();
+    check(heed_layer_fill_cache(call_.layer.get(), &filling, nullptr));
+    given.cache = cache_.get();
     given.use = HEED_CACHE_READ;
   }
 
@@ -290,16 +290,16 @@ class MemoryCacheCall {
     heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
     decoder.memory_cache = memory_cache;
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
-    inputs.queries = call.inputs.queries;
+    inputs.queries = call_.inputs.queries;
     inputs.decoder = &decoder;
-    return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+    return heed_layer_forward(call_.layer.get(), &inputs, nullptr, &call_.outputs);
   }
 
   heed_cache_inputs given = HEED_CACHE_INPUTS_INIT;
 
  private:
-  const AttentionCall call{Kind::Decoder};
-  const Cache cache = make_cache_of(call.context.get(), call.layer.get(), 2, 5);
+  const AttentionCall call_{Kind::Decoder};
+  const Cache cache_ = make_cache_of(call_.context.get(), call_.layer.get(), 2, 5);
 };
 
 TEST(StructGrowth, OfCachesOfTheEncodersOutput) {

@@ -51,7 +51,7 @@ class Chain final : public Layer {
   struct Named {
     explicit Named(const Children& children) {
       for (size_t i = 0; i < children.size(); ++i) names.push_back(std::to_string(i));
-      for (size_t i = 0; i < children.size(); ++i) list.push_back({names[i].c_str(), children[i]});
+      for (size_t i = 0; i < children.size(); ++i) list.push_back({names[i], children[i]});
     }
     std::vector<std::string> names;
     std::vector<NamedLayer> list;

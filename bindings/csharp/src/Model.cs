@@ -49,9 +49,10 @@ public sealed class Model : IDisposable
     /// <summary>Makes the block of a folder, with its weights. The folder has config.json, and model.safetensors or
     /// model.safetensors.index.json with the files that it names. The model_type in config.json says which block it is:
     /// <code>
-    /// encoder       bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model
+    /// encoder       bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model,
+    ///               vit
     /// decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite
-    /// Transformer   bart, mbart, marian, t5, mt5
+    /// Transformer   bart, mbart, marian, t5, mt5, whisper
     /// </code>
     /// Its options are those of config.json. Ids that pad are hidden by lengths, not by their value. Tensors that are
     /// not part of it, such as a pooler or another head, are not read. If it fails, the model still has no

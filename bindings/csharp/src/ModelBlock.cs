@@ -11,8 +11,9 @@ namespace Heed;
 /// decoder       ids (B, T), selfValidLens (B)
 /// Transformer   the decoder's ids (B, T), the encoder's ids (B, S), validLens (B) of the latter
 /// </code>
-/// where ids and token types are Int32 or Int64, lengths Float32, Int32 or Int64, and lengths and token types may be
-/// missing or null. It gives one array of the type of the embedding's table: of an encoder the hidden states (B, S, E),
+/// where vit has images (B, channels, height, width) in place of ids, and whisper features (B, mels, frames) in place of
+/// those of the encoder. Ids and token types are Int32 or Int64, lengths Float32, Int32 or Int64; lengths and token types
+/// may be missing or null. It gives one array of the type of the embedding's table: of an encoder the hidden states (B, S, E),
 /// of a decoder and a Transformer the logits (B, T, number of embeddings), or the hidden states (B, T, E) if the
 /// architectures in config.json name no head.</summary>
 /// <remarks><see cref="AttentionInputs"/> are those of a <see cref="TransformerEncoder"/>, a

@@ -1415,13 +1415,16 @@ typedef struct heed_decoder_inputs {
  * E) or packed (total, E), and what their self-attention reads, but no keys, values and cache. Decoder layers and decoders
  * read queries, (B, T, E) or packed (total, E); of sequences what both attentions read; with cross attention keys, and
  * valid_lens, mask and bias of it; decoder; cache, of self-attention: layer n of a decoder uses the cache's layer
- * cache->layer + n. All other inputs must then be NULL.
+ * cache->layer + n. All other inputs must then be NULL. Encoders and decoders with an embedding read ids, (B, S) or packed
+ * (total), as queries, encoders of images (B, C, H, W) and of audio (B, mels, frames). Transformers read the decoder's
+ * rows or ids as queries and the encoder's as keys, with decoder->memory or memory_cache no keys; without queries they
+ * run the encoder alone.
  *
  * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13], the ids of embeddings I32 or I64. Any of B, Q, K
  * may be 0, and for layers that read only queries any dim [rule 14]. */
 typedef struct heed_layer_inputs {
   size_t struct_size;
-  const heed_tensor* queries;     /* required */
+  const heed_tensor* queries;     /* required, but for a Transformer's encoder alone and heed_layer_fill_cache */
   const heed_tensor* keys;        /* NULL: the queries */
   const heed_tensor* values;      /* NULL: the keys */
   const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
@@ -1796,7 +1799,11 @@ HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_laye
  * keys, (B, K, Ek), and values; keys NULL: those of queries; queries may be NULL if keys are given. query_lens (B) says
  * how many rows of each element are appended, query_offsets that they are packed. With a workspace nothing is allocated
  * (on the CPU); heed_layer_workspace_size of the same inputs with all outputs suffices.
- * Errors: those of heed_layer_forward. */
+ * Decoders with cross attention read keys, the encoder's output (B, S, E), and append the keys and values of every layer,
+ * of layer n to the cache's layer cache->layer + n; Transformers likewise, with keys that the encoder runs first, or its
+ * output as decoder->memory. With valid_lens (B) the padding of each element is not appended. Later calls read them with
+ * decoder->memory_cache.
+ * Errors: those of heed_layer_forward; UNSUPPORTED also for layers without an attention that reads a cache. */
 HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
                                            heed_workspace* workspace) HEED_NOEXCEPT;
 

@@ -72,6 +72,27 @@ public sealed class ModelTests
         model.Expect("logits", model.Run(model.Block, ids, model.Case("input_ids"), model.Lens), isPadded: false);
     }
 
+    [Fact]
+    public void AnEncoderOfImagesTakesPixels()
+    {
+        using var vit = new ModelFolder("vit");
+        NDArray images = vit.Case("pixel_values");
+        vit.Expect("last_hidden_state", vit.Run(vit.Block, images), isPadded: false);
+        Assert.Equal(
+            new[] { vit.Case("last_hidden_state").Shape }, vit.Block.GetOutputShapes(new[] { images.Shape }));
+    }
+
+    [Fact]
+    public void ATransformerOfAudioTakesIdsAndFeatures()
+    {
+        using var whisper = new ModelFolder("whisper");
+        NDArray ids = whisper.Case("decoder_input_ids");
+        NDArray features = whisper.Case("input_features");
+        whisper.Expect("logits", whisper.Run(whisper.Block, ids, features), isPadded: false);
+        Assert.Equal(
+            new[] { whisper.Case("logits").Shape }, whisper.Block.GetOutputShapes(new[] { ids.Shape, features.Shape }));
+    }
+
     [Theory]
     [InlineData("llama")]
     [InlineData("gpt2")]

@@ -9,13 +9,15 @@ import java.util.List;
  * folder. Its {@link #getChildren children} are those of a {@link TransformerEncoder}, {@link TransformerDecoder} or
  * {@link Transformer}, as blocks of this class, and their parameters have the same names.
  *
- * <p>forward takes a list of ids of INT32 or INT64 and, optional, lengths of FLOAT32, INT32 or INT64 that hide padding,
+ * <p>forward takes a list of ids of INT32 or INT64, or of numbers, and, optional, lengths of FLOAT32, INT32 or INT64 that hide padding,
  * each of which may be missing or null; it returns a list of one array of the type of the embedding's table:
  *
  * <ul>
- *   <li>an encoder: ids (B, S), validLens (B), tokenTypes (B, S) of INT32 or INT64
+ *   <li>an encoder: ids (B, S), validLens (B), tokenTypes (B, S) of INT32 or INT64; of vit images (B, channels, height,
+ *       width) in place of ids
  *   <li>a decoder: ids (B, S), selfValidLens (B)
- *   <li>a Transformer: ids of the decoder (B, T), ids of the encoder (B, S), validLens (B) of the latter
+ *   <li>a Transformer: ids of the decoder (B, T), ids of the encoder (B, S), validLens (B) of the latter; of whisper
+ *       features (B, mels, frames) in place of the encoder's ids
  * </ul>
  *
  * {@link AttentionInputs} are those of the same three classes; for steps, {@link KvCache.Builder#setBlock} makes a
@@ -102,10 +104,20 @@ public final class ModelBlock extends NativeBlock {
 
     @Override
     DataType typeOfInput(int index, DataType dataType) {
-        boolean readsIds = path == null || path.endsWith("embedding") || childNames().contains("embedding");
-        return readsIds && index != AttentionInputs.indexOfValidLens()
-                ? DataType.INT32
-                : super.typeOfInput(index, dataType);
+        return readsIds(index) ? DataType.INT32 : super.typeOfInput(index, dataType);
+    }
+
+    /** Whether that input is ids, not rows of a layer, lengths, images or features of audio. */
+    private boolean readsIds(int index) {
+        if (index == AttentionInputs.indexOfValidLens()) {
+            return false;
+        }
+        List<String> children = childNames();
+        if (index == AttentionInputs.indexOfKeys() && children.contains("encoder")) {
+            return ((ModelBlock) getChildren().get("encoder")).readsIds(0) || children.contains("embedding");
+        }
+        boolean isWhole = path == null && !children.contains("patches") && !children.contains("audio");
+        return isWhole || children.contains("embedding") || path != null && path.endsWith("embedding");
     }
 
     /** The list of inputs of a child. */

@@ -149,6 +149,25 @@ class ModelTest {
         steps(block, inputs, "decode.decoder_input_ids");
     }
 
+    @Test
+    void images() {
+        ModelBlock block = load("vit");
+        NDArray images = array("pixel_values");
+        expect("last_hidden_state", forward(block, images));
+        Shape[] shapes = block.getOutputShapes(new Shape[] {images.getShape()});
+        assertEquals(array("last_hidden_state").getShape(), shapes[0]);
+    }
+
+    @Test
+    void audio() {
+        ModelBlock block = load("whisper");
+        NDArray features = array("input_features");
+        NDArray ids = array("decoder_input_ids");
+        expect("logits", forward(block, ids, features));
+        Shape[] shapes = block.getOutputShapes(new Shape[] {ids.getShape(), features.getShape()});
+        assertEquals(array("logits").getShape(), shapes[0]);
+    }
+
     /** The keys and values of the encoder's output are projected once. */
     @Test
     void memoryInACache() {

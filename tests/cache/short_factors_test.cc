@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/support/caches.h"
+#include "capi/support/files.h"
 #include "capi/support/objects.h"
 
 namespace heed::cache_test {
@@ -76,6 +77,13 @@ TEST_F(ShortFactors, CallTakesTheListOfItsNumberOfRows) {
     EXPECT_EQ(run(both_, inputs), run(rows <= kOriginal ? short_ : long_, inputs)) << rows;
     EXPECT_EQ(run(short_, inputs) == run(long_, inputs), rows == 1);
   }
+}
+
+TEST_F(ShortFactors, AreInTheOptionsOfAFile) {
+  const capi_test::TemporaryFolder folder;
+  const std::string path = folder.path("layer.safetensors");
+  check(heed_layer_save(both_.get(), path.c_str()));
+  EXPECT_NE(capi_test::read_file(path).find(R"(\"short_factors\":[1,1.5])"), std::string::npos);
 }
 
 TEST_F(ShortFactors, CallTakesTheListOfItsLargestPosition) {

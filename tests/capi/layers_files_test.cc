@@ -258,6 +258,19 @@ TEST_F(LayerFiles, SayTheOptionsOfPatches) {
   EXPECT_EQ(run(loaded), run(layer));
 }
 
+TEST_F(LayerFiles, SayTheOptionsOfAudio) {
+  const Context context = make_context();
+  const heed_audio_embedding_options options = four_mels();
+  heed_layer* made = nullptr;
+  check(heed_audio_embedding_create(context.get(), &options, &made));
+  const Layer layer(made);
+  const Tensor features = make_tensor(context.get(), {1, 4, 6});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = features.get();
+  check(heed_layer_initialize(layer.get(), &inputs, 4));
+  EXPECT_EQ(texts_of(layer.get()).at("heed.options"), R"({"num_mels":4,"size":8})");
+}
+
 // The parameters that begin with ones and zeros get other values first.
 TEST_F(LayerFiles, SaveAndLoadKeepEveryBitOfNormsSinksAndTables) {
   for (const Kind kind : {Kind::Rotary, Kind::Packed, Kind::Positions}) {

@@ -109,6 +109,39 @@ bool has_same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+// They are those of the ids of the encoder.
+TEST(ModelCalls, OfTransformersTakeTokenTypes) {
+  BlockOptions options;
+  heed_embedding_options embedding = ten_rows();
+  options.encoder.embedding = options.decoder.embedding = &embedding;
+  options.encoder.num_token_types = 2;
+  const Context context = make_context();
+  const Layer transformer = make_transformer(context.get(), options.transformer);
+  const Tensor ids = make_tensor(context.get(), {2, 3}, HEED_I32);
+  const Tensor keys = make_tensor(context.get(), {2, 5}, HEED_I32);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = ids.get();
+  inputs.keys = keys.get();
+  check(heed_layer_initialize(transformer.get(), &inputs, 8));
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  check(heed_layer_create_outputs(transformer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+  const Tensor output(outputs.output);
+  const auto run_with = [&](const heed_tensor* token_types) {
+    inputs.token_types = token_types;
+    check(heed_layer_forward(transformer.get(), &inputs, nullptr, &outputs));
+    return read_bytes(output.get());
+  };
+  const Tensor zeros = make_tensor(context.get(), {2, 5}, HEED_I32);
+  const Tensor types = make_tensor_of<int32_t>(context.get(), {2, 5}, {0, 0, 1, 1, 1, 0, 1, 1, 1, 1});
+  const std::vector<uint8_t> untyped = run_with(nullptr);
+  EXPECT_EQ(run_with(zeros.get()), untyped);
+  EXPECT_NE(run_with(types.get()), untyped);
+  const Tensor numbers = make_tensor(context.get(), {2, 5});
+  inputs.token_types = numbers.get();
+  EXPECT_TRUE(is_refused(heed_layer_forward(transformer.get(), &inputs, nullptr, &outputs),
+                         invalid({"inputs->token_types", "F32", "I32"})));
+}
+
 TEST(ModelCalls, OfPackedIdsGiveTheRowsOfPaddedOnes) {
   for (const std::string& family : every_model()) {
     SCOPED_TRACE(family);
@@ -275,6 +308,31 @@ TEST(ModelCalls, GiveTheSameBitsAfterTheirFileIsLoaded) {
     EXPECT_NE(call.run(), expected);
     ASSERT_EQ(heed_layer_load(layer, path.c_str(), nullptr), HEED_OK) << heed_last_error();
     EXPECT_EQ(call.run(), expected);
+  }
+}
+
+TEST(ModelCalls, ContinueThePositionsOfTheSequencesThatTheyName) {
+  for (const char* const family : {"gpt2", "opt"}) {
+    SCOPED_TRACE(family);
+    ModelCall call(golden_model(family));
+    heed_tensor* const begin = call.ids({1, 5}, 3);
+    heed_tensor* const next = call.ids({1, 2}, 4);
+    heed_tensor* const second = call.keep(make_tensor_of<int32_t>(call.context.get(), {1}, {1}));
+    const auto run_next = [&](const heed_tensor* of_begin, const heed_tensor* of_next) {
+      const Cache cache = make_cache_of(call.context.get(), call.layer.get(), 2, 16);
+      heed_cache_inputs cached = HEED_CACHE_INPUTS_INIT;
+      cached.cache = cache.get();
+      cached.sequences = of_begin;
+      call.inputs.cache = &cached;
+      call.inputs.queries = begin;
+      call.run();
+      cached.sequences = of_next;
+      call.inputs.queries = next;
+      return call.run();
+    };
+    const std::vector<uint8_t> expected = run_next(nullptr, nullptr);
+    EXPECT_EQ(run_next(second, second), expected);
+    EXPECT_NE(run_next(second, nullptr), expected);
   }
 }
 

@@ -2,6 +2,7 @@
 // Folders of whole models: in one file or several, incomplete, with too much, and what the logger is told of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -206,6 +207,31 @@ TEST(ModelFolders, WarnOfTensorsThatAreNotRead) {
   // A table of numbers that the model knows, as files of earlier versions have.
   copy.tensors.push_back({"embeddings.position_ids", {1, 2}, {0, 1}});
   EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+}
+
+// A layer of the model reads the same file without config.json.
+TEST(ModelFolders, WithoutSettingsGiveTheirLayersAWarning) {
+  ModelCopy copy("bert");
+  const std::string folder = copy.write();
+  Messages messages;
+  const heed_logger logger = {sizeof(heed_logger), Messages::write, &messages};
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.logger = &logger;
+  const Context context = make_context(&options);
+  heed_layer* made = nullptr;
+  check(heed_layer_create_from_folder(context.get(), folder.c_str(), &made));
+  const Layer model(made);
+  check(heed_layer_child(model.get(), "layers.0", &made));
+  const Layer layer(made);
+  const std::string path = folder + "/model.safetensors";
+  messages.warnings.clear();
+  check(heed_layer_load(layer.get(), path.c_str(), "encoder.layer.0"));
+  EXPECT_EQ(messages.warnings, std::vector<std::string>());
+  std::filesystem::remove(folder + "/config.json");
+  check(heed_layer_load(layer.get(), path.c_str(), "encoder.layer.0"));
+  EXPECT_TRUE(std::any_of(messages.warnings.begin(), messages.warnings.end(), [](const std::string& warning) {
+    return contains(warning, "has no config.json, which says the epsilon");
+  }));
 }
 
 TEST(ModelFolders, TellWhyTheyAreRefused) {

@@ -139,5 +139,36 @@ TEST(Taps, AreMadeForAttentionsAlone) {
                          {HEED_ERROR_INVALID_ARGUMENT, {"tap->weights is set"}}));
 }
 
+TEST(Taps, OfAPackedBatchHaveNoWeights) {
+  const AttentionCall call(Kind::Encoder);
+  const Tensor rows = make_random(call.context.get(), {7, 8}, 3);
+  const Tensor offsets = make_tensor_of<int32_t>(call.context.get(), {3}, {0, 5, 7});
+  heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
+  sequences.query_offsets = offsets.get();
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = rows.get();
+  inputs.sequences = &sequences;
+  heed_layer_tap tap = HEED_LAYER_TAP_INIT;
+  const auto make = [&](int32_t wanted) {
+    return heed_layer_create_tap(call.layer.get(), &inputs, "layers.0.self_attention", wanted, &tap);
+  };
+  EXPECT_TRUE(is_refused(make(HEED_WANT_WEIGHTS), {HEED_ERROR_UNSUPPORTED, {"HEED_WANT_WEIGHTS", "packs the batch"}}));
+  ASSERT_EQ(make(HEED_WANT_LOG_SUM_EXP), HEED_OK) << heed_last_error();
+  const Tensor log_sum_exp(tap.log_sum_exp);
+  EXPECT_EQ(dims_of(log_sum_exp.get()), (Dims{2, 7}));
+
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  check(heed_layer_create_outputs(call.layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+  const Tensor output(outputs.output);
+  const heed_layer_tap* list[] = {&tap};
+  outputs.taps = list;
+  outputs.num_taps = 1;
+  EXPECT_EQ(heed_layer_forward(call.layer.get(), &inputs, nullptr, &outputs), HEED_OK) << heed_last_error();
+  const Tensor weights = make_tensor(call.context.get(), {2, 7, 7});
+  tap.weights = weights.get();
+  EXPECT_TRUE(is_refused(heed_layer_forward(call.layer.get(), &inputs, nullptr, &outputs),
+                         {HEED_ERROR_UNSUPPORTED, {"outputs->taps[0]->weights is set", "packs the batch"}}));
+}
+
 }  // namespace
 }  // namespace heed::capi_test

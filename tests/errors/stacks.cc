@@ -25,6 +25,11 @@ Topic stack_options() {
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), heed_decoder_layer_options second = decoder_layer;
                   second.cross_attention = NULL; const heed_decoder_layer_options* each[] = {&decoder_layer, &second};
                   decoder.layers = each; decoder.layer = NULL),
+          PROVOKE(
+              heed_decoder_create(context, &decoder, &new_layer), heed_multi_head_attention_options smaller = causal;
+              smaller.num_hiddens = 6; heed_decoder_layer_options second = decoder_layer;
+              second.self_attention = &smaller; const heed_decoder_layer_options* each[] = {&decoder_layer, &second};
+              decoder.layers = each; decoder.layer = NULL),
           PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), encoder_layer.output_norms = 1),
           PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer),
                   encoder_layer.residual_scale = INFINITY),

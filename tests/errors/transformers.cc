@@ -50,6 +50,8 @@ Topic memory_caches() {
                       use_cache(); inputs.queries = inputs.keys = inputs.values = NULL),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
                       use_decoder(); use_memory_cache()),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_memory_cache();
+                      inputs.decoder = &self_attention),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
                       with_memory.use = HEED_CACHE_APPEND),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();

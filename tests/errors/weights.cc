@@ -179,6 +179,16 @@ Topic weights() {
                   wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;
                   wrong.short_factors = short_factors; wrong.original_length = 8; wrong.attention_factor = 1;
                   options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
+          PROVOKE(heed_layer_load(layer_with(options),
+                                  model("{'model_type':'phi3','max_position_embeddings':64,"
+                                        "'original_max_position_embeddings':8,'rope_scaling':{'type':'longrope',"
+                                        "'long_factor':[4,4],'short_factor':[1,1]}}"),
+                                  NULL),
+                  heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
+                  const float factors[] = {4, 4}; const float short_factors[] = {1, 1}; wrong.layout = HEED_ROPE_HALF;
+                  wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;
+                  wrong.short_factors = short_factors; wrong.original_length = 16; wrong.factor = 8;
+                  options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
           PROVOKE(heed_layer_load(layer_with(options), model("{'model_type':'opt'}"), NULL),
                   heed_rope_options unwanted = HEED_ROPE_OPTIONS_INIT;
                   unwanted.layout = HEED_ROPE_HALF; options.rope = &unwanted; options.causal = HEED_CAUSAL_TOP_LEFT),

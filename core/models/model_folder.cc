@@ -87,8 +87,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   if (family == nullptr) {
     fail(Status::Unsupported,
          "model_type in %s is %s, a family of which heed makes no whole models: expected bert, llama, bart or another "
-         "one "
-         "of docs/blocks.md",
+         "one of docs/models.md",
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
   require_known_settings(*config);

@@ -1618,7 +1618,7 @@ HEED_API heed_status heed_transformer_create(heed_context* context, const heed_t
  *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
  *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise; whisper: input_features
  *                   (B, num_mel_bins, frames) and ids (B, T) to logits
- * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/blocks.md). Ids that
+ * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/models.md). Ids that
  * pad are hidden by valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a
  * HEED_LOG_WARNING that names them. The caller destroys *layer.
  * Errors: IO (no config.json; no such files); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the files);

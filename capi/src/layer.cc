@@ -216,6 +216,13 @@ void load(const char* function, Layer& layer, const SafetensorsFile& file, const
   }
 }
 
+// `owner` and `name`: the words for the tensor in messages.
+OwnedHandle<heed_tensor> make_output(const std::shared_ptr<Context>& context, DType dtype, const Shape& shape,
+                                     const char* owner, const char* name) {
+  const std::string subject = std::string(owner) + name + " would have dims";
+  return OwnedHandle<heed_tensor>(make_handle(heed_tensor{Tensor::zeros(context, dtype, shape, subject.c_str())}));
+}
+
 }  // namespace
 }  // namespace heed::capi
 
@@ -369,9 +376,7 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
              bit == HEED_WANT_WEIGHTS ? "HEED_WANT_WEIGHTS" : "HEED_WANT_LOG_SUM_EXP", article_of(self->kind()),
              self->kind());
       }
-      const std::string subject = std::string("outputs->") + name + " would have dims";
-      return OwnedHandle<heed_tensor>(
-          make_handle(heed_tensor{Tensor::zeros(self->context(), dtype, *shape, subject.c_str())}));
+      return make_output(self->context(), dtype, *shape, "outputs->", name);
     };
     auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output, "output");
     auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights, "weights");
@@ -410,9 +415,7 @@ heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inpu
     }
     const auto create = [&](int32_t bit, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
-      const std::string subject = std::string("tap->") + name + " would have dims";
-      return OwnedHandle<heed_tensor>(
-          make_handle(heed_tensor{Tensor::zeros(self->context(), DType::F32, *shape, subject.c_str())}));
+      return make_output(self->context(), DType::F32, *shape, "tap->", name);
     };
     auto weights = create(HEED_WANT_WEIGHTS, shapes.weights, "weights");
     auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, shapes.log_sum_exp, "log_sum_exp");

@@ -115,35 +115,27 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
 EmbeddedLayer::EmbeddedLayer(std::shared_ptr<Context> context, std::span<const NamedLayer> children,
                              const EmbeddedOptions& options, int64_t size, float dropout)
     : Layer(std::move(context), {}, kNoParameters, children), options_(options), size_(size), dropout_(dropout) {
-  const auto is_first = [&](size_t child) {
-    return std::any_of(std::begin(kFirst), std::end(kFirst),
-                       [&](const First& first) { return first.name == std::string_view(child_name(child)); });
-  };
-  while (num_first_children_ < num_children() && is_first(num_first_children_)) ++num_first_children_;
+  while (num_first_children_ < num_children() && find_first(num_first_children_) != std::end(kFirst))
+    ++num_first_children_;
 }
 
-EmbeddedLayer::Role EmbeddedLayer::role_of(size_t child) const {
+const EmbeddedLayer::First* EmbeddedLayer::find_first(size_t child) const {
   return std::find_if(std::begin(kFirst), std::end(kFirst),
-                      [&](const First& first) { return first.name == std::string_view(child_name(child)); })
-      ->role;
+                      [&](const First& first) { return first.name == std::string_view(child_name(child)); });
 }
 
 Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
   const bool packed = is_packed(call.inputs);
   const int32_t rank = packed ? 2 : 3;
-  const char* const axes = packed ? "total" : "B, S";
-  if (has_embedding() && input.rank() != rank - 1) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", call.ids_name,
-         to_string(input.shape()).c_str(), axes);
-  }
+  if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);
   if (reads_signals() && packed) {
     fail(Status::InvalidArgument,
          "inputs->sequences has offsets, but the images or features of %s have one size: expected NULL", call.ids_name);
   }
   if (!has_embedding() && !reads_signals() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
-         to_string(input.shape()).c_str(), axes, size_);
+         to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
   }
   const Tensor* const token_types = call.inputs.others->token_types;
   if (token_types != nullptr && !(token_types->shape() == input.shape())) {
@@ -221,18 +213,24 @@ void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
   json.member("no_projection_bias", options_.no_projection_bias);
 }
 
-void check_rows_or_ids(const LayerInputs& inputs, bool has_embedding, bool has_token_types, const char* kind) {
-  if (!has_embedding) {
+void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
+  if (!has_embedding()) {
     check_queries(inputs);
   } else {
     if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor of ids");
     check_ids(*inputs.queries, "inputs->queries");
   }
   if (inputs.token_types == nullptr) return;
-  if (!has_token_types) {
-    fail(Status::InvalidArgument, "inputs->token_types is set, but the %s has no token types: expected NULL", kind);
+  if (options_.num_token_types == 0) {
+    fail(Status::InvalidArgument, "inputs->token_types is set, but the %s has no token types: expected NULL", kind());
   }
   check_ids(*inputs.token_types, "inputs->token_types");
+}
+
+void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {
+  if (ids.rank() == (is_packed ? 1 : 2)) return;
+  fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", name,
+       to_string(ids.shape()).c_str(), is_packed ? "total" : "B, S");
 }
 
 }  // namespace heed

@@ -57,6 +57,8 @@ class EmbeddedLayer : public Layer {
   // The number of children of first_children.
   size_t num_first_children() const { return num_first_children_; }
 
+  // Checks queries, ids with an embedding and rows without, and token types. Throws InvalidArgument.
+  void check_rows_or_ids(const LayerInputs& inputs) const;
   // Checks queries and the first children, and returns the rows of the first layer.
   Value check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const;
   // Sets the limits of the first children's rows, once the first layer knows them.
@@ -75,7 +77,9 @@ class EmbeddedLayer : public Layer {
   };
   static const First kFirst[8];
 
-  Role role_of(size_t child) const;
+  // The end of kFirst for a child that is none of them.
+  const First* find_first(size_t child) const;
+  Role role_of(size_t child) const { return find_first(child)->role; }
   // Throws InvalidArgument if a learned table has not one position for each row of the patches.
   void check_num_patches(const LayerCall& call, int64_t num_rows) const;
   bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
@@ -86,7 +90,7 @@ class EmbeddedLayer : public Layer {
   size_t num_first_children_ = 0;
 };
 
-// Checks queries: ids with an embedding, and rows without. Throws InvalidArgument.
-void check_rows_or_ids(const LayerInputs& inputs, bool has_embedding, bool has_token_types, const char* kind);
+// Throws InvalidArgument unless ids are (B, S), or packed (total). `name`: the words for them in messages.
+void check_ids_of_rows(const Value& ids, bool is_packed, const char* name);
 
 }  // namespace heed

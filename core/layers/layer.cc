@@ -99,8 +99,7 @@ std::vector<Shape> Layer::parameter_shapes(const LayerCall& call) const {
     if (std::ranges::find(shapes[i].dims, kOpenDim) == shapes[i].dims.end()) continue;
     fail(Status::InvalidArgument,
          "inputs are those of a call that does not read \"%s\", whose input size they do not say: expected the inputs "
-         "of "
-         "a call that reads all parameters",
+         "of a call that reads all parameters",
          parameters_[i].name());
   }
   return shapes;

@@ -158,12 +158,8 @@ DType Transformer::row_dtype(const LayerInputs& inputs) const {
 
 Value Transformer::check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule,
                                    Purpose purpose, LayerCall& call) const {
-  const int32_t rank =
-      (embedding == 0 ? call.inputs.others->key_offsets : call.inputs.others->query_offsets) == nullptr ? 2 : 1;
-  if (ids.rank() != rank) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", ids_name,
-         to_string(ids.shape()).c_str(), rank == 2 ? "B, S" : "total");
-  }
+  const AttentionInputs& others = *call.inputs.others;
+  check_ids_of_rows(ids, (embedding == 0 ? others.key_offsets : others.query_offsets) != nullptr, ids_name);
   make_children(schedule, call);
   call.children[embedding].ids_name = ids_name;
   InputValues inputs;

@@ -172,18 +172,16 @@ void TransformerStack::write_options(JsonWriter& json) const {
 }
 
 Encoder::Encoder(const std::shared_ptr<Context>& context, const EncoderOptions& options)
-    : TransformerStack(context, options, make_parts<EncoderLayer>(context, options)),
-      has_token_types_(options.num_token_types != 0) {}
+    : TransformerStack(context, options, make_parts<EncoderLayer>(context, options)) {}
 
 LayerInputs Encoder::check_tensors(const LayerInputs& inputs) const {
-  check_rows_or_ids(inputs, has_embedding(), has_token_types_, kind());
+  check_rows_or_ids(inputs);
   return check_encoder_tensors(inputs, kind(), context()->device_name());
 }
 
 Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options)
     : TransformerStack(context, options, make_parts<DecoderLayer>(context, options)),
-      has_cross_attention_(options.layers.front().cross_attention.has_value()),
-      has_token_types_(options.num_token_types != 0) {
+      has_cross_attention_(options.layers.front().cross_attention.has_value()) {
   for (size_t i = 1; i < options.layers.size(); ++i) {
     if (options.layers[i].cross_attention.has_value() == has_cross_attention_) continue;
     fail(Status::InvalidArgument, "options->layers[%zu]->cross_attention is %s, expected %s, as in the first layer", i,
@@ -201,8 +199,7 @@ std::optional<Layer::CacheShape> Decoder::cache_shape() const {
 }
 
 LayerInputs Decoder::check_tensors(const LayerInputs& inputs) const {
-  if (inputs.cache == nullptr || !inputs.cache->fills)
-    check_rows_or_ids(inputs, has_embedding(), has_token_types_, kind());
+  if (inputs.cache == nullptr || !inputs.cache->fills) check_rows_or_ids(inputs);
   return check_decoder_tensors(inputs, kind(), has_cross_attention_, context()->device_name());
 }
 

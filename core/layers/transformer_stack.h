@@ -78,9 +78,6 @@ class Encoder final : public TransformerStack {
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
-
- private:
-  bool has_token_types_;
 };
 
 class Decoder final : public TransformerStack {
@@ -97,7 +94,6 @@ class Decoder final : public TransformerStack {
 
  private:
   bool has_cross_attention_;
-  bool has_token_types_;
 };
 
 }  // namespace heed

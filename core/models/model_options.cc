@@ -30,6 +30,12 @@ int64_t rows_of(const StoredParameter& stored) {
   return rows / stored.source->num_parts;
 }
 
+// The module of a child below `base`; empty if the layout has none.
+std::string module_in(const std::string& base, std::string_view layout, std::string_view kind, std::string_view child) {
+  const std::optional<std::string> module = module_of_child(layout, kind, child);
+  return module ? joined_modules(base, *module) : "";
+}
+
 }  // namespace
 
 ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
@@ -82,17 +88,15 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
   return side;
 }
 
-std::string ModelOptions::module_of(const Side& side, const std::string& child) const {
-  const std::optional<std::string> module = module_of_child(side.layout, side.kind, child);
-  return module ? joined_modules(side.base, *module) : "";
+std::string ModelOptions::module_of(const Side& side, const std::string& child) {
+  return module_in(side.base, side.layout, side.kind, child);
 }
 
 std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, const char* child) const {
   const std::string kind = side.has_cross_attention ? "decoder_layer" : "encoder_layer";
-  const int64_t stored = family_.model_type == "albert" ? 0 : layer;
+  const int64_t stored = family_.has(kSharedLayers) ? 0 : layer;
   const std::string base = module_of(side, "layers." + std::to_string(stored));
-  const std::optional<std::string> module = module_of_child(family_.layer_layout, kind, child);
-  return module ? joined_modules(base, *module) : "";
+  return module_in(base, family_.layer_layout, kind, child);
 }
 
 int64_t ModelOptions::hidden_size(const Side& side) const {
@@ -296,7 +300,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
 }
 
 void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options) {
-  options.share_layers = family_.model_type == "albert";
+  options.share_layers = family_.has(kSharedLayers);
   if (options.share_layers) require_one_shared_layer();
   for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
     EncoderLayerOptions layer;

@@ -44,7 +44,7 @@ class ModelOptions {
 
   Side side_of(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
   // The module of a child of the stack, below its base; "" if the layout has none.
-  std::string module_of(const Side& side, const std::string& child) const;
+  static std::string module_of(const Side& side, const std::string& child);
   std::string module_of_layer(const Side& side, int64_t layer, const char* child) const;
   bool has(const std::string& module) const;
   // Fails unless the file has the parameter.

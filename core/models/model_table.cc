@@ -15,7 +15,7 @@ namespace title = layout_title;
 
 constexpr int32_t kOfBert = kPositions | kTokenTypes | kNorm;
 constexpr ModelFamily kModelFamilies[] = {
-    {"albert", Encoder, kOfBert | kProjection, title::kAlbert, title::kAlbert, "albert"},
+    {"albert", Encoder, kOfBert | kProjection | kSharedLayers, title::kAlbert, title::kAlbert, "albert"},
     {"bart", ModelKind::Transformer, kPositions | kNorm, title::kBart, title::kBart, "model", RootIfSet},
     {"bert", Encoder, kOfBert, title::kBert, title::kBert, "bert"},
     {"camembert", Encoder, kOfBert, title::kBert, title::kBert, "roberta"},

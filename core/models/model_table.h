@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The families whose whole models heed makes, as far as their configurations and files do not say it. What their layers
 // compute is in layers/family_table.h and layers/model_block.h. To support another family, add a row here, its modules to
-// layers/block_layout.cc, and a row to docs/blocks.md.
+// layers/block_layout.cc, and a row to docs/models.md.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,7 @@ enum ModelTraits : int32_t {
   kUntied = 128,      // The head has its own table if tie_word_embeddings is left out.
   // A head multiplies by 1 / sqrt(hidden size): by scale_decoder_outputs or, without it, if it is tied.
   kScaledHead = 256,
+  kSharedLayers = 512,  // All layers are one.
 };
 
 struct ModelFamily {

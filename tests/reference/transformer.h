@@ -31,7 +31,7 @@ struct TransformerStack {
 };
 
 // What the next step reads in place of the result of this one. Steps are attention, the feed-forward network, both with
-// their factor, their sum with the residual, and norms; each has the error of an engine that reads exact numbers.
+// their factor, their sum with the residual, and norms. The bound of a result is that of one step: its inputs have no error.
 using AfterStep = std::function<std::vector<double>(Bounded result)>;
 
 std::vector<double> transform(const TransformerStack& stack, std::vector<double> rows,

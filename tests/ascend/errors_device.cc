@@ -96,8 +96,18 @@ errors_test::Topic gaps() {
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.dropout = 0.5f;
                   inputs.training = 1),
           PROVOKE(heed_layer_forward(additive(), &inputs, NULL, &outputs)),
-          PROVOKE(heed_layer_forward(feed_forward(), &input, NULL, &outputs),
+          PROVOKE(heed_layer_forward(encoder_with(output_options), &inputs, NULL, &outputs),
+                  output_options.soft_cap = 30;
+                  outputs.output = tensor_of(HEED_F16, {2, 5, 4})),
+          PROVOKE(heed_layer_forward(embedding_with(embedding_options), &input, NULL, &outputs),
+                  embedding_options.scale = 0.003f;
+                  input.queries = tensor_of(HEED_I32, {3}); outputs.output = tensor_of(HEED_F16, {3, 4})),
+          PROVOKE(heed_layer_forward(norm_of(norm_options, HEED_F16, 4), &input, NULL, &outputs),
+                  norm_options.kind = HEED_NORM_RMS;
                   outputs.output = tensor_of(HEED_F16, {3, 4})),
+          PROVOKE(heed_layer_forward(norm_of(norm_options, HEED_F32, 16), &inputs, NULL, &outputs),
+                  norm_options.kind = HEED_NORM_RMS;
+                  inputs.queries = tensor_of(HEED_F32, {2, 5, 16}); outputs.output = tensor_of(HEED_F32, {2, 5, 16})),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
                   inputs.queries = tensor_of(HEED_F16, {2, 5, 257});
                   outputs.output = tensor_of(HEED_F16, {2, 5, 257})),

@@ -37,6 +37,9 @@ NpuScene::NpuScene()
   input.queries = tensor_of(HEED_F16, {3, 4});
   multi_head.num_hiddens = 16;
   multi_head.num_heads = 1;
+  embedding_options.num_embeddings = 10;
+  embedding_options.embedding_size = 4;
+  output_options.size = 4;
   cache_options.max_sequences = 2;
   cache_options.num_kv_heads = 1;
   cache_options.head_size = cache_options.capacity = 16;
@@ -76,9 +79,30 @@ heed_layer* NpuScene::linear_of(heed_dtype dtype) {
   return layer;
 }
 
-heed_layer* NpuScene::feed_forward() {
-  heed_layer* layer = layers_.emplace_back(capi_test::make_feed_forward(context, capi_test::ten_hidden())).get();
-  property::check(heed_layer_initialize(layer, &input, 42));
+heed_layer* NpuScene::norm_of(const heed_layer_norm_options& given, heed_dtype dtype, int64_t size) {
+  heed_layer* layer = layers_.emplace_back(capi_test::make_layer_norm(context, given)).get();
+  property::check(heed_layer_set_parameter(layer, "weight", tensor_of(dtype, {size})));
+  return layer;
+}
+
+heed_layer* NpuScene::embedding_with(const heed_embedding_options& given) {
+  heed_layer* layer = layers_.emplace_back(capi_test::make_embedding(context, given)).get();
+  const std::initializer_list<int64_t> sizes = {given.num_embeddings, given.embedding_size};
+  property::check(heed_layer_set_parameter(layer, "weight", tensor_of(HEED_F16, sizes)));
+  return layer;
+}
+
+heed_layer* NpuScene::encoder_with(const heed_output_options& output) {
+  const heed_feed_forward_options feed_forward = capi_test::ten_hidden();
+  heed_encoder_layer_options of_layer = HEED_ENCODER_LAYER_OPTIONS_INIT;
+  of_layer.attention = &multi_head;
+  of_layer.feed_forward = &feed_forward;
+  heed_encoder_options encoder = HEED_ENCODER_OPTIONS_INIT;
+  encoder.layer = &of_layer;
+  encoder.num_layers = 1;
+  encoder.output = &output;
+  heed_layer* layer = layers_.emplace_back(capi_test::make_encoder(context, encoder)).get();
+  property::check(heed_layer_initialize(layer, &inputs, 42));
   return layer;
 }
 

@@ -36,8 +36,12 @@ class NpuScene {
   heed_layer* attention_with(const heed_dot_product_attention_options& options);
   // A linear layer of 4 inputs and 5 outputs whose parameters have this dtype.
   heed_layer* linear_of(heed_dtype dtype);
-  // A feed-forward network for `input`, initialized.
-  heed_layer* feed_forward();
+  // A norm of rows of this size, initialized in this dtype.
+  heed_layer* norm_of(const heed_layer_norm_options& options, heed_dtype dtype, int64_t size);
+  // An embedding of these options, in F16.
+  heed_layer* embedding_with(const heed_embedding_options& options);
+  // An encoder of one layer with this output, for inputs (2, 5, 16), initialized in F16.
+  heed_layer* encoder_with(const heed_output_options& output);
   // Additive attention for inputs (2, 5, 16), initialized.
   heed_layer* additive();
   // Multi-head attention with these options for inputs (2, 5, 16), initialized in F16.
@@ -76,6 +80,9 @@ class NpuScene {
   heed_layer_inputs input = HEED_LAYER_INPUTS_INIT;
   heed_linear_options linear_options = capi_test::five_outputs();
   heed_dropout_options dropout_options = HEED_DROPOUT_OPTIONS_INIT;
+  heed_layer_norm_options norm_options = HEED_LAYER_NORM_OPTIONS_INIT;
+  heed_embedding_options embedding_options = HEED_EMBEDDING_OPTIONS_INIT;
+  heed_output_options output_options = HEED_OUTPUT_OPTIONS_INIT;
   // For an attention that is merged of one part.
   const heed_tensor* part_output = nullptr;
   const heed_tensor* part_log_sum_exp = nullptr;

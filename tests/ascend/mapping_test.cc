@@ -58,6 +58,49 @@ TEST_F(Mapping, ADenseAttentionIsOneOperation) {
   EXPECT_EQ(ascend_sim_count("execute:SelfAttentionOperation") - fused, 1u);
 }
 
+// Post norm, GELU, biases, all in F16: queries, keys, values, output and two products of the network; a residual for each
+// of its two parts.
+TEST_F(Mapping, AnEncoderLayerIsTwelveOperations) {
+  const Context context = make_npu_context();
+  heed_multi_head_attention_options attention = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  attention.num_hiddens = 64;
+  attention.num_heads = 4;
+  attention.biases = HEED_BIAS_ALL;
+  heed_feed_forward_options feed_forward = HEED_FEED_FORWARD_OPTIONS_INIT;
+  feed_forward.hidden_size = 128;
+  feed_forward.activation = HEED_ACTIVATION_GELU;
+  heed_encoder_layer_options options = HEED_ENCODER_LAYER_OPTIONS_INIT;
+  options.attention = &attention;
+  options.feed_forward = &feed_forward;
+  const Layer layer = capi_test::make_encoder_layer(context.get(), options);
+  const Tensor queries = make_random(context.get(), {2, 5, 64}, 1, HEED_F16);
+  const Tensor output = make_tensor(context.get(), {2, 5, 64}, HEED_F16);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = queries.get();
+  outputs.output = output.get();
+  property::check(heed_layer_initialize(layer.get(), &inputs, 1));
+  property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+  property::check(heed_context_synchronize(context.get()));
+  struct Count {
+    const char* operation;
+    uint64_t number;
+  };
+  constexpr Count kCounts[] = {{"execute", 12},
+                               {"execute:LinearOperation", 6},
+                               {"execute:SelfAttentionOperation", 1},
+                               {"execute:ActivationOperation", 1},
+                               {"execute:ElewiseOperation", 2},
+                               {"execute:LayerNormOperation", 2},
+                               {"memcpy_h2d", 0},
+                               {"memcpy_d2h", 0}};
+  std::vector<uint64_t> before;
+  for (const Count& count : kCounts) before.push_back(ascend_sim_count(count.operation));
+  property::check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
+  for (size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(ascend_sim_count(kCounts[i].operation) - before[i], kCounts[i].number) << kCounts[i].operation;
+}
+
 // A causal mask is a triangle of 128 x 128, which is uploaded once, whatever the number of keys.
 TEST_F(Mapping, ACausalMaskIsUploadedOnce) {
   const Context context = make_npu_context();

@@ -4,6 +4,7 @@
 
 #include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
+#include "capi/support/attention_call.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -131,6 +132,56 @@ TEST_F(Memory, NormsAndRotaryPositionsTakeWhatIsStated) {
       // By which Rope's workspace grows with the tokens.
       const double workspace = 4 * t * widened;
       EXPECT_LE(taken, 1.25 * (stated + indices + workspace) + 20'000) << layout << " " << rotary_size;
+    }
+  }
+}
+
+// The bytes of device memory that a call of a layer with rows (3, 100, 64) allocates.
+double bytes_of_rows(heed_context* context, const Layer& layer, heed_dtype dtype) {
+  const Tensor rows = capi_test::make_random(context, {kBatch, 100, 64}, 1, dtype);
+  const Tensor output = make_tensor(context, {kBatch, 100, 64}, dtype);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = rows.get();
+  outputs.output = output.get();
+  property::check(heed_layer_initialize(layer.get(), &inputs, 1));
+  size_t num_bytes = 0;
+  property::check(heed_layer_workspace_size(layer.get(), &inputs, &outputs, &num_bytes));
+  heed_workspace* workspace = nullptr;
+  property::check(heed_workspace_create(context, num_bytes, &workspace));
+  const uint64_t before = ascend_sim_count("bytes_allocated");
+  property::check(heed_layer_forward(layer.get(), &inputs, workspace, &outputs));
+  property::check(heed_context_synchronize(context));
+  heed_workspace_destroy(workspace);
+  return static_cast<double>(ascend_sim_count("bytes_allocated") - before);
+}
+
+TEST_F(Memory, ActivationsAndNormsTakeWhatIsStated) {
+  const double t = kBatch * 100;
+  // Linear's workspace, with the sums in F32.
+  const double workspace = 4 * t * 4096;
+  for (const int32_t activation : {HEED_ACTIVATION_GELU, HEED_ACTIVATION_RELU}) {
+    for (const int32_t gated : {0, 1}) {
+      const Context context = make_npu_context();
+      heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;
+      options.hidden_size = 4096;
+      options.activation = activation;
+      options.gated = gated;
+      const double taken = bytes_of_rows(context.get(), capi_test::make_feed_forward(context.get(), options), HEED_F16);
+      const double stated = (activation == HEED_ACTIVATION_RELU ? 12 : 4) * t * 4096;
+      EXPECT_LE(taken, 1.25 * (stated + workspace) + 20'000) << activation << " " << gated;
+      EXPECT_GE(taken, 0.4 * stated + workspace) << activation << " " << gated;
+    }
+  }
+  for (const heed_dtype dtype : {HEED_F16, HEED_F32}) {
+    for (const float epsilon : {1e-5f, 1e-12f}) {
+      const Context context = make_npu_context();
+      heed_layer_norm_options options = HEED_LAYER_NORM_OPTIONS_INIT;
+      options.epsilon = epsilon;
+      const double taken = bytes_of_rows(context.get(), capi_test::make_layer_norm(context.get(), options), dtype);
+      const double of_dtype = dtype == HEED_F16 && epsilon < 1e-6f ? 8 : 0;
+      const double stated = (of_dtype + (epsilon < 1e-6f ? 4 : 0)) * t * 64;
+      EXPECT_LE(taken, 1.25 * stated + 20'000) << dtype << " " << epsilon;
     }
   }
 }

@@ -96,6 +96,25 @@ TEST_F(NormalisationTest, LayerNormNeedsAGammaThatFits) {
   EXPECT_EQ(atb::CreateOperation(LayerNormParam(), &operation), atb::ERROR_INVALID_PARAM);
 }
 
+TEST_F(NormalisationTest, AnEpsilonOfLayerNormNearThatOfAnEarlierLaunchIsReplacedByIt) {
+  DeviceTensor x(desc_of(ACL_FLOAT, {7, 2})), weight(desc_of(ACL_FLOAT, {2})), out(desc_of(ACL_FLOAT, {7, 2}));
+  Floats values(14, 0.0F);
+  for (size_t i = 0; i < 14; i += 2) values[i] = 0.002F;
+  x.write_floats(values);
+  weight.write_floats({1, 1});
+  const auto first = [&](float epsilon) {
+    LayerNormParam param;
+    param.layerType = LayerNormParam::LAYER_NORM_NORM;
+    param.normParam.epsilon = epsilon;
+    param.normParam.beginNormAxis = -1;
+    run(param, pack_of({&x, &weight, &weight}, {&out}));
+    return out.read_floats()[0];
+  };
+  const float small = first(1e-6F);
+  EXPECT_EQ(first(1.9e-6F), small);
+  EXPECT_LT(first(1e-5F), small);
+}
+
 RmsNormParam rms_norm(float epsilon) {
   RmsNormParam param;
   param.layerType = RmsNormParam::RMS_NORM_NORM;
@@ -163,7 +182,7 @@ TEST_F(NormalisationTest, RmsNormChecksShapesAndParameters) {
   EXPECT_EQ(try_run(rms_norm(-1.0F), pack_of({&x, &gamma}, {&out})), atb::ERROR_INVALID_PARAM);
 }
 
-TEST_F(NormalisationTest, ActivationsAreReluAndGelu) {
+TEST_F(NormalisationTest, ActivationsAreReluGeluAndSwish) {
   ActivationParam param;
   param.activationType = ACTIVATION_RELU;
   EXPECT_EQ(of_one(param, desc_of(ACL_BF16, {3}), {-1, 0, 2}), (Floats{0, 0, 2}));
@@ -172,6 +191,20 @@ TEST_F(NormalisationTest, ActivationsAreReluAndGelu) {
   EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT, {1}), {1})[0], 0.8413447F, 1e-6);
   param.geluMode = ActivationParam::TANH_MODE;
   EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT, {1}), {1})[0], 0.8411920F, 1e-6);
+  param.activationType = ACTIVATION_SWISH;
+  EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT16, {1}), {1})[0], 0.7310586F, 1e-3);
+  param.scale = 1.702F;
+  EXPECT_NEAR(of_one(param, desc_of(ACL_FLOAT16, {1}), {1})[0], 0.8457958F, 1e-3);
+}
+
+TEST_F(NormalisationTest, AScaleOfSwishNearThatOfAnEarlierLaunchIsReplacedByIt) {
+  ActivationParam param;
+  param.activationType = ACTIVATION_SWISH;
+  // The second scale by itself would give 29640, rounded to F16.
+  param.scale = 4e-7F;
+  EXPECT_EQ(of_one(param, desc_of(ACL_FLOAT16, {2}), {60000, 60000})[0], 30352);
+  param.scale = -4e-7F;
+  EXPECT_EQ(of_one(param, desc_of(ACL_FLOAT16, {2}), {60000, 60000})[0], 30352);
 }
 
 TEST_F(NormalisationTest, ActivationsAcceptOnlyTheirTypes) {
@@ -187,6 +220,9 @@ TEST_F(NormalisationTest, ActivationsAcceptOnlyTheirTypes) {
   EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
   param.dim = -1;
   param.activationType = ACTIVATION_SWISH;
+  const atb::TensorDesc wide = desc_of(ACL_FLOAT, {3});
+  EXPECT_EQ(setup_of(param, pack_of_descs({wide}, {wide})), atb::ERROR_INVALID_TENSOR_INI_MATCH);
+  param.activationType = ACTIVATION_SIGMOID;
   EXPECT_EQ(atb::CreateOperation(param, &operation), atb::ERROR_INVALID_PARAM);
   expect_violation("is not simulated");
 }

@@ -40,7 +40,6 @@ bool drops(const Call& call) {
 }
 
 TEST(Blocks, AgreeWithTheReference) {
-  HEED_SKIP_ON_ASCEND("the reference's steps are those of the CPU");
   AccuracyStatistics statistics;
   for_each_call(900, [&](const Call& call, Random&) { EXPECT_TRUE(agrees_with_reference(call, &statistics)); });
   std::printf("largest used fraction of the bound: %.3g in %lld elements\n", statistics.largest_fraction,

@@ -66,24 +66,33 @@ void drop(const Dropout& dropout, Bounded& array) {
 }
 
 Bounded feed_forward(const FeedForward& network, const std::vector<double>& rows) {
-  Bounded input;
-  input.values = rows;
-  input.errors.assign(rows.size(), 0.0);
+  const std::optional<Format> format = network.compute_format;
+  const Bounded input = as_read(rows, format);
+  const auto rounded = [&](double value, double error) {
+    return format ? error_after_rounding(*format, value, error) : error;
+  };
   const int64_t num_rows = static_cast<int64_t>(rows.size()) / network.first.input_size;
-  Bounded hidden = project(network.first, input, num_rows);
-  Bounded activated = network.gate ? project(*network.gate, input, num_rows) : std::move(hidden);
+  Bounded hidden = project(network.first, input, num_rows, format);
+  Bounded activated = network.gate ? project(*network.gate, input, num_rows, format) : std::move(hidden);
   for (size_t i = 0; i < activated.values.size(); ++i) {
-    const auto [value, error] = activate(network.activation, {activated.values[i], activated.errors[i]});
+    BoundedNumber f = activate(network.activation, {activated.values[i], activated.errors[i]});
+    // Such an engine's GELU is half of x times 1 + a function, which cancels where x is negative.
+    if (format) f.error += 4 * kUnitRoundoff * (std::fabs(activated.values[i]) + activated.errors[i]);
+    const double value = f.value;
+    const double error = rounded(value, f.error);
     activated.values[i] = value;
     activated.errors[i] = error;
     if (!network.gate) continue;
     const double of_factors =
         std::fabs(value) * hidden.errors[i] + (std::fabs(hidden.values[i]) + hidden.errors[i]) * error;
     activated.values[i] *= hidden.values[i];
-    activated.errors[i] = of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + kSmallestF32;
+    activated.errors[i] = rounded(
+        activated.values[i], of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + kSmallestF32);
   }
   drop(network.dropout, activated);
-  return project(network.second, activated, num_rows);
+  for (size_t i = 0; network.dropout.probability != 0 && i < activated.values.size(); ++i)
+    activated.errors[i] = rounded(activated.values[i], activated.errors[i]);
+  return project(network.second, activated, num_rows, format);
 }
 
 }  // namespace heed::reference

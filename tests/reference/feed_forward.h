@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations, dropout and feed-forward networks in f64, with the error of an f32 engine.
+// Activations, dropout and feed-forward networks in f64, with the error of an engine in f32.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,8 @@ struct FeedForward {
   Projection second;
   Activation activation = Activation::Relu;
   Dropout dropout = {};  // of what the second projection reads
+  // To which the engine rounds operands and the result of each operation; none: it computes in f32 and rounds nothing.
+  std::optional<Format> compute_format = std::nullopt;
 };
 
 // W_2 f(W_1 x), or with a gate W_2 (f(W_gate x) * W_1 x), of rows that are exact.

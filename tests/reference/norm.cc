@@ -6,10 +6,31 @@
 #include <cstdint>
 
 #include "reference/error_bound.h"
+#include "reference/head_norm.h"
 
 namespace heed::reference {
+namespace {
+
+// As the norm of one head, and one more rounding where a bias is added.
+Bounded normalize_in_format(const Norm& norm, const std::vector<double>& rows, Format format) {
+  Bounded result = as_read(rows, format);
+  const auto size = static_cast<int64_t>(norm.weight.size());
+  const HeadNorm of_row = {norm.weight, norm.epsilon, norm.subtracts_mean};
+  normalize_heads(of_row, 1, static_cast<int64_t>(rows.size()) / size, size, format, result);
+  if (norm.bias.empty()) return result;
+  const Bounded bias = as_read(norm.bias, format);
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    const size_t d = i % norm.bias.size();
+    result.values[i] += bias.values[d];
+    result.errors[i] = error_after_rounding(format, result.values[i], result.errors[i] + bias.errors[d]);
+  }
+  return result;
+}
+
+}  // namespace
 
 Bounded normalize(const Norm& norm, const std::vector<double>& rows) {
+  if (norm.compute_format) return normalize_in_format(norm, rows, *norm.compute_format);
   using Vector = Eigen::ArrayXd;
   const auto size = static_cast<int64_t>(norm.weight.size());
   const auto d = static_cast<double>(size);

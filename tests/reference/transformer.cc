@@ -15,22 +15,28 @@ namespace {
 
 constexpr uint32_t kTimes = 3;
 
-// One rounding of the sum.
-Bounded sum(const std::vector<double>& a, const std::vector<double>& b) {
+// Where an engine rounds the results of its operations to a 16-bit format, one rounding to it; otherwise to f32.
+double rounding(std::optional<Format> format, double value, double error) {
+  return format ? error_after_rounding(*format, value, error) : error + kUnitRoundoff * std::fabs(value);
+}
+
+Bounded sum(const std::vector<double>& a, const std::vector<double>& b, std::optional<Format> format) {
   Bounded result(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
     result.values[i] = a[i] + b[i];
-    result.errors[i] = kUnitRoundoff * std::fabs(result.values[i]);
+    result.errors[i] = rounding(format, result.values[i], 0.0);
   }
   return result;
 }
 
-// One more rounding, unless the factor is 1.
-void scale(double factor, Bounded& result) {
+// One more rounding, unless the factor is 1. In a 16-bit format the factor is rounded too.
+void scale(double factor, std::optional<Format> format, Bounded& result) {
   if (factor == 1) return;
   for (size_t i = 0; i < result.values.size(); ++i) {
+    const double inherited = std::fabs(factor) * result.errors[i];
     result.values[i] *= factor;
-    result.errors[i] = std::fabs(factor) * result.errors[i] + kUnitRoundoff * std::fabs(result.values[i]);
+    const double of_factor = format ? rounding(format, result.values[i], inherited) : inherited;
+    result.errors[i] = rounding(format, result.values[i], of_factor);
   }
 }
 
@@ -73,10 +79,12 @@ std::vector<double> transform(const TransformerStack& stack, std::vector<double>
       else
         result =
             is_cross ? attend(*layer.cross_attention, input, encoder_rows) : attend(layer.self_attention, input, input);
-      scale(layer.residual_scale, result);
+      scale(layer.residual_scale, stack.compute_format, result);
       if (!layer.output_norms.empty()) result = normalize(layer.output_norms[i], after_step(std::move(result)));
       drop(layer.dropouts[i], result);
-      rows = after_step(sum(rows, after_step(std::move(result))));
+      for (size_t k = 0; layer.dropouts[i].probability != 0 && k < result.values.size(); ++k)
+        result.errors[k] = rounding(stack.compute_format, result.values[k], result.errors[k]);
+      rows = after_step(sum(rows, after_step(std::move(result)), stack.compute_format));
       if (!layer.norm_first) rows = after_step(normalize(*layer.norms[i], rows));
     }
   }
@@ -93,7 +101,11 @@ Bounded transform(const TransformerStack& stack, const std::vector<double>& rows
     const std::vector<double> moved = transform(stack, rows, encoder_rows, Mover(seed));
     for (size_t first = 0; first < rows.size(); first += size) {
       double largest = 0.0;
-      for (size_t i = first; i < first + size; ++i) largest = std::max(largest, std::fabs(moved[i] - result.values[i]));
+      // Infinite where a step has no bound.
+      for (size_t i = first; i < first + size; ++i) {
+        const double difference = std::fabs(moved[i] - result.values[i]);
+        largest = std::max(largest, std::isnan(difference) ? kInfinity : difference);
+      }
       for (size_t i = first; i < first + size; ++i)
         result.errors[i] = std::max(result.errors[i], kTimesMoved * largest);
     }

@@ -28,6 +28,8 @@ struct TransformerLayer {
 struct TransformerStack {
   std::vector<TransformerLayer> layers;
   std::optional<Norm> final_norm;
+  // As that of each norm, attention and network: to which the engine rounds the result of each operation.
+  std::optional<Format> compute_format = std::nullopt;
 };
 
 // What the next step reads in place of the result of this one. Steps are attention, the feed-forward network, both with

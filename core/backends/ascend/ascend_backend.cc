@@ -9,7 +9,9 @@
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/attention.h"
 #include "backends/ascend/cached_attention.h"
+#include "backends/ascend/embedding.h"
 #include "backends/ascend/linear.h"
+#include "backends/ascend/norm.h"
 #include "backends/ascend/npu.h"
 #include "backends/ascend/rotations.h"
 #include "backends/ascend/score_chain.h"
@@ -18,7 +20,10 @@
 #include "backends/operation_table.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
+#include "ops/embedding.h"
 #include "ops/linear.h"
+#include "ops/norm.h"
+#include "ops/positions.h"
 #include "ops/rotations.h"
 #include "ops/softmax.h"
 
@@ -318,12 +323,60 @@ Status run_rotations(BackendDevice& device, const RotationsProblem& problem, con
   });
 }
 
+Status plan_norm(const BackendDevice& device, const NormProblem& problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_norm(problem, computed(problem.input.dtype), device.allows_reduced_precision);
+    made.isa = device.npu->chip();
+    new (plan) Plan(made);
+  });
+}
+
+Status run_norm(BackendDevice& device, const NormProblem& problem, const Plan&, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device.npu);
+    ascend::run_norm(*device.npu, problem, computed(problem.input.dtype));
+  });
+}
+
+Status plan_embedding(const BackendDevice& device, const EmbeddingProblem& problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_embedding(problem);
+    made.isa = device.npu->chip();
+    new (plan) Plan(made);
+  });
+}
+
+Status run_embedding(BackendDevice& device, const EmbeddingProblem& problem, const Plan&, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device.npu);
+    ascend::run_embedding(*device.npu, problem);
+  });
+}
+
+Status plan_positions(const BackendDevice& device, const PositionsProblem& problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_positions(problem);
+    made.isa = device.npu->chip();
+    new (plan) Plan(made);
+  });
+}
+
+Status run_positions(BackendDevice& device, const PositionsProblem& problem, const Plan&, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device.npu);
+    ascend::run_positions(*device.npu, problem);
+  });
+}
+
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
     operation<AttentionProblem, plan_attention, run_attention>(),
     operation<SoftmaxProblem, plan_softmax, run_softmax>(),
     operation<DropoutProblem, plan_dropout, run_dropout>(),
     operation<RotationsProblem, plan_rotations, run_rotations>(),
+    operation<NormProblem, plan_norm, run_norm>(),
+    operation<EmbeddingProblem, plan_embedding, run_embedding>(),
+    operation<PositionsProblem, plan_positions, run_positions>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

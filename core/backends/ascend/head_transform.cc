@@ -22,18 +22,13 @@
 #include <vector>
 
 #include "backends/ascend/arrange.h"
+#include "backends/ascend/norm.h"
 #include "backends/ascend/operations.h"
 #include "backends/ascend/zeros.h"
 #include "base/rounding.h"
 
 namespace heed::ascend {
 namespace {
-
-// RmsNorm takes rows of a multiple of this many elements.
-constexpr int64_t kNormUnit = 16;
-// ATB reuses the launch of an earlier call of the same sizes if the epsilons differ by less than this. For epsilons below
-// it, that difference could change a result by any factor.
-constexpr float kMinEpsilon = 1e-6f;
 
 int64_t num_tokens(const LinearProblem& problem) { return problem.batch * problem.rows; }
 int64_t num_heads(const LinearPart& part) { return part.output_size / part.head_size; }
@@ -263,7 +258,7 @@ void add_transform_reasons(Plan& plan, const LinearProblem& problem, const Linea
       plan.add_reason("ATB normalizes heads only by their root mean square, with one weight for all heads");
     if (part.head_size % kNormUnit != 0)
       plan.add_reason("ATB's RmsNorm takes only heads whose size is a multiple of 16");
-    if (transform.epsilon < kMinEpsilon) plan.add_reason("ATB's RmsNorm cannot tell epsilons below 1e-6 apart");
+    if (transform.epsilon < kMinEpsilon) plan.add_reason(kTooSmallEpsilon);
     if (!can_arrange(strided(transform.norm_weight, {1, 1, 1, part.head_size}))) plan.add_reason(kOutOfReach);
   }
   if (transform.layout == RotaryLayout::None) return;

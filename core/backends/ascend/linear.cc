@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "backends/ascend/arrange.h"
+#include "backends/ascend/epilogue.h"
 #include "backends/ascend/head_transform.h"
 #include "backends/ascend/operations.h"
 #include "backends/ascend/zeros.h"
-#include "ops/visible_keys.h"
 
 namespace heed::ascend {
 namespace {
@@ -41,34 +41,8 @@ Weight load_weight(Npu& npu, const LinearPart& part, int64_t input_size, aclData
   return {reshaped(load(npu, weight, dtype, kept), {n, input_size}), true};
 }
 
-// The rows of ATB's result, (s, r, h, d): those of the output (h, s, r, d).
-StridedArray rows_of(const LinearProblem& problem, const LinearPart& part) {
-  const StridedArray output =
-      strided(part.output, {part.output_size / part.head_size, problem.batch, problem.rows, part.head_size});
-  StridedArray rows = output;
-  for (const auto& [to, from] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 0}}) {
-    rows.sizes[to] = output.sizes[from];
-    rows.strides[to] = output.strides[from];
-  }
-  return rows;
-}
-
-// Sets the rows of a dense result that are not wanted to 0.
-void zero_unwanted(Npu& npu, const LinearProblem& problem, const LinearPart& part, const DeviceArray& result) {
-  if (part.zeroes_unwanted == 0) return;
-  const auto row_bytes = static_cast<int64_t>(size_of_element(result.dtype)) * part.output_size;
-  const auto zero = [&](int64_t s, int64_t first, int64_t end) {
-    void* begin = static_cast<char*>(result.data) + (s * problem.rows + first) * row_bytes;
-    if (first < end) write_zeros(npu, begin, static_cast<size_t>((end - first) * row_bytes));
-  };
-  for (int64_t s = 0; s < problem.batch; ++s) {
-    const KeyRange wanted = wanted_rows(problem.limits, part.wanted_rows, s);
-    zero(s, 0, wanted.first);
-    zero(s, wanted.end, problem.rows);
-  }
-}
-
 const char* kernel_of(const LinearProblem& problem) {
+  if (has_epilogue(problem.parts[0])) return kernel_with_epilogue(problem.parts[0]);
   bool has_norm = false;
   bool is_rotated = false;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
@@ -88,13 +62,10 @@ Plan plan_linear(const LinearProblem& problem) {
              can_arrange(strided(problem.input, {1, problem.batch, problem.rows, problem.input_size}));
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
-    const int64_t d = part.head_size;
     can = can && can_arrange(strided(part.weight, {1, 1, part.output_size, problem.input_size})) &&
-          can_arrange(strided(part.output, {part.output_size / d, problem.batch, problem.rows, d}));
+          can_arrange(rows_of(problem, part, part.output));
     if (part.transform.is_given()) add_transform_reasons(plan, problem, part);
-    if (part.scale != 1 || part.soft_cap > 0 || part.activation != Activation::None || part.factor.given != 0 ||
-        part.addend.given != 0)
-      plan.add_reason("the device only adds a bias to a product, no scale, soft cap, activation, gate or residual");
+    add_epilogue_reasons(plan, problem, part);
   }
   if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");
   if (!can) plan.add_reason(kOutOfReach);
@@ -125,16 +96,30 @@ void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype) {
     const DeviceArray* const added = part.bias.given != 0 ? &bias : nullptr;
     const auto multiply_into = [&](const DeviceArray& product) {
       linear(npu, input, weight.array, weight.is_transposed, added, product);
-      zero_unwanted(npu, problem, part, product);
     };
-    if (!part.transform.is_given()) {
-      const Target target(npu, rows_of(problem, part), dtype);
-      multiply_into(reshaped(target.array(), {num_rows, n}));
-      target.store();
+    const auto zero_unwanted_of = [&](const DeviceArray& product) {
+      if (part.zeroes_unwanted == 0) return;
+      zero_unwanted(npu, problem.limits, part.wanted_rows, problem.batch, problem.rows, product);
+    };
+    if (part.transform.is_given()) {
+      const Target& target = targets.emplace_back(npu, rows_of(problem, part, part.output), dtype);
+      const DeviceArray product =
+          transformed.emplace_back(npu, part, reshaped(target.array(), {num_rows, n})).projected();
+      multiply_into(product);
+      zero_unwanted_of(product);
       continue;
     }
-    const Target& target = targets.emplace_back(npu, rows_of(problem, part), dtype);
-    multiply_into(transformed.emplace_back(npu, part, reshaped(target.array(), {num_rows, n})).projected());
+    const Target target(npu, rows_of(problem, part, part.output), dtype);
+    const DeviceArray result = reshaped(target.array(), {num_rows, n});
+    if (has_epilogue(part)) {
+      Temporary sums(npu, dtype, result.shape);
+      multiply_into(sums.array());
+      run_epilogue(npu, problem, part, sums, result);
+    } else {
+      multiply_into(result);
+    }
+    zero_unwanted_of(result);
+    target.store();
   }
   transform_heads(npu, problem, transformed);
   for (const Target& target : targets) target.store();

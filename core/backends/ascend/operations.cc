@@ -58,14 +58,51 @@ void multiply(Npu& npu, const DeviceArray& input, float factor, const DeviceArra
   elewise(npu, atb::infer::ElewiseParam::ELEWISE_MULS, {input}, output, factor);
 }
 
+void multiply(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output) {
+  elewise(npu, atb::infer::ElewiseParam::ELEWISE_MUL, {a, b}, output);
+}
+
 void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output) {
   elewise(npu, atb::infer::ElewiseParam::ELEWISE_ADD, {a, b}, output);
+}
+
+void activate(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output) {
+  atb::infer::ActivationParam param;
+  switch (activation) {
+    case Activation::None:  // not called with it
+    case Activation::Relu: param.activationType = atb::infer::ACTIVATION_RELU; break;
+    case Activation::Gelu:
+      param.activationType = atb::infer::ACTIVATION_GELU;
+      param.geluMode = atb::infer::ActivationParam::NONE_MODE;
+      break;
+    case Activation::GeluTanh:
+      param.activationType = atb::infer::ACTIVATION_GELU;
+      param.geluMode = atb::infer::ActivationParam::TANH_MODE;
+      break;
+    // SWISH is x sigma(scale x).
+    case Activation::GeluQuick:
+      param.activationType = atb::infer::ACTIVATION_SWISH;
+      param.scale = 1.702f;
+      break;
+    case Activation::Silu: param.activationType = atb::infer::ACTIVATION_SWISH; break;
+  }
+  const std::string name = name_of("Activation", {param.activationType, param.geluMode});
+  npu.run(name + " " + bits_of(param.scale), param, {input}, output);
 }
 
 void softmax(Npu& npu, const DeviceArray& input, const DeviceArray& output) {
   atb::infer::SoftmaxParam param;
   param.axes.push_back(-1);
   npu.run("Softmax", param, {input}, output);
+}
+
+void layer_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, const DeviceArray& bias, float epsilon,
+                const DeviceArray& output) {
+  atb::infer::LayerNormParam param;
+  param.layerType = atb::infer::LayerNormParam::LAYER_NORM_NORM;
+  param.normParam.epsilon = epsilon;
+  param.normParam.beginNormAxis = -1;
+  npu.run("LayerNorm " + bits_of(epsilon), param, {x, weight, bias}, output);
 }
 
 void rms_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, float epsilon, const DeviceArray& output) {

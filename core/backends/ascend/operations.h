@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of ATB that heed uses, each as a function on dense arrays. The caller allocates the output. No
 // function waits for the device.
-//
-// To come, in the same form: LayerNorm and Activation for blocks.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "backends/ascend/npu.h"
+#include "ops/activation.h"
 
 namespace heed::ascend {
 
@@ -21,14 +20,29 @@ void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool tran
 // Converts between F32 and a 16-bit dtype, rounded to nearest, ties to even.
 void cast(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
-// output = input * factor, rounded to the dtype.
+// output = input * factor, rounded to the dtype. For F16 the factor is rounded to F16 first. ATB takes a factor for that of
+// an earlier call of the same sizes if they differ by less than 1e-6. For factors below kMinFactor, that error is larger
+// than the rounding of F16.
+inline constexpr float kMinFactor = 1.0f / 256.0f;
+inline constexpr const char* kTooSmallFactor = "ATB's Elewise cannot tell factors below 1/256 apart";
 void multiply(Npu& npu, const DeviceArray& input, float factor, const DeviceArray& output);
 
-// output = a + b. Axes of size 1 in b are repeated.
+// output = a * b; F16 and BF16. The output may be an input.
+void multiply(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output);
+
+// output = a + b. Axes of size 1 in b are repeated. The output may be an input.
 void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output);
+
+// In f32 with one rounding. Relu: F32 and BF16; the others: F16 and BF16.
+void activate(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output);
 
 // Over the last axis.
 void softmax(Npu& npu, const DeviceArray& input, const DeviceArray& output);
+
+// Each row x of the last axis becomes (x - mean of x) / sqrt(variance of x + epsilon) * weight + bias, in f32 with one
+// rounding. The weight and the bias are one row. F32, F16 and BF16.
+void layer_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, const DeviceArray& bias, float epsilon,
+                const DeviceArray& output);
 
 // Each row x of the last axis, a multiple of 16 elements, becomes x / sqrt(mean of x^2 + epsilon) * weight, in f32 with
 // one rounding. The weight is one row. F16 and BF16.

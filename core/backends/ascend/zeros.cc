@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/visible_keys.h"
+
 namespace heed::ascend {
 namespace {
 
@@ -48,6 +50,20 @@ DeviceArray zeros_of(Npu& npu, aclDataType dtype, const atb::Dims& shape, Tempor
   }
   return renewed(npu, dtype, shape, kept,
                  [&](const DeviceArray& result) { write_zeros(npu, result.data, result.num_bytes()); });
+}
+
+void zero_unwanted(Npu& npu, const KeyLimits& limits, WantedRows wanted, int64_t batch, int64_t rows,
+                   const DeviceArray& result) {
+  const size_t row_bytes = result.num_bytes() / static_cast<size_t>(batch * rows);
+  const auto zero = [&](int64_t b, int64_t first, int64_t end) {
+    char* begin = static_cast<char*>(result.data) + static_cast<size_t>(b * rows + first) * row_bytes;
+    if (first < end) write_zeros(npu, begin, static_cast<size_t>(end - first) * row_bytes);
+  };
+  for (int64_t b = 0; b < batch; ++b) {
+    const KeyRange range = wanted_rows(limits, wanted, b);
+    zero(b, 0, range.first);
+    zero(b, range.end, rows);
+  }
 }
 
 }  // namespace heed::ascend

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/ascend/npu.h"
+#include "ops/sequence.h"
 
 namespace heed::ascend {
 
@@ -15,5 +16,9 @@ void write_zeros(Npu& npu, void* memory, size_t num_bytes);
 // An array of zeros, which must not be written. It is part of a block that all calls share, or, if that is too small,
 // of `kept`.
 DeviceArray zeros_of(Npu& npu, aclDataType dtype, const atb::Dims& shape, Temporary& kept);
+
+// Sets the rows of a dense result (batch, rows, size) that are not wanted to 0.
+void zero_unwanted(Npu& npu, const KeyLimits& limits, WantedRows wanted, int64_t batch, int64_t rows,
+                   const DeviceArray& result);
 
 }  // namespace heed::ascend

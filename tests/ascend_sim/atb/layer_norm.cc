@@ -6,6 +6,7 @@
 
 #include "atb/elements.h"
 #include "atb/infer_op_params.h"
+#include "atb/launch_cache.h"
 #include "atb/operation_base.h"
 
 namespace ascend_sim::atb_library {
@@ -52,7 +53,8 @@ class LayerNorm final : public OperationBase {
     const TensorDesc& x = pack.inTensors[0].desc;
     const size_t length = num_elements(pack.inTensors[1].desc.shape);
     const size_t rows = num_elements(x.shape) / length;
-    plan.kernel = [=, dtype = x.dtype, epsilon = param_.normParam.epsilon](Addresses addresses) {
+    const float epsilon = launches_.shared_factor(GetName(), key_of(pack), param_.normParam.epsilon);
+    plan.kernel = [=, dtype = x.dtype](Addresses addresses) {
       std::vector<float> values = load_floats(dtype, addresses[0], rows * length);
       const std::vector<float> gamma = load_floats(dtype, addresses[1], length);
       const std::vector<float> beta = load_floats(dtype, addresses[2], length);
@@ -74,7 +76,15 @@ class LayerNorm final : public OperationBase {
     for (size_t i = 0; i < length; ++i) values[i] = (values[i] - mean) / deviation * gamma[i] + beta[i];
   }
 
+  TilingKey key_of(const atb::VariantPack& pack) const {
+    TilingKey key = tiling_key(pack);
+    key.push_back(param_.normParam.beginNormAxis);
+    return key;
+  }
+
   const LayerNormParam param_;
+  // The epsilon that a launch uses (launch_cache.h).
+  mutable OperationLaunches launches_;
 };
 
 Status check(const LayerNormParam& param) {

@@ -7,6 +7,7 @@
 
 #include "reference/philox.h"
 #include "reference/transformer.h"
+#include "support/device.h"
 #include "support/packing.h"
 
 namespace heed::property {
@@ -118,6 +119,7 @@ reference::Norm row_norm_of(const Call& call, const heed_layer_norm_options& opt
   norm.subtracts_mean = options.kind == HEED_NORM_LAYER;
   if (norm.subtracts_mean && options.no_bias == 0) norm.bias = call.parameters.at(prefix + "bias").contents.values;
   norm.epsilon = static_cast<double>(options.epsilon != 0.0F ? options.epsilon : 1e-5F);
+  norm.compute_format = compute_format(call.queries.dtype);
   return norm;
 }
 
@@ -131,6 +133,7 @@ reference::FeedForward feed_forward_of(const Call& call, const heed_feed_forward
   if (options.gated != 0) network.gate = projection_of(call, prefix + "W_gate");
   network.second = projection_of(call, prefix + "W_2");
   network.activation = kActivations[options.activation];
+  network.compute_format = compute_format(call.queries.dtype);
   return network;
 }
 
@@ -139,6 +142,7 @@ reference::AttentionResult solve_block(const Call& call) {
   reference::TransformerStack stack;
   for (int64_t i = 0; i < std::max<int64_t>(1, call.block->num_layers); ++i)
     stack.layers.push_back(layer_at(call, prefix_of_layer(call, i), first_child_of_layer(*call.block, i)));
+  stack.compute_format = compute_format(call.queries.dtype);
   if (call.block->final_norm) stack.final_norm = row_norm_of(call, call.block->norm, "norm.");
   const std::vector<double> encoder_rows = padded.keys ? padded.keys->contents.values : std::vector<double>();
   reference::AttentionResult result;

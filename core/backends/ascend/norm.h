@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Norms of rows on an NPU, by ATB's LayerNorm and RmsNorm.
+#pragma once
+
+#include "backends/ascend/npu.h"
+#include "backends/backend.h"
+#include "ops/norm.h"
+
+namespace heed::ascend {
+
+// ATB uses the launch of an earlier call of the same sizes if their epsilons differ by less than 1e-6. For epsilons below
+// it, that difference could change a result by any factor.
+inline constexpr float kMinEpsilon = 1e-6f;
+inline constexpr const char* kTooSmallEpsilon = "ATB's RmsNorm cannot tell epsilons below 1e-6 apart";
+
+// RmsNorm takes rows of a multiple of this many elements.
+inline constexpr int64_t kNormUnit = 16;
+
+// `narrows`: numbers of F32, or of another 16-bit dtype than the rows', may be rounded to the 16-bit dtype of the
+// computation, `dtype`. Sets on_host, with the reasons, if ATB cannot compute the problem.
+Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows);
+
+void run_norm(Npu& npu, const NormProblem& problem, DType dtype);
+
+}  // namespace heed::ascend

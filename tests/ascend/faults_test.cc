@@ -93,6 +93,50 @@ std::vector<float> run_layers() {
   return numbers;
 }
 
+// The same for a small model: ids, positions, a layer with both norms' operations and a gate, a tied output with a scale.
+std::vector<float> run_a_model() {
+  const Context context = make_npu_context();
+  heed_multi_head_attention_options attention = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  attention.num_hiddens = 32;
+  attention.num_heads = 2;
+  attention.qk_norm_epsilon = 1e-5f;
+  heed_feed_forward_options feed_forward = HEED_FEED_FORWARD_OPTIONS_INIT;
+  feed_forward.hidden_size = 24;
+  feed_forward.activation = HEED_ACTIVATION_SILU;
+  feed_forward.gated = 1;
+  heed_layer_norm_options norm = HEED_LAYER_NORM_OPTIONS_INIT;
+  norm.epsilon = 1e-12f;
+  heed_encoder_layer_options layer = HEED_ENCODER_LAYER_OPTIONS_INIT;
+  layer.attention = &attention;
+  layer.feed_forward = &feed_forward;
+  layer.norm = &norm;
+  heed_embedding_options embedding = HEED_EMBEDDING_OPTIONS_INIT;
+  embedding.num_embeddings = 10;
+  embedding.scale = 3.0f;
+  heed_positional_encoding_options positions = HEED_POSITIONAL_ENCODING_OPTIONS_INIT;
+  positions.max_positions = 8;
+  heed_output_options output = HEED_OUTPUT_OPTIONS_INIT;
+  output.tied = 1;
+  output.scale = 0.5f;
+  heed_encoder_options options = HEED_ENCODER_OPTIONS_INIT;
+  options.layer = &layer;
+  options.num_layers = 1;
+  options.embedding = &embedding;
+  options.positions = &positions;
+  options.embedding_norm = 1;
+  options.output = &output;
+  const Layer model = capi_test::make_encoder(context.get(), options);
+  const Tensor ids = capi_test::make_tensor_of<int32_t>(context.get(), {2, 3}, {1, 2, 3, 9, 0, 4});
+  const Tensor logits = capi_test::make_tensor(context.get(), {2, 3, 10});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  inputs.queries = ids.get();
+  outputs.output = logits.get();
+  property::check(heed_layer_initialize(model.get(), &inputs, 1));
+  property::check(heed_layer_forward(model.get(), &inputs, nullptr, &outputs));
+  return capi_test::read_floats(context.get(), logits.get());
+}
+
 struct Outcome {
   heed_status status = HEED_OK;
   std::string sentence;
@@ -133,11 +177,11 @@ int num_that_fail_so(const std::string& fault, const std::string& code, const st
   return num_hit;
 }
 
-// For layers and for a cache. At least `least` calls must have failed.
+// For layers, a model and a cache. At least `least` calls must have failed.
 void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
                             int least) {
   int num_hit = 0;
-  for (const auto run : {run_layers, run_a_cache}) num_hit += num_that_fail_so(fault, code, allowed, run);
+  for (const auto run : {run_layers, run_a_model, run_a_cache}) num_hit += num_that_fail_so(fault, code, allowed, run);
   EXPECT_GE(num_hit, least) << fault;
 }
 

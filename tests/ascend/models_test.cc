@@ -9,8 +9,8 @@
 
 #include "ascend/support/explained.h"
 #include "ascend/support/simulated.h"
-#include "capi/support/model_copy.h"
 #include "capi/support/model_call.h"
+#include "capi/support/model_copy.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -59,8 +59,8 @@ TEST_F(ModelsOnTheNpu, AgreeWithTheCpu) {
     const std::vector<float> found = on_npu.run_for_floats();
     const std::vector<float> expected = on_cpu.run_for_floats();
     EXPECT_EQ(reasons_of(on_npu), model.reasons);
-    const double largest = std::fabs(*std::max_element(
-        expected.begin(), expected.end(), [](float a, float b) { return std::fabs(a) < std::fabs(b); }));
+    const double largest = std::fabs(*std::max_element(expected.begin(), expected.end(),
+                                                       [](float a, float b) { return std::fabs(a) < std::fabs(b); }));
     EXPECT_LE(difference(found, expected), 8 * kRoundoff * largest);
   }
 }

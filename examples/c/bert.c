@@ -12,18 +12,6 @@
 
 #include "example.h"
 
-/* The elements of a tensor, which the caller frees. */
-static void* elements_of(const heed_tensor* tensor, size_t element_size) {
-  const size_t num_bytes = (size_t)heed_tensor_num_elements(tensor) * element_size;
-  void* elements = malloc(num_bytes);
-  if (elements == NULL) {
-    fprintf(stderr, "no memory for %zu bytes\n", num_bytes);
-    exit(1);
-  }
-  CHECK(heed_tensor_read(tensor, elements, num_bytes));
-  return elements;
-}
-
 /* The number of tokens of each text: attention_mask (B, S) has ones for tokens and zeros for padding behind them. */
 static int64_t* lengths_of(const heed_tensor* mask) {
   const int64_t batch = heed_tensor_dim(mask, 0), size = heed_tensor_dim(mask, 1);

@@ -20,6 +20,17 @@ void print_shape(const heed_tensor* tensor) {
   printf(")\n");
 }
 
+void* elements_of(const heed_tensor* tensor, size_t element_size) {
+  const size_t num_bytes = (size_t)heed_tensor_num_elements(tensor) * element_size;
+  void* elements = malloc(num_bytes);
+  if (elements == NULL) {
+    fprintf(stderr, "no memory for %zu bytes\n", num_bytes);
+    exit(1);
+  }
+  CHECK(heed_tensor_read(tensor, elements, num_bytes));
+  return elements;
+}
+
 /* The elements in row-major order as doubles, whatever the tensor's dtype and strides; freed by the caller. */
 static double* read_elements(heed_context* context, const heed_tensor* tensor) {
   const int64_t num_elements = heed_tensor_num_elements(tensor);

@@ -5,6 +5,7 @@
 #define HEED_EXAMPLE_H
 
 #include <heed/heed.h>
+#include <stddef.h>
 
 /* Ends the program with the library's sentence unless the call returned HEED_OK. */
 #define CHECK(call) check((call), #call)
@@ -12,6 +13,10 @@ void check(heed_status status, const char* call);
 
 /* Prints the sizes as "(2, 4, 100)" and a line end. */
 void print_shape(const heed_tensor* tensor);
+
+/* The elements of a tensor, in row-major order and its own dtype, which has elements of that size. The caller frees
+ * them. */
+void* elements_of(const heed_tensor* tensor, size_t element_size);
 
 /* Prints every element, as a float, on a line of its own: nine digits, which tell any two floats apart, and its bits in
  * hexadecimal. */

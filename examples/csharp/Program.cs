@@ -20,6 +20,7 @@ internal static class Program
                 "llama_attention" => LlamaAttentionExample.Main(rest),
                 "packed_encoder" => PackedEncoderExample.Main(),
                 "beams_with_cache" => BeamsWithCacheExample.Main(),
+                "translation" => TranslationExample.Main(rest),
                 "head_view" => HeadViewExample.Main(rest),
                 "server" => ServerExample.Main(),
                 _ => throw new ArgumentException($"there is no example {args[0]}"),

@@ -86,12 +86,16 @@ static int has_tokens(const Translator* translator, const Beam* beam, const int6
 }
 
 /* Returns the elements of a tensor of expected.safetensors, which the caller frees, and the sizes of its axes. */
-static void* load(const Translator* translator, const char* folder, const char* name, size_t element_size,
+static void* load(const Translator* translator, const char* folder, const char* name, size_t element_size, int32_t rank,
                   int64_t* dims) {
   heed_tensor* tensor = NULL;
   void* elements = NULL;
   CHECK(heed_tensor_load_safetensors(translator->context, path_of(folder, "expected.safetensors"), name, &tensor));
-  for (int32_t axis = 0; axis < heed_tensor_rank(tensor); ++axis) dims[axis] = heed_tensor_dim(tensor, axis);
+  if (heed_tensor_rank(tensor) != rank) {
+    fprintf(stderr, "tensor \"%s\" has %d axes, expected %d\n", name, (int)heed_tensor_rank(tensor), (int)rank);
+    exit(1);
+  }
+  for (int32_t axis = 0; axis < rank; ++axis) dims[axis] = heed_tensor_dim(tensor, axis);
   elements = elements_of(tensor, element_size);
   heed_tensor_destroy(tensor);
   return elements;
@@ -100,12 +104,12 @@ static void* load(const Translator* translator, const char* folder, const char* 
 /* Translates the sentences of expected.safetensors. Returns whether the results are PyTorch's. */
 static int compare_with_pytorch(const Translator* translator, const char* folder) {
   int64_t of_sources[2], of_greedy[2], of_beams[2], of_logits[3], of_scores[1];
-  int64_t* const source_ids = load(translator, folder, "source_ids", sizeof *source_ids, of_sources);
-  int64_t* const greedy_ids = load(translator, folder, "greedy_ids", sizeof *greedy_ids, of_greedy);
-  int64_t* const beam_ids = load(translator, folder, "beam_ids", sizeof *beam_ids, of_beams);
-  float* const greedy_logits = load(translator, folder, "greedy_logits", sizeof *greedy_logits, of_logits);
-  float* const greedy_scores = load(translator, folder, "greedy_scores", sizeof *greedy_scores, of_scores);
-  float* const beam_scores = load(translator, folder, "beam_scores", sizeof *beam_scores, of_scores);
+  int64_t* const source_ids = load(translator, folder, "source_ids", sizeof *source_ids, 2, of_sources);
+  int64_t* const greedy_ids = load(translator, folder, "greedy_ids", sizeof *greedy_ids, 2, of_greedy);
+  int64_t* const beam_ids = load(translator, folder, "beam_ids", sizeof *beam_ids, 2, of_beams);
+  float* const greedy_logits = load(translator, folder, "greedy_logits", sizeof *greedy_logits, 3, of_logits);
+  float* const greedy_scores = load(translator, folder, "greedy_scores", sizeof *greedy_scores, 1, of_scores);
+  float* const beam_scores = load(translator, folder, "beam_scores", sizeof *beam_scores, 1, of_scores);
   const int64_t num_sentences = of_sources[0], num_logits = of_logits[1] * of_logits[2];
   static float logits[kMaxTokens * kMaxVocabulary];
   Differences largest = {0.0, 0.0};
@@ -130,7 +134,7 @@ static int compare_with_pytorch(const Translator* translator, const char* folder
     num_same += is_same;
     for (int64_t j = 0; j < num_logits; ++j) {
       update(&largest.logits, logits[j], expected[j]);
-      bound = fabs(expected[j]) > bound ? fabs(expected[j]) : bound;
+      bound = fabs((double)expected[j]) > bound ? fabs((double)expected[j]) : bound;
     }
     update(&largest.scores, score_of(&greedy), greedy_scores[i]);
     update(&largest.scores, score_of(&best), beam_scores[i]);

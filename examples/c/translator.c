@@ -8,7 +8,7 @@
 
 #include "example.h"
 
-enum { kMaxPath = 1024 };
+enum { kMaxPath = 1024, kNumCandidates = 2 * kNumBeams };
 
 const char* path_of(const char* folder, const char* file) {
   static char path[kMaxPath];
@@ -164,13 +164,13 @@ typedef struct Candidate {
 
 /* The candidates with the largest sums, the best one first. */
 typedef struct Candidates {
-  Candidate best[2 * kNumBeams];
+  Candidate best[kNumCandidates];
   int64_t count;
 } Candidates;
 
 static void consider(Candidates* candidates, const Candidate* candidate) {
   int64_t i = candidates->count;
-  if (i < 2 * kNumBeams) {
+  if (i < kNumCandidates) {
     ++candidates->count;
   } else if (!(candidate->sum > candidates->best[--i].sum)) {
     return;
@@ -219,7 +219,7 @@ Beam search_with_beams(const Translator* translator) {
     const Candidates candidates = find_candidates(translator, running, num_running);
     Beam next[kNumBeams];
     int64_t sources[kNumBeams], num_next = 0;
-    /* Of 2 kNumBeams candidates at least kNumBeams go on, since each beam has one end. */
+    /* Of these candidates at least kNumBeams go on, since each beam has one end. */
     for (int64_t i = 0; i < candidates.count && num_next < kNumBeams; ++i) {
       const Candidate* const candidate = &candidates.best[i];
       Beam beam = running[candidate->beam];

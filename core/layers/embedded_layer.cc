@@ -155,6 +155,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     if (role == Role::Embedding || role == Role::Patches || role == Role::Audio) part.ids_name = call.ids_name;
     if (role == Role::TokenTypes) {
       part.ids_name = "inputs->token_types";
+      part.id_words = &kTokenTypeWords;
       part.has_zero_ids = token_types == nullptr;
       inputs.queries = token_types == nullptr ? input : Value(token_types);
     }
@@ -224,7 +225,7 @@ void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
   if (options_.num_token_types == 0) {
     fail(Status::InvalidArgument, "inputs->token_types is set, but the %s has no token types: expected NULL", kind());
   }
-  check_ids(*inputs.token_types, "inputs->token_types");
+  check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
 }
 
 void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {

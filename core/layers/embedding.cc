@@ -67,9 +67,9 @@ std::string index_text(const Shape& shape, int64_t number) {
 Embedding::Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options)
     : Layer(std::move(context), make_parameters(options), kEmbeddingParameterNames), options_(complete(options)) {}
 
-void check_ids(const Tensor& ids, const char* name) {
-  if (ids.dtype() != DType::I32 && ids.dtype() != DType::I64)
-    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: the ids of an embedding", name, name_of(ids.dtype()));
+void check_ids(const Tensor& ids, const char* name, const IdWords& words) {
+  if (ids.dtype() == DType::I32 || ids.dtype() == DType::I64) return;
+  fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: %s", name, name_of(ids.dtype()), words.all);
 }
 
 LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
@@ -87,7 +87,7 @@ LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
   return inputs;
 }
 
-const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, const char* name) const {
+const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, const LayerCall& call) const {
   const Tensor& ids = schedule.on_host(given);
   auto* const read = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(ids.num_elements()));
   const auto read_all = [&]<typename Id>(const Id* from) {
@@ -95,8 +95,8 @@ const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, cons
     walk<1>(ids.shape(), {ids.strides()}, [&](const auto& offsets) {
       const auto id = static_cast<int64_t>(from[offsets[0]]);
       if (id < 0 || id >= options_.num_embeddings) {
-        fail(Status::InvalidArgument, "%s%s is %" PRId64 ", expected 0 to %" PRId64 ", an id of the embedding", name,
-             index_text(ids.shape(), number).c_str(), id, options_.num_embeddings - 1);
+        fail(Status::InvalidArgument, "%s%s is %" PRId64 ", expected 0 to %" PRId64 ", %s", call.ids_name,
+             index_text(ids.shape(), number).c_str(), id, options_.num_embeddings - 1, call.id_words->one);
       }
       read[number++] = static_cast<int32_t>(id);
     });
@@ -120,7 +120,7 @@ void Embedding::check(Schedule& schedule, Purpose purpose, LayerCall& call) cons
     std::fill_n(zeros, num_ids, 0);
     call.ids = zeros;
   } else if (ids.tensor()->has_data()) {
-    call.ids = read_ids(schedule, *ids.tensor(), call.ids_name);
+    call.ids = read_ids(schedule, *ids.tensor(), call);
   }
 }
 

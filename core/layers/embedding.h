@@ -36,14 +36,13 @@ class Embedding final : public Layer {
   void write_options(JsonWriter& json) const override;
 
  private:
-  // The ids in row-major order, in the arena of the call. Throws InvalidArgument if one is out of range. `name`: the words
-  // for `ids` in messages.
-  const int32_t* read_ids(Schedule& schedule, const Tensor& ids, const char* name) const;
+  // The ids in row-major order, in the arena of the call. Throws InvalidArgument if one is out of range.
+  const int32_t* read_ids(Schedule& schedule, const Tensor& ids, const LayerCall& call) const;
 
   EmbeddingOptions options_;
 };
 
-// Throws InvalidArgument unless these are ids. `name`: the words for them in messages.
-void check_ids(const Tensor& ids, const char* name);
+// Throws InvalidArgument unless these are ids. `name`: the words for them in messages. `words`: for what they are.
+void check_ids(const Tensor& ids, const char* name, const IdWords& words = kIdWords);
 
 }  // namespace heed

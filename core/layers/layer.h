@@ -128,6 +128,10 @@ class Layer {
   virtual std::optional<LayerBlock> layer_block() const { return std::nullopt; }
   // The member of the options that has the options of a child, such as "feed_forward"; "": none.
   virtual std::string options_of_child(size_t) const { return {}; }
+  // The setting of an option that gives the layer its parameter "bias", for messages.
+  virtual const char* bias_option() const { return "options->no_bias 0"; }
+  // The same for a child, if it is not an option of the child's own; null: it is.
+  virtual const char* bias_option_of_child(size_t) const { return nullptr; }
   // The dtype of the rows of a call: that of its inputs, unless these are ids.
   virtual DType row_dtype(const LayerInputs& inputs) const;
   // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors

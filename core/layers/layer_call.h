@@ -62,6 +62,14 @@ struct OutputShapes {
   std::optional<Shape> log_sum_exp;
 };
 
+// The words of messages for what an embedding reads: all of it, and an element.
+struct IdWords {
+  const char* all;
+  const char* one;
+};
+inline constexpr IdWords kIdWords = {"the ids of an embedding", "an id of the embedding"};
+inline constexpr IdWords kTokenTypeWords = {"the token types of the ids", "a token type"};
+
 // Checked inputs, and what `check` computes for `compose`.
 struct LayerCall {
   InputValues inputs;
@@ -70,9 +78,10 @@ struct LayerCall {
   AttentionProblem* attention = nullptr;
   // For embeddings: the ids in row-major order. Null until the call is run. Owned by the schedule.
   const int32_t* ids = nullptr;
-  // For embeddings: the words for the ids, images or features in messages; and whether all ids are 0, so that queries are
-  // read for their shape alone. The parent sets both.
+  // For embeddings: the name of the ids, images or features in messages, what ids are, and whether all of them are 0, so that
+  // queries are read for their shape alone. The parent sets them.
   const char* ids_name = "inputs->queries";
+  const IdWords* id_words = &kIdWords;
   bool has_zero_ids = false;
   // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;

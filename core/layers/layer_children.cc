@@ -89,6 +89,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   std::vector<size_t> norms;  // indices of their weights
   for (size_t i = 0; i < indices.size(); ++i) {
     const Layer& child = *children_[indices[i]].layer;
+    of_children.bias_option = bias_option_of_child(indices[i]);
     const auto find = [&] { return child.find_in(file, children.prefixes[i], of_children); };
     const std::string member = options_of_child(indices[i]);
     FoundWeights found = member.empty() ? find() : ErrorsOfMember(member.c_str()).of(find);

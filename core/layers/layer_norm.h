@@ -29,6 +29,8 @@ class LayerNorm final : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
+  // An RMS norm has none.
+  const char* bias_option() const override { return "options->kind HEED_NORM_LAYER with no_bias 0"; }
 
  private:
   LayerNormOptions options_;

@@ -269,7 +269,8 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
   const std::string note = unsupported_note(models);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_, note);
+  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_,
+                                    options.bias_option != nullptr ? options.bias_option : bias_option(), note);
   require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
   set_norms_plus_one(found, models);

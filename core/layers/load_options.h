@@ -19,6 +19,8 @@ struct LoadOptions {
   const std::optional<ModelConfig>* config = nullptr;
   // Whether a layer around this one looks up ids, so that its rows need the positions and norms that the file has for them.
   bool has_embedding = false;
+  // The option that gives the layer a bias, if it is one of a layer around it; null: its own.
+  const char* bias_option = nullptr;
   // Gets the names of the tensors that parameters are read from; null: not wanted.
   std::vector<std::string>* read = nullptr;
   // The name of the called C function, for log messages.

@@ -21,6 +21,9 @@ struct OutputOptions {
   float soft_cap = 0;
 };
 
+// The setting that gives the layer a bias, without the member "output".
+inline constexpr const char* kOutputBiasOption = "options->bias 1";
+
 // Throws InvalidArgument that names the member of `options->output`. `embedding`: with a tied weight, of rows of the size
 // that the layer reads; null: there is none.
 std::shared_ptr<Layer> make_output_layer(const std::shared_ptr<Context>& context, const OutputOptions& options,

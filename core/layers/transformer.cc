@@ -105,6 +105,10 @@ std::string Transformer::options_of_child(size_t index) const {
   return name == "decoder_embedding" ? "embedding" : name;
 }
 
+const char* Transformer::bias_option_of_child(size_t index) const {
+  return child_name(index) == std::string_view("output") ? kOutputBiasOption : nullptr;
+}
+
 LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.memory != nullptr && inputs.keys != nullptr)
     fail(Status::InvalidArgument,
@@ -141,7 +145,7 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
     if (!has_token_types_)
       fail(Status::InvalidArgument,
            "inputs->token_types is set, but the transformer's encoder has no token types: expected NULL");
-    check_ids(*inputs.token_types, "inputs->token_types");
+    check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
   }
   check_decoder_settings(inputs, true, kind(), context()->device_name());
   return inputs;

@@ -40,6 +40,7 @@ class Transformer final : public Layer {
   DType row_dtype(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
   std::string options_of_child(size_t index) const override;
+  const char* bias_option_of_child(size_t index) const override;
 
  private:
   static std::vector<NamedLayer> children_of(const std::shared_ptr<Context>& context,

@@ -98,6 +98,12 @@ std::string TransformerStack::options_of_child(size_t index) const {
   return {};
 }
 
+const char* TransformerStack::bias_option_of_child(size_t index) const {
+  const std::string_view name = child_name(index);
+  if (name == "output") return kOutputBiasOption;
+  return name == "embedding_projection" ? "options->no_projection_bias 0" : nullptr;
+}
+
 InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows,
                                               Schedule& schedule) const {
   InputValues inputs = call.inputs;

@@ -52,6 +52,7 @@ class TransformerStack : public EmbeddedLayer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
   void write_options(JsonWriter& json) const final;
   std::string options_of_child(size_t index) const final;
+  const char* bias_option_of_child(size_t index) const final;
   size_t num_layers() const { return num_layers_; }
 
  private:

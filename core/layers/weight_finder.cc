@@ -30,7 +30,6 @@ constexpr struct {
     {"W_gate.weight", "options->gated 1"},
     {"W_gate.bias", "options->gated 1"},
     {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
-    {"bias", "options->no_bias 0"},
     {"class_token", "options->class_token 1"},
     {"q_norm.weight", "options->qk_norm_epsilon"},
     {"k_norm.weight", "options->qk_norm_epsilon"},
@@ -40,7 +39,9 @@ constexpr struct {
     {"relative_bias.weight", "options->relative_bias"},
 };
 
-const char* option_of(std::string_view parameter) {
+// `bias_option`: of the parameter "bias".
+const char* option_of(std::string_view parameter, const char* bias_option) {
+  if (parameter == "bias") return bias_option;
   for (const auto& row : kOptions) {
     if (parameter == row.parameter) return row.option;
   }
@@ -111,8 +112,8 @@ bool is_bias_of_projection(std::string_view parameter) { return parameter.ends_w
 class Finder {
  public:
   Finder(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-         const char* const* possible, std::string_view besides)
-      : file_(file), prefix_(prefix), parameters_(parameters), besides_(besides) {
+         const char* const* possible, const char* bias_option, std::string_view besides)
+      : file_(file), prefix_(prefix), parameters_(parameters), bias_option_(bias_option), besides_(besides) {
     add_own_layout(possible);
     for (const WeightLayout& layout : foreign_layouts()) add(layout);
   }
@@ -265,7 +266,7 @@ class Finder {
       if (feature_of_parameter(source.parameter) == nullptr && has(candidate, source)) lacking.push_back(&source);
     }
     if (lacking.empty()) return;
-    const char* option = option_of(lacking.front()->parameter);
+    const char* option = option_of(lacking.front()->parameter, bias_option_);
     const std::string expected =
         option == nullptr ? "it has " + joined_names(parameters_) : "expected " + std::string(option);
     fail(Status::InvalidArgument, "%s has %s, a parameter that this layer's options lack: %s%s", file_text().c_str(),
@@ -285,7 +286,7 @@ class Finder {
       if (is_bias_of_projection(source->parameter)) {
         if (!has_bias) options.push_back("options->biases " + fitting_biases(candidate));
         has_bias = true;
-      } else if (const char* option = option_of(source->parameter); option != nullptr) {
+      } else if (const char* option = option_of(source->parameter, bias_option_); option != nullptr) {
         options.emplace_back(option);
       }
     }
@@ -416,7 +417,7 @@ class Finder {
       fail_with_room(beginning, {", nor the names by which other frameworks call it"},
                      elsewhere.empty() ? contents_text() : elsewhere);
     }
-    const char* option = option_of(missing->parameter);
+    const char* option = option_of(missing->parameter, bias_option_);
     const bool is_optional = is_bias_of_projection(missing->parameter) || feature_of_parameter(missing->parameter);
     fail_with_room(beginning,
                    {option != nullptr && is_optional ? std::string(", which ") + option + " asks for" : "",
@@ -513,6 +514,7 @@ class Finder {
   const SafetensorsFile& file_;
   std::string_view prefix_;
   std::span<const Parameter> parameters_;
+  const char* bias_option_;
   std::string_view besides_;
   std::vector<Candidate> candidates_;
 };
@@ -520,9 +522,9 @@ class Finder {
 }  // namespace
 
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          const char* const* possible, std::string_view besides) {
+                          const char* const* possible, const char* bias_option, std::string_view besides) {
   if (parameters.empty()) return {kOwnTitle, {}};
-  return Finder(file, prefix, parameters, possible, besides).find();
+  return Finder(file, prefix, parameters, possible, bias_option, besides).find();
 }
 
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {

@@ -40,8 +40,8 @@ TEST(ModelCalls, NameIdsThatAreOutOfRange) {
     encoder.inputs.token_types =
         changed_id(encoder, encoder.keep(make_tensor(encoder.context.get(), {2, 5}, HEED_I32)), 9, wrong);
     forget_last_error();
-    EXPECT_TRUE(is_refused(encoder.forward(),
-                           invalid({"inputs->token_types[1, 4] is " + std::to_string(wrong), "expected 0 to 1"})));
+    EXPECT_TRUE(is_refused(encoder.forward(), invalid({"inputs->token_types[1, 4] is " + std::to_string(wrong),
+                                                       "expected 0 to 1, a token type"})));
 
     ModelCall transformer(golden_model("bart"));
     transformer.make_output();
@@ -139,7 +139,7 @@ TEST(ModelCalls, OfTransformersTakeTokenTypes) {
   const Tensor numbers = make_tensor(context.get(), {2, 5});
   inputs.token_types = numbers.get();
   EXPECT_TRUE(is_refused(heed_layer_forward(transformer.get(), &inputs, nullptr, &outputs),
-                         invalid({"inputs->token_types", "F32", "I32"})));
+                         invalid({"inputs->token_types", "F32", "I32", "the token types"})));
 }
 
 TEST(ModelCalls, OfPackedIdsGiveTheRowsOfPaddedOnes) {

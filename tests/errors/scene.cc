@@ -281,6 +281,12 @@ const char* Scene::model(const std::string& config) {
   return model(config, header + "}", offset);
 }
 
+const char* Scene::model_of_phi3() {
+  return model(
+      "{'model_type':'phi3','max_position_embeddings':64,'original_max_position_embeddings':8,"
+      "'rope_scaling':{'type':'longrope','long_factor':[4,4],'short_factor':[1,1]}}");
+}
+
 heed_status Scene::load_accepting(const char* accept) {
   heed_load_options load_options = HEED_LOAD_OPTIONS_INIT;
   load_options.accept = accept;

@@ -62,6 +62,8 @@ class Scene : protected capi_test::BlockOptions {
   static const char* model(const std::string& config, const std::string& header, size_t data_size);
   // The same with the four projections of heed's layers, (8, 8).
   static const char* model(const std::string& config);
+  // The same of a Phi-3 with both lists of rotary factors.
+  static const char* model_of_phi3();
   // Saves `layer` in that folder, and an empty tensor `more` if it has a name.
   const char* saved_model(const std::string& config, const std::string& more = "") const;
   // A folder with a config.json with this text, in which ' stands for ", and a model.safetensors with these tensors of zeros

@@ -62,6 +62,9 @@ Topic stacks() {
                       encoder.num_token_types = 2; use_encoder(); inputs.token_types = numbers({0, 1, 1})),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoder.embedding = &embedding;
                       encoder.num_token_types = 2; use_encoder(); inputs.token_types = tensor_of(HEED_F32, {2, 3})),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoder.embedding = &embedding;
+                      encoder.num_token_types = 2; use_encoder(); inputs.token_types = tensor_of(HEED_I32, {2, 3});
+                      heed_tensor_fill((heed_tensor*)inputs.token_types, 2)),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder_layer();
                       inputs.token_types = tensor_of(HEED_I32, {2, 3})),
               PROVOKE(heed_layer_forward(new_layer, &inputs, NULL, &outputs), decoder.embedding = &embedding;
@@ -72,6 +75,12 @@ Topic stacks() {
                       decoder.positions = &encoding; encoding.size = 0; use_decoder(); cache_options.num_layers = 2;
                       cache_options.capacity = 16; use_cache(); inputs.keys = inputs.values = NULL;
                       for (int i = 0; i < 3; ++i) heed_layer_forward(layer, &inputs, NULL, &outputs)),
+              PROVOKE(heed_layer_load(layer, path, NULL), decoder.output = &output; output.bias = 1; use_decoder();
+                      const char* path = saved_model("{}"); output.bias = 0; use_decoder()),
+              PROVOKE(heed_layer_load(layer, path, NULL), encoder.embedding = &embedding; use_encoder();
+                      const char* path = saved_model("{}"); encoder.no_projection_bias = 1; use_encoder()),
+              PROVOKE(heed_layer_load(layer, path, NULL), use_encoder(); const char* path = saved_model("{}");
+                      norm.no_bias = 1; use_encoder()),
               PROVOKE(heed_layer_load(layer, names({"03attentionNorm_runningMean"}), NULL), use_encoder_layer()),
               PROVOKE(heed_layer_load(layer, saved_model("{'model_type':'bert'}"), NULL), encoder_layer.norm_first = 1;
                       encoder_layer.output_norms = 1; use_encoder_layer()),

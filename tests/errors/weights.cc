@@ -7,7 +7,9 @@ Topic weights() {
   return {
       "Weights in files",
       "`names({...})` is a .safetensors file with empty tensors of these names; `model(...)` is one with this "
-      "config.json beside it, and with heed's four projections unless it has other tensors.",
+      "config.json beside it, and with heed's four projections unless it has other tensors. `model_of_phi3()` has the "
+      "factors "
+      "`'long_factor':[4,4],'short_factor':[1,1]` and `'original_max_position_embeddings':8`.",
       {
           PROVOKE(heed_layer_load(layer, names({}), NULL)),
           PROVOKE(heed_layer_load(layer, names({"x"}), NULL)),
@@ -47,6 +49,8 @@ Topic weights() {
           PROVOKE(heed_layer_load(layer, names({"in_proj_weight", "out_proj.weight", "logit_scale"}), NULL)),
           PROVOKE(heed_layer_load(new_layer, names({"fc.weight", "fc.bias"}), "fc"), linear_options.no_bias = 1;
                   heed_linear_create(context, &linear_options, &new_layer)),
+          PROVOKE(heed_layer_load(new_layer, names({"norm.weight", "norm.bias"}), "norm"), norm.kind = HEED_NORM_RMS;
+                  heed_layer_norm_create(context, &norm, &new_layer)),
           PROVOKE(heed_layer_load(layer_with(options), names({"in_proj_weight", "out_proj.weight"}), NULL),
                   options.num_kv_heads = 1),
           PROVOKE(heed_layer_load(layer,
@@ -160,30 +164,18 @@ Topic weights() {
                   heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
                   wrong.layout = HEED_ROPE_HALF; wrong.scaling = HEED_ROPE_SCALING_LINEAR; wrong.factor = 4;
                   options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
-          PROVOKE(heed_layer_load(layer_with(options),
-                                  model("{'model_type':'phi3','max_position_embeddings':64,"
-                                        "'original_max_position_embeddings':8,'rope_scaling':{'type':'longrope',"
-                                        "'long_factor':[4,4],'short_factor':[1,1]}}"),
-                                  NULL),
+          PROVOKE(heed_layer_load(layer_with(options), model_of_phi3(), NULL),
                   heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
                   const float factors[] = {1, 2}; wrong.layout = HEED_ROPE_HALF;
                   wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;
                   wrong.attention_factor = 1; options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
-          PROVOKE(heed_layer_load(layer_with(options),
-                                  model("{'model_type':'phi3','max_position_embeddings':64,"
-                                        "'original_max_position_embeddings':8,'rope_scaling':{'type':'longrope',"
-                                        "'long_factor':[4,4],'short_factor':[1,1]}}"),
-                                  NULL),
+          PROVOKE(heed_layer_load(layer_with(options), model_of_phi3(), NULL),
                   heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
                   const float factors[] = {4, 4}; const float short_factors[] = {1, 2}; wrong.layout = HEED_ROPE_HALF;
                   wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;
                   wrong.short_factors = short_factors; wrong.original_length = 8; wrong.attention_factor = 1;
                   options.rope = &wrong; options.causal = HEED_CAUSAL_TOP_LEFT),
-          PROVOKE(heed_layer_load(layer_with(options),
-                                  model("{'model_type':'phi3','max_position_embeddings':64,"
-                                        "'original_max_position_embeddings':8,'rope_scaling':{'type':'longrope',"
-                                        "'long_factor':[4,4],'short_factor':[1,1]}}"),
-                                  NULL),
+          PROVOKE(heed_layer_load(layer_with(options), model_of_phi3(), NULL),
                   heed_rope_options wrong = HEED_ROPE_OPTIONS_INIT;
                   const float factors[] = {4, 4}; const float short_factors[] = {1, 1}; wrong.layout = HEED_ROPE_HALF;
                   wrong.scaling = HEED_ROPE_SCALING_FACTORS; wrong.num_factors = 2; wrong.factors = factors;

@@ -276,6 +276,8 @@ PatchEmbeddingOptions read_layer_options(const heed_patch_embedding_options* opt
   result.size = read.size;
   result.class_token = read_flag(read.class_token, "options->class_token");
   result.no_bias = read_flag(read.no_bias, "options->no_bias");
+  result.image_height = read.image_height;
+  result.image_width = read.image_width;
   return result;
 }
 

@@ -20,6 +20,7 @@ constexpr const char* kPatchParameterNames[] = {"weight", "bias", "class_token",
 
 PatchEmbeddingOptions complete(PatchEmbeddingOptions options) {
   if (options.patch_width == 0) options.patch_width = options.patch_height;
+  if (options.image_width == 0) options.image_width = options.image_height;
   return options;
 }
 
@@ -27,11 +28,24 @@ void require_positive(int64_t number, const char* name) {
   if (number < 1) fail(Status::InvalidArgument, "%s is %" PRId64 ", expected at least 1", name, number);
 }
 
+void require_multiple(int64_t image, const char* image_name, int64_t patch, const char* patch_name) {
+  if (image >= 0 && image % patch == 0) return;
+  fail(Status::InvalidArgument, "%s is %" PRId64 ", expected a multiple of %s, %" PRId64 ", or 0", image_name, image,
+       patch_name, patch);
+}
+
 std::vector<Parameter> make_parameters(const PatchEmbeddingOptions& options) {
   require_positive(options.patch_height, "options->patch_height");
   require_positive(options.patch_width, "options->patch_width");
   require_positive(options.num_channels, "options->num_channels");
   require_positive(options.size, "options->size");
+  require_multiple(options.image_height, "options->image_height", options.patch_height, "options->patch_height");
+  require_multiple(options.image_width, "options->image_width", options.patch_width, "options->patch_width");
+  if (options.image_height == 0 && options.image_width != 0) {
+    fail(Status::InvalidArgument,
+         "options->image_width is %" PRId64 ", but options->image_height is 0: expected both, or 0",
+         options.image_width);
+  }
   int64_t patch_size = 0;
   if (!checked_multiply(options.patch_height, options.patch_width, patch_size) ||
       !checked_multiply(patch_size, options.num_channels, patch_size)) {
@@ -66,7 +80,7 @@ LayerInputs PatchEmbedding::check_tensors(const LayerInputs& inputs) const {
 
 void PatchEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& images = call.inputs.queries;
-  const auto& [height, width, channels, size, class_token, no_bias] = options_;
+  const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = options_;
   if (images.rank() != 4 || images.dim(1) != channels) {
     fail(Status::InvalidArgument, "%s has dims %s, expected (B, %" PRId64 ", H, W), the channels of images",
          call.ids_name, to_string(images.shape()).c_str(), channels);
@@ -76,6 +90,11 @@ void PatchEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
          "%s has dims %s, expected a height that is a multiple of %" PRId64 " and a width that is one of %" PRId64
          ", those of a patch",
          call.ids_name, to_string(images.shape()).c_str(), height, width);
+  }
+  if (image_height != 0 && (images.dim(2) != image_height || images.dim(3) != image_width)) {
+    fail(Status::InvalidArgument,
+         "%s has dims %s, expected (B, %" PRId64 ", %" PRId64 ", %" PRId64 "): the layer reads images of one size",
+         call.ids_name, to_string(images.shape()).c_str(), channels, image_height, image_width);
   }
   const int64_t batch = images.dim(0);
   const int64_t down = images.dim(2) / height;
@@ -92,7 +111,7 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   const Value& images = call.inputs.queries;
   const Value& patches = call.arrays[0];
   const Value& rows = outputs.output;
-  const auto& [height, width, channels, size, class_token, no_bias] = options_;
+  const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = options_;
   const Shape shape = patches.shape();
 
   // A dropout of 0 is a copy.
@@ -138,6 +157,8 @@ void PatchEmbedding::write_options(JsonWriter& json) const {
   json.member("size", options_.size);
   json.member("class_token", options_.class_token);
   json.member("no_bias", options_.no_bias);
+  json.member("image_height", options_.image_height);
+  json.member("image_width", options_.image_width);
 }
 
 }  // namespace heed

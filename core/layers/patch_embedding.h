@@ -17,6 +17,9 @@ struct PatchEmbeddingOptions {
   int64_t size = 0;
   bool class_token = false;
   bool no_bias = false;
+  // Of all images; 0: any, and of the width that of the height.
+  int64_t image_height = 0;
+  int64_t image_width = 0;
 };
 
 // Images (B, C, H, W) to rows (B, patches, E), after a row of the class token if there is one.

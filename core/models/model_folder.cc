@@ -2,6 +2,9 @@
 #include "models/model_folder.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,6 +76,21 @@ void warn_of_others(const Logger& logger, const SafetensorsFile& file, const Mod
       kFunction, in_quotes(file.path()).c_str(), count, in_quotes(first).c_str());
 }
 
+// `num_layers`: of all stacks.
+void log_made(const Logger& logger, const std::string& folder, const std::string& model_type, int64_t num_layers,
+              const Layer& layer) {
+  int64_t num_elements = 0;
+  size_t num_bytes = 0;
+  for (const Parameter& parameter : layer.parameters()) {
+    num_elements += parameter.value().num_elements();
+    num_bytes += parameter.value().num_bytes();
+  }
+  log(logger, LogLevel::Info,
+      "%s: %s has its %zu parameters from %s, of model_type %s: %" PRId64 " layers, %" PRId64 " numbers, %zu bytes",
+      kFunction, layer.kind(), layer.parameters().size(), in_quotes(folder).c_str(), in_quotes(model_type).c_str(),
+      num_layers, num_elements, num_bytes);
+}
+
 }  // namespace
 
 std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* given_folder) {
@@ -100,6 +118,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   std::vector<std::string> read;
   load_options.read = &read;
   layer->load(file, options.prefix(), load_options);
+  log_made(context->logger(), folder, model_type, options.num_layers(), *layer);
   warn_of_others(context->logger(), file, *family, options.is_head_tied(), read);
   return layer;
 }

@@ -30,6 +30,12 @@ int64_t rows_of(const StoredParameter& stored) {
   return rows / stored.source->num_parts;
 }
 
+// "decoder" for "model.decoder", nothing for "model".
+std::string_view without_first_module(std::string_view module) {
+  const size_t dot = module.find('.');
+  return dot == std::string_view::npos ? "" : module.substr(dot + 1);
+}
+
 // The module of a child below `base`; empty if the layout has none.
 std::string module_in(const std::string& base, std::string_view layout, std::string_view kind, std::string_view child) {
   const std::optional<std::string> module = module_of_child(layout, kind, child);
@@ -40,8 +46,12 @@ std::string module_in(const std::string& base, std::string_view layout, std::str
 
 ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
     : config_(config), family_(family), file_(file), settings_(config, "") {
-  // A model without a head has no module around it.
-  if (has(family.base)) base_ = family.base;
+  // A model without a head has fewer modules around it: of "model.decoder" only "decoder", or none.
+  for (std::string_view base = family.base; !base.empty(); base = without_first_module(base)) {
+    if (!has(std::string(base))) continue;
+    base_ = base;
+    return;
+  }
 }
 
 std::string ModelOptions::prefix() const { return is_head_beside_ ? "" : base_; }
@@ -225,7 +235,23 @@ PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) con
   options.patch_height = weight[2];
   options.patch_width = weight[3];
   options.class_token = true;
+  // One number, or the height and the width. The default is that of Hugging Face's ViTConfig.
+  constexpr int64_t kUsualImageSize = 224;
+  options.image_height = settings_.count({"image_size", "image_size.0"}).value_or(kUsualImageSize);
+  options.image_width = settings_.count({"image_size", "image_size.1"}).value_or(options.image_height);
   return options;
+}
+
+void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const {
+  const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = patches;
+  if (height >= 1 && width >= 1 && image_height % height == 0 && image_width % width == 0 &&
+      (image_height / height) * (image_width / width) + 1 == num_positions)
+    return;
+  fail(Status::InvalidArgument,
+       "%s has images of %" PRId64 " x %" PRId64 " by \"image_size\", which are not the %" PRId64 " patches of %" PRId64
+       " x %" PRId64 " that %s has positions for: expected the size of the images of this model",
+       in_quotes(config_.path()).c_str(), image_height, image_width, num_positions - 1, height, width,
+       in_quotes(file_.path()).c_str());
 }
 
 AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) const {
@@ -295,11 +321,13 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
+    if (options.patches) require_image_size(*options.patches, positions.max_positions);
     options.positions = positions;
   }
 }
 
 void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options) {
+  num_layers_ += side.num_layers;
   options.share_layers = family_.has(kSharedLayers);
   if (options.share_layers) require_one_shared_layer();
   for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
@@ -311,6 +339,7 @@ void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options)
 }
 
 void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options) {
+  num_layers_ += side.num_layers;
   for (int64_t i = 0; i < side.num_layers; ++i) {
     DecoderLayerOptions layer;
     layer.self_attention = attention_options(side, i, "self_attention", true);

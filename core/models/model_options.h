@@ -31,6 +31,8 @@ class ModelOptions {
   // The prefix of the layer's tensors in the file.
   std::string prefix() const;
   bool is_head_tied() const { return is_head_tied_; }
+  // Of all stacks whose options were returned.
+  int64_t num_layers() const { return num_layers_; }
 
  private:
   // A stack in the file.
@@ -65,6 +67,8 @@ class ModelOptions {
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   PatchEmbeddingOptions patch_options(const std::string& module) const;
+  // Fails unless images of the model's size have that number of patches, and a class token.
+  void require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const;
   AudioEmbeddingOptions audio_options(const std::string& module) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
   bool has_head() const;
@@ -77,6 +81,7 @@ class ModelOptions {
   // Whether the head has parameters of its own, which lie beside the model.
   bool is_head_beside_ = false;
   bool is_head_tied_ = false;
+  int64_t num_layers_ = 0;
   // The memory of rotary factors in the options.
   std::deque<std::vector<ModelRopeFactors>> kept_;
 };

@@ -238,7 +238,7 @@ AT(heed_output_options, bias, 20);
 AT(heed_output_options, scale, 24);
 AT(heed_output_options, soft_cap, 28);
 
-SIZE(heed_patch_embedding_options, 48);
+SIZE(heed_patch_embedding_options, 64);
 AT(heed_patch_embedding_options, struct_size, 0);
 AT(heed_patch_embedding_options, patch_height, 8);
 AT(heed_patch_embedding_options, patch_width, 16);
@@ -246,6 +246,8 @@ AT(heed_patch_embedding_options, num_channels, 24);
 AT(heed_patch_embedding_options, size, 32);
 AT(heed_patch_embedding_options, class_token, 40);
 AT(heed_patch_embedding_options, no_bias, 44);
+AT(heed_patch_embedding_options, image_height, 48);
+AT(heed_patch_embedding_options, image_width, 56);
 SIZE(heed_audio_embedding_options, 24);
 AT(heed_audio_embedding_options, struct_size, 0);
 AT(heed_audio_embedding_options, num_mels, 8);

@@ -110,6 +110,7 @@ INITIALISER(heed_embedding_options, HEED_EMBEDDING_OPTIONS_INIT);
 MEMBER(int64_t, heed_patch_embedding_options, patch_height);  MEMBER(int64_t, heed_patch_embedding_options, patch_width); /* 0: patch_height */
 MEMBER(int64_t, heed_patch_embedding_options, num_channels);  MEMBER(int64_t, heed_patch_embedding_options, size);
 MEMBER(int32_t, heed_patch_embedding_options, class_token);   MEMBER(int32_t, heed_patch_embedding_options, no_bias);
+MEMBER(int64_t, heed_patch_embedding_options, image_height);  MEMBER(int64_t, heed_patch_embedding_options, image_width); /* 0: any */
 INITIALISER(heed_patch_embedding_options, HEED_PATCH_EMBEDDING_OPTIONS_INIT);
 MEMBER(int64_t, heed_audio_embedding_options, num_mels);      MEMBER(int64_t, heed_audio_embedding_options, size);
 INITIALISER(heed_audio_embedding_options, HEED_AUDIO_EMBEDDING_OPTIONS_INIT);

@@ -26,6 +26,17 @@ TEST(SignalErrors, OptionsOfPatches) {
       {[](auto& o) { o.patch_height = o.patch_width = int64_t{1} << 32; }, "expected a product below 2^63"},
       {[](auto& o) { o.class_token = 2; }, "options->class_token is 2"},
       {[](auto& o) { o.no_bias = -1; }, "options->no_bias is -1"},
+      {[](auto& o) { o.image_height = 5; },
+       "options->image_height is 5, expected a multiple of options->patch_height, 2"},
+      {[](auto& o) { o.image_height = -2; }, "options->image_height is -2"},
+      {[](auto& o) {
+         o.image_height = 4;
+         o.image_width = 4;
+       },
+       "options->image_width is 4, expected a multiple of options->patch_width, 3"},
+      {[](auto& o) { o.image_height = 4; },
+       "options->image_width is 4, expected a multiple of options->patch_width, 3"},
+      {[](auto& o) { o.image_width = 3; }, "options->image_width is 3, but options->image_height is 0"},
   };
   for (const auto& row : table) {
     heed_patch_embedding_options options = six_pixels();
@@ -128,6 +139,24 @@ TEST_F(SignalInputs, OfPatchesAreWholeImages) {
   expect(layer, {1, 1, 4, 6}, "inputs->queries has dims (1, 1, 4, 6), expected (B, 3, H, W)");
   expect(layer, {1, 3, 5, 6}, "inputs->queries has dims (1, 3, 5, 6), expected a height that is a multiple of 2");
   expect(layer, {1, 3, 4, 7}, "a width that is one of 3");
+}
+
+TEST_F(SignalInputs, OfPatchesHaveTheSizeOfTheOptions) {
+  heed_layer* made = nullptr;
+  heed_patch_embedding_options options = six_pixels();
+  options.image_height = 4;
+  options.image_width = 9;
+  check(heed_patch_embedding_create(context_.get(), &options, &made));
+  const Layer layer(made);
+  const char* const kExpected = "expected (B, 3, 4, 9): the layer reads images of one size";
+  expect(layer, {1, 3, 4, 6}, std::string("inputs->queries has dims (1, 3, 4, 6), ") + kExpected);
+  // As many patches in another grid.
+  expect(layer, {1, 3, 6, 6}, std::string("inputs->queries has dims (1, 3, 6, 6), ") + kExpected);
+  expect(layer, {1, 3, 12, 3}, kExpected);
+  const Tensor queries = make_tensor(context_.get(), {2, 3, 4, 9});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  check(heed_layer_initialize(layer.get(), &inputs, 1));
 }
 
 TEST_F(SignalInputs, OfAudioHaveItsFeatures) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "capi/support/model_call.h"
@@ -31,15 +32,93 @@ TEST(ModelFolders, OfModelsWithoutAHeadGiveHiddenStates) {
   ModelCopy copy("llama");
   copy.set("architectures", R"(["LlamaModel"])");
   copy.remove_tensor("lm_head.weight");
-  ModelCall with_prefix(copy.write());
-  const std::vector<uint8_t> expected = with_prefix.run();
-  EXPECT_EQ(dims_of(with_prefix.outputs.output), (Dims{2, 5, 32}));
-  constexpr std::string_view kPrefix = "model.";
-  for (NamedFloats& tensor : copy.tensors) {
-    ASSERT_TRUE(tensor.name.starts_with(kPrefix)) << tensor.name;
-    tensor.name = tensor.name.substr(kPrefix.size());
+  ModelCall call(copy.write());
+  call.run();
+  EXPECT_EQ(dims_of(call.outputs.output), (Dims{2, 5, 32}));
+}
+
+// What heed_layer_save writes: the options and parameters.
+std::vector<uint8_t> saved_model(const std::string& folder) {
+  const Context context = make_context();
+  const Layer model = make_model(context.get(), folder);
+  size_t num_bytes = 0;
+  check(heed_layer_save_memory(model.get(), nullptr, 0, &num_bytes));
+  std::vector<uint8_t> file(num_bytes);
+  check(heed_layer_save_memory(model.get(), file.data(), file.size(), nullptr));
+  return file;
+}
+
+// The modules around a model of the family in the file of one with a head, from the outermost.
+std::vector<std::string> modules_around(const std::string& family) {
+  if (family == "opt") return {"model", "decoder"};
+  if (family == "t5") return {};
+  if (family == "gpt2") return {"transformer"};
+  if (family == "clip-text") return {"text_model"};
+  if (std::ranges::find(kEncoderModels, family) != std::end(kEncoderModels) && family != "modernbert") return {family};
+  return {family == "vit" ? "vit" : "model"};
+}
+
+// The same models without a head, by the names of every class of transformers that has them: GPT2Model without "transformer.",
+// OPTModel with "decoder." in place of "model.decoder.".
+TEST(ModelFolders, OfModelsWithoutAHeadMayLackTheModulesAroundThem) {
+  for (const std::string& family : every_model_of_any_input()) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    copy.set("architectures", R"(["AModel"])");
+    std::erase_if(copy.tensors, [](const NamedFloats& tensor) {
+      return tensor.name.starts_with("lm_head.") || tensor.name.starts_with("proj_out.") ||
+             tensor.name == "final_logits_bias" || tensor.name.starts_with("cls.") ||
+             tensor.name.starts_with("classifier.");
+    });
+    const std::vector<std::string> modules = modules_around(family);
+    std::string prefix;
+    for (const std::string& module : modules) prefix += module + ".";
+    for (NamedFloats& tensor : copy.tensors) {
+      if (tensor.name.starts_with(prefix)) tensor.name = tensor.name.substr(prefix.size());
+    }
+    const std::vector<NamedFloats> bare = copy.tensors;
+    const std::vector<uint8_t> expected = saved_model(copy.write());
+    prefix.clear();
+    for (auto module = modules.rbegin(); module != modules.rend(); ++module) {
+      prefix = *module + "." + prefix;
+      SCOPED_TRACE(prefix);
+      copy.tensors = bare;
+      for (NamedFloats& tensor : copy.tensors) tensor.name = prefix + tensor.name;
+      EXPECT_EQ(saved_model(copy.write()), expected);
+    }
   }
-  EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+}
+
+// A ViT's table of positions is for one grid of patches: another one with as many patches is refused.
+TEST(ModelFolders, OfViTReadImagesOfOneSize) {
+  ModelCopy copy("vit");
+  const auto make_outputs = [&](const Dims& dims) {
+    const Context context = make_context();
+    const Layer model = make_model(context.get(), copy.write());
+    const Tensor images = make_tensor(context.get(), dims);
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = images.get();
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    forget_last_error();
+    const heed_status status = heed_layer_create_outputs(model.get(), &inputs, HEED_WANT_OUTPUT, &outputs);
+    heed_tensor_destroy(outputs.output);
+    return status;
+  };
+  const Refusal square =
+      invalid({"inputs->queries has dims (1, 3, 4, 36), expected (B, 3, 12, 12): the layer reads images of one size"});
+  EXPECT_EQ(make_outputs({1, 3, 12, 12}), HEED_OK) << heed_last_error();
+  EXPECT_TRUE(is_refused(make_outputs({1, 3, 4, 36}), square));
+  copy.set("image_size", "[4, 36]");
+  EXPECT_EQ(make_outputs({1, 3, 4, 36}), HEED_OK) << heed_last_error();
+  EXPECT_TRUE(is_refused(make_outputs({1, 3, 12, 12}), invalid({"expected (B, 3, 4, 36)"})));
+  copy.set("image_size", "8");
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()),
+                         invalid({"images of 8 x 8 by \"image_size\"", "the 9 patches of 4 x 4"})));
+  copy.set("image_size", "14");
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), invalid({"images of 14 x 14 by \"image_size\""})));
+  // The default of transformers.
+  copy.remove_setting("image_size");
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), invalid({"images of 224 x 224 by \"image_size\""})));
 }
 
 struct WrongFolder {
@@ -109,6 +188,13 @@ TEST(ModelFolders, WithWrongTensorsAreRefused) {
        "llama",
        [](ModelCopy& copy) { copy.remove_tensor("lm_head.weight"); },
        {HEED_ERROR_NOT_FOUND, {"lm_head", "llama"}}},
+      {"only the encoder of a Transformer",
+       "t5",
+       [](ModelCopy& copy) {
+         copy.set("architectures", R"(["T5EncoderModel"])");
+         std::erase_if(copy.tensors, [](const NamedFloats& tensor) { return tensor.name.starts_with("decoder."); });
+       },
+       {HEED_ERROR_NOT_FOUND, {"decoder.block.0", "model_type \"t5\""}}},
       {"a head of another size",
        "llama",
        [](ModelCopy& copy) {
@@ -169,11 +255,13 @@ TEST(ModelFolders, WithBrokenFilesAreRefused) {
 struct Messages {
   std::vector<std::string> warnings;
   std::vector<std::string> errors;
+  std::vector<std::string> infos;
 
   static void write(void* user, int32_t level, const char* text) {
     auto& self = *static_cast<Messages*>(user);
     if (level == HEED_LOG_WARNING) self.warnings.emplace_back(text);
     if (level == HEED_LOG_ERROR) self.errors.emplace_back(text);
+    if (level == HEED_LOG_INFO) self.infos.emplace_back(text);
   }
 };
 
@@ -207,6 +295,34 @@ TEST(ModelFolders, WarnOfTensorsThatAreNotRead) {
   // A table of numbers that the model knows, as files of earlier versions have.
   copy.tensors.push_back({"embeddings.position_ids", {1, 2}, {0, 1}});
   EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+}
+
+TEST(ModelFolders, TellWhatWasMade) {
+  for (const auto& [family, model_type, kind, num_layers] : {std::tuple{"bert", "bert", "encoder", 2},
+                                                             {"gemma3", "gemma3_text", "decoder", 2},
+                                                             {"bart", "bart", "transformer", 3}}) {
+    const std::string folder = golden_model(family);
+    const Context context = make_context();
+    const Layer model = make_model(context.get(), folder);
+    const int64_t num_parameters = heed_layer_parameter_count(model.get());
+    int64_t num_elements = 0;
+    size_t num_bytes = 0;
+    for (int64_t i = 0; i < num_parameters; ++i) {
+      const Tensor parameter = snapshot(model.get(), heed_layer_parameter_name(model.get(), i));
+      num_elements += heed_tensor_num_elements(parameter.get());
+      num_bytes += heed_tensor_num_bytes(parameter.get());
+    }
+    const Messages messages = messages_of(folder);
+    ASSERT_EQ(messages.infos.size(), 2u);  // the first is of the context
+    EXPECT_EQ(messages.infos[1], std::string("heed_layer_create_from_folder: ") + kind + " has its " +
+                                     std::to_string(num_parameters) + " parameters from \"" + folder +
+                                     "\", of model_type \"" + model_type + "\": " + std::to_string(num_layers) +
+                                     " layers, " + std::to_string(num_elements) + " numbers, " +
+                                     std::to_string(num_bytes) + " bytes");
+  }
+  ModelCopy copy("llama");
+  copy.remove_tensor("lm_head.weight");
+  EXPECT_EQ(messages_of(copy.write()).infos.size(), 1u);
 }
 
 // A layer of the model reads the same file without config.json.

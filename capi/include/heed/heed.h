@@ -259,7 +259,7 @@ enum {
   HEED_LOG_ERROR = 1,   /* a call failed: its name and its sentence, such as "heed_layer_load: ..." */
   HEED_LOG_WARNING = 2, /* a forward or an operation does not take the fastest path, with the reason; a layer was loaded
                            from one of several files without their index, or from names that several models have */
-  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory */
+  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory, or made from a folder */
   HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
 };
 
@@ -1010,8 +1010,11 @@ typedef struct heed_patch_embedding_options {
   int64_t size;          /* required, >= 1 */
   int32_t class_token;   /* 1: a first row that is a parameter, for classification */
   int32_t no_bias;       /* 1: no bias */
+  int64_t image_height;  /* 0: images of any size; otherwise H of all images, for a table of positions, whose rows belong to
+                            the places of one grid: images of 2 x 8 patches have as many as images of 4 x 4 */
+  int64_t image_width;   /* W of all images; 0: image_height */
 } heed_patch_embedding_options;
-#define HEED_PATCH_EMBEDDING_OPTIONS_INIT { sizeof(heed_patch_embedding_options), 0, 0, 0, 0, 0, 0 }
+#define HEED_PATCH_EMBEDDING_OPTIONS_INIT { sizeof(heed_patch_embedding_options), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* The convolutions in front of Whisper's encoder (Radford et al., "Robust Speech Recognition via Large-Scale Weak
  * Supervision", arXiv 2212.04356, section 2.2). Queries are the features of frames, such as a log-Mel spectrogram, (B, M, T), M

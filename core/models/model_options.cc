@@ -21,6 +21,8 @@ namespace {
 
 constexpr const char* kHead = "lm_head";
 constexpr const char* kHeadBias = "final_logits_bias";
+// The numbers of positions that a table is computed for, which is not in the file: models have 512 or 1024.
+constexpr int64_t kMostSinusoids = 65536;
 
 // The rows of a parameter that a tensor of the file holds, alone or in equal parts with others.
 int64_t rows_of(const StoredParameter& stored) {
@@ -313,6 +315,12 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     if (!most) {
       fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
            in_quotes(config_.path()).c_str());
+    }
+    if (*most > kMostSinusoids) {
+      fail(Status::InvalidArgument,
+           "%s has %" PRId64 " as \"max_position_embeddings\", expected at most %" PRId64
+           ", since the table of sinusoids has a row for each",
+           in_quotes(config_.path()).c_str(), *most, kMostSinusoids);
     }
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
   }

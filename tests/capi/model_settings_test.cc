@@ -60,24 +60,9 @@ TEST(ModelSettings, OfUnknownFamiliesAreRefused) {
 
 // Whatever a setting is: the model is made, or refused with a sentence.
 TEST(ModelSettings, OfAnyValueDoNoHarm) {
-  // No number of positions whose table would fill the memory.
-  const char* const kValues[] = {"0",
-                                 "-1",
-                                 "1",
-                                 "3",
-                                 "0.5",
-                                 "5000",
-                                 "1e300",
-                                 "9223372036854775807",
-                                 "\"x\"",
-                                 "\"\"",
-                                 "null",
-                                 "true",
-                                 "false",
-                                 "[]",
-                                 "[1]",
-                                 "{}",
-                                 "{\"rope_type\":\"yarn\",\"factor\":0}"};
+  const char* const kValues[] = {
+      "0",     "-1",   "1",    "3",    "0.5",   "5000", "1e300", "1000000000", "9223372036854775807",
+      "\"x\"", "\"\"", "null", "true", "false", "[]",   "[1]",   "{}",         "{\"rope_type\":\"yarn\",\"factor\":0}"};
   constexpr size_t kStep = 4;
   size_t first = 0;
   for (const std::string& family : every_model_of_any_input()) {
@@ -131,6 +116,16 @@ TEST(ModelSettings, WithoutAnyTensorAreRefused) {
                   (has_one_layer && missing.name.ends_with(".bias")));
     }
   }
+}
+
+// A table of sinusoids is computed for each position, whatever the size of the file.
+TEST(ModelSettings, OfMorePositionsThanAnyModelHasAreRefused) {
+  ModelCopy copy("marian");
+  copy.set("max_position_embeddings", "65536");
+  EXPECT_EQ(try_model(copy), HEED_OK) << heed_last_error();
+  copy.set("max_position_embeddings", "65537");
+  EXPECT_TRUE(is_refused(
+      try_model(copy), invalid({"config.json", "has 65537 as \"max_position_embeddings\"", "expected at most 65536"})));
 }
 
 // ALBERT's groups are layers of their own.

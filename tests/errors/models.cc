@@ -59,6 +59,12 @@ Topic model_folders() {
               folder("{'model_type':'marian','encoder_layers':1,'encoder_attention_heads':2}",
                      {{"encoder.layers.0.final_layer_norm.weight", {8}}, {"encoder.layers.0.fc1.weight", {10, 8}}}),
               &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'marian','encoder_layers':1,'encoder_attention_heads':2,"
+                     "'max_position_embeddings':1000000}",
+                     {{"encoder.layers.0.final_layer_norm.weight", {8}}, {"encoder.layers.0.fc1.weight", {10, 8}}}),
+              &new_layer)),
       }};
 }
 

@@ -72,8 +72,8 @@ Machine::Operation Machine::operation(uint8_t byte) {
   static constexpr Operation kLast[] = {
       &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer,
       &M::create_general,    &M::create_general,    &M::call_packed_layer, &M::call_packed_layer,
-      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_packed_layer,
-      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_packed_layer,
+      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_block,
+      &M::encode_positions,  &M::call_block,        &M::encode_positions,  &M::call_block,
   };
   return byte >= kFirstOfLast ? kLast[byte - kFirstOfLast] : kAll[byte % std::size(kAll)];
 }

@@ -160,6 +160,9 @@ class Machine {
   void call_layer_of_one_input();
   void encode_positions();
 
+  // In blocks.cc:
+  void call_block();
+
   // In positions.cc:
   void call_packed_layer();
 

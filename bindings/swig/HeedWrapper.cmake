@@ -10,7 +10,7 @@ set(heed_proxy_classes
   NativeAudioEmbeddingOptions NativeEncoderLayerOptions NativeDecoderLayerOptions NativeEncoderOptions NativeDecoderOptions
   NativeOutputOptions NativeTransformerOptions
   NativeCacheOptions NativeLoadOptions
-  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs)
+  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs NativeLayerTap)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.

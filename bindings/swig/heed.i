@@ -4,8 +4,8 @@
  * it:
  *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer, NativeWorkspace and NativeCache, over heed.h's
  *              opaque objects
- *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs and the options, with a
- *              setter and a getter for each member
+ *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs, NativeLayerTap and the
+ *              options, with a setter and a getter for each member
  *
  * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
  * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
@@ -147,6 +147,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %struct(heed_sequence_inputs, NativeSequenceInputs, HEED_SEQUENCE_INPUTS_INIT)
 %struct(heed_decoder_inputs, NativeDecoderInputs, HEED_DECODER_INPUTS_INIT)
 %struct(heed_layer_inputs, NativeLayerInputs, HEED_LAYER_INPUTS_INIT)
+%struct(heed_layer_tap, NativeLayerTap, HEED_LAYER_TAP_INIT)
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
 %pointed_to(heed_rope_options)
@@ -165,15 +166,12 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %pointed_to(heed_decoder_inputs)
 %pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
+%pointed_to(heed_layer_tap* const)
 %ignore *::struct_size;
 %ignore *::reserved;
 %ignore *::reserved_2;
 /* Options for each layer of a stack: both languages make stacks of equal layers, and models from folders. */
 %ignore *::layers;
-/* Further outputs of a call. */
-%ignore heed_layer_tap;
-%ignore heed_layer_outputs::taps;
-%ignore heed_layer_outputs::num_taps;
 /* The host's own functions: heed would call managed ones on its own threads. */
 %ignore heed_allocator;
 %ignore heed_executor;
@@ -290,6 +288,7 @@ struct heed_layer {};
   status_size save_memory(void* destination, size_t capacity, size_t* num_bytes);
 
   heed_status create_outputs(heed_layer_inputs* inputs, int32_t wanted, heed_layer_outputs* outputs);
+  heed_status create_tap(heed_layer_inputs* inputs, const char* name, int32_t wanted, heed_layer_tap* tap);
   status_size workspace_size(heed_layer_inputs* inputs, heed_layer_outputs* outputs, size_t* num_bytes);
   heed_status forward(heed_layer_inputs* inputs, heed_workspace* workspace, heed_layer_outputs* outputs);
   heed_status fill_cache(heed_layer_inputs* inputs, heed_workspace* workspace);

@@ -171,8 +171,10 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 
 /* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
 %define %pointed_to(CTYPE)
+%typemap(imtype) const CTYPE* "global::System.IntPtr"
 %typemap(cstype) const CTYPE* "global::System.IntPtr"
 %typemap(csin) const CTYPE* "$csinput"
+%typemap(csout, excode="") const CTYPE* "{ return $imcall; }"
 %typemap(csvarout, excode="") const CTYPE* "
     get { return $imcall; }"
 %enddef

@@ -346,6 +346,13 @@ struct_bytes bytes_of_struct(int64_t address);
 %direct(char* text)
 %apply long long { size_t }
 
+/* The address of a direct buffer, for a member that points to an array. */
+%{
+static int64_t address_of(void* memory) { return (int64_t)memory; }
+%}
+%rename(addressOf) address_of;
+int64_t address_of(void* memory);
+
 /* Text goes in as a direct buffer of UTF-8 with its terminating zero (NativeText), since JNI's own strings are not
  * UTF-8; null is NULL. */
 %typemap(jni) const char* path, const char* name, const char* prefix "jobject"

@@ -35,28 +35,31 @@ static size_t length_of_match(const char* phrase, const char* at) {
 }
 
 /* The same for a phrase that begins with options->, which is also that of a child: options->num_heads is also
- * options->layer->attention->num_heads. */
-static size_t length_of_path_match(const char* phrase, const char* at) {
+ * options->layer->attention->num_heads. Where `at` is behind an index, as in options->layers[1]->attention, options-> is
+ * left out there. */
+static size_t length_of_path_match(const char* phrase, const char* at, int is_behind_index) {
   static const char kOptions[] = "options->";
   const size_t begin = sizeof kOptions - 1;
   size_t length = length_of_match(phrase, at);
-  const char* member = NULL;
-  if (length || strncmp(phrase, kOptions, begin) != 0 || strncmp(at, kOptions, begin) != 0) return length;
-  member = at + begin;
-  while (!length) {
+  const char* member = is_behind_index ? at : at + begin;
+  if (length || strncmp(phrase, kOptions, begin) != 0) return length;
+  if (!is_behind_index && strncmp(at, kOptions, begin) != 0) return 0;
+  for (;;) {
+    length = length_of_match(phrase + begin, member);
+    if (length) return (size_t)(member - at) + length;
     while (is_word(*member)) ++member;
     if (member[0] != '-' || member[1] != '>') return 0;
     member += 2;
-    length = length_of_match(phrase + begin, member);
   }
-  return (size_t)(member - at) + length;
 }
 
-static const WordEntry* longest_match(const WordEntry* words, int is_of_file, const char* at, size_t* length) {
+static const WordEntry* longest_match(const WordEntry* words, int is_of_file, const char* at, int is_behind_index,
+                                      size_t* length) {
   const WordEntry* longest = NULL;
   *length = 0;
   for (; words->c; ++words) {
-    const size_t found = is_of_file && words->scope == kNotOfFiles ? 0 : length_of_path_match(words->c, at);
+    const size_t found =
+        is_of_file && words->scope == kNotOfFiles ? 0 : length_of_path_match(words->c, at, is_behind_index);
     if (found > *length) {
       *length = found;
       longest = words;
@@ -65,9 +68,10 @@ static const WordEntry* longest_match(const WordEntry* words, int is_of_file, co
   return longest;
 }
 
-/* Where the last member begins in what stands at `at`, as num_heads in options->num_heads; NULL if there is none. */
-static const char* member_at(const char* at) {
-  const char* member = NULL;
+/* Where the last member begins in what stands at `at`, as num_heads in options->num_heads; NULL if there is none. Behind
+ * an index it may be the first word. */
+static const char* member_at(const char* at, int is_behind_index) {
+  const char* member = is_behind_index ? at : NULL;
   if (!is_letter(*at)) return NULL;
   for (;;) {
     while (is_word(*at)) ++at;
@@ -97,9 +101,10 @@ void translate(const WordEntry* words, Language language, const char* sentence, 
     const WordEntry* word = NULL;
     const char* member = NULL;
     const int is_inside_word = is_word(*at) && at != sentence && is_word(at[-1]);
+    const int is_behind_index = at - sentence > 2 && strncmp(at - 3, "]->", 3) == 0;
     if (quotation_end == at && !is_inside_word) {
-      word = longest_match(words, is_of_file, at, &length);
-      if (!word) member = member_at(at);
+      word = longest_match(words, is_of_file, at, is_behind_index, &length);
+      if (!word) member = member_at(at, is_behind_index);
     }
     if (word) {
       const char* said = word->in_language[language];
@@ -107,6 +112,10 @@ void translate(const WordEntry* words, Language language, const char* sentence, 
       at += length;
     } else if (member) {
       at = put_member(&output, language, member);
+    } else if (strncmp(at, "]->", 3) == 0) {
+      put(&output, ']');
+      put(&output, '.');
+      at += 3;
     } else {
       do put(&output, *at++);
       while (at < quotation_end);

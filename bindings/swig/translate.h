@@ -29,9 +29,9 @@ extern const WordEntry kWords[];
 
 /* Writes the translated sentence, cut to capacity - 1 bytes, and a terminating zero; capacity is at least 1. Text in
  * quotes is a name of the caller's, and is not translated. Elsewhere the longest entry that fits whole words is taken; an
- * entry of a member of options is also one of the options of a child, as options->layer->attention->num_heads. A member
- * of a struct that no entry names, as options->num_heads, becomes numHeads in Java and NumHeads in C#. Allocates
- * nothing. */
+ * entry of a member of options is also one of the options of a child, as options->layer->attention->num_heads, also
+ * behind an index: options->layers[1]->attention->num_heads becomes layers[1].numHeads. A member of a struct that no
+ * entry names, as options->num_heads, becomes numHeads in Java and NumHeads in C#. Allocates nothing. */
 void translate(const WordEntry* words, Language language, const char* sentence, char* translated, size_t capacity);
 
 #endif

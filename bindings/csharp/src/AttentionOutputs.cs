@@ -57,13 +57,17 @@ public sealed class AttentionOutputs : IDisposable
         set => this[Wanted.LogSumExp] = value;
     }
 
+    /// <summary>Where the weights and log-sum-exps of attentions inside the block are written to: taps with arrays,
+    /// which <see cref="NativeBlock.CreateTaps"/> makes; null: none are computed.</summary>
+    public Taps? Taps { get; set; }
+
     internal NDArray? this[Wanted wanted]
     {
         get => arrays[IndexOf(wanted)];
         set => arrays[IndexOf(wanted)] = value;
     }
 
-    /// <summary>Disposes the arrays, which stay set.</summary>
+    /// <summary>Disposes the arrays, but not those of taps. They stay set.</summary>
     public void Dispose()
     {
         foreach (NDArray? array in arrays)

@@ -19,6 +19,7 @@ internal sealed unsafe class LayerCall : IDisposable
     private readonly TensorMembers outputs;
     private readonly CacheMembers cache;
     private readonly CacheMembers memoryCache;
+    private readonly TapMembers taps;
     private readonly long* seed;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
@@ -36,6 +37,7 @@ internal sealed unsafe class LayerCall : IDisposable
         outputs = new TensorMembers().Add(nativeOutputs, AttentionOutputs.Members);
         cache = new CacheMembers(nativeInputs.AddressOf(value => nativeInputs.Cache = new IntPtr(value)));
         memoryCache = new CacheMembers(nativeDecoder.AddressOf(value => nativeDecoder.MemoryCache = new IntPtr(value)));
+        taps = new TapMembers(nativeOutputs);
         seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);
     }
 
@@ -53,6 +55,7 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         inputs.Release();
         outputs.Release();
+        taps.Release();
         cache.Release();
         memoryCache.Release();
         free = this;
@@ -115,6 +118,7 @@ internal sealed unsafe class LayerCall : IDisposable
     internal LayerCall Write(AttentionOutputs given)
     {
         given.Fill(outputs);
+        taps.Set(given.Taps);
         return this;
     }
 
@@ -123,6 +127,14 @@ internal sealed unsafe class LayerCall : IDisposable
         outputs.Clear();
         outputs.Set(AttentionOutputs.IndexOf(Wanted.Output), output);
         outputs.Set(AttentionOutputs.IndexOf(Wanted.Weights), weights);
+        taps.Clear();
+        return this;
+    }
+
+    /// <summary>Sets the taps, after the outputs; null: none.</summary>
+    internal LayerCall Write(Taps? given)
+    {
+        taps.Set(given);
         return this;
     }
 
@@ -133,8 +145,20 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         int index = AttentionOutputs.IndexOf(wanted);
         outputs.Clear();
+        taps.Clear();
         layer.CreateOutputs(nativeInputs, (int)wanted, nativeOutputs);
         return new NativeTensor(outputs.Get(index));
+    }
+
+    /// <summary>Makes a new tensor for the weights or the log-sum-exp of a child.</summary>
+    internal NativeTensor CreateTap(NativeLayer layer, string child, Wanted wanted)
+    {
+        using var tap = new NativeLayerTap();
+        fixed (byte* name = NativeText.ToNative(child, nameof(child)))
+        {
+            layer.CreateTap(nativeInputs, name, (int)wanted, tap);
+        }
+        return new NativeTensor(wanted == Wanted.Weights ? tap.Weights : tap.LogSumExp);
     }
 
     internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(nativeInputs, nativeOutputs);

@@ -15,40 +15,29 @@ public abstract unsafe partial class NativeBlock
         ParameterStore parameterStore, NDList inputs, bool training = false,
         PairList<string, object>? parameters = null)
     {
-        _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
-        NativeTensor?[] given = Given(inputs);
-        NDManager manager = inputs[0].Manager;
-        BindTo(inputs[0]);
-        bool keep = kept is { On: true };
-        NativeTensor? output = null;
-        NativeTensor? weights = null;
-        using LayerCall call = LayerCall.Begin();
-        gate.EnterReadLock();
-        try
-        {
-            NativeLayer open = Current;
-            call.Read(given);
-            output = call.CreateOutput(open, Wanted.Output);
-            weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
-            call.Dropout(training, training ? NextSeed() : 0).Write(output, weights).Forward(open, null);
-            NDArray result = manager.Adopt(output);
-            kept?.Keep(weights is null ? null : manager.Adopt(ToKeep(weights)));
-            return new NDList(result);
-        }
-        catch
-        {
-            output?.Dispose();
-            weights?.Dispose();
-            throw;
-        }
-        finally
-        {
-            gate.ExitReadLock();
-        }
+        return Computed(parameterStore, inputs, null, training);
     }
 
-    /// <summary>Computes into existing arrays: .NET allocates nothing, and with a workspace heed allocates nothing
-    /// either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.</summary>
+    /// <summary>Computes the outputs, and the attention weights and log-sum-exps of attentions inside the
+    /// block.</summary>
+    /// <param name="parameterStore">Not read: the block has its parameters.</param>
+    /// <param name="inputs">The inputs, as those of <see cref="Forward(ParameterStore, NDList, bool,
+    /// PairList{string, object}?)"/>.</param>
+    /// <param name="taps">Which children's; gets new arrays, which belong to the manager of the first input. If the call
+    /// fails, they are as they were.</param>
+    /// <param name="training">Whether dropout is active.</param>
+    /// <returns>A list of one new array, which belongs to the manager of the first input.</returns>
+    /// <exception cref="ArgumentException">The list does not have the block's number of arrays, sizes, types or lengths
+    /// do not fit, or a child of the taps is no attention, or such a call does not run it.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.NotFound"/>: there is no child of that name; the sentence
+    /// has the names.</exception>
+    public NDList Forward(ParameterStore parameterStore, NDList inputs, Taps taps, bool training = false) =>
+        Computed(parameterStore, inputs, taps ?? throw new ArgumentNullException(nameof(taps)), training);
+
+    /// <summary>Computes into existing arrays: without taps .NET allocates nothing, and with a workspace heed allocates
+    /// nothing either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.</summary>
     /// <param name="inputs">The inputs.</param>
     /// <param name="outputs">The outputs: at least one array.</param>
     /// <param name="workspace">Memory of <see cref="WorkspaceSize"/> bytes, which no other call uses at the same time;
@@ -123,6 +112,36 @@ public abstract unsafe partial class NativeBlock
         {
             made.Dispose();
             throw;
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
+    /// <summary>Makes arrays of Float32 of the right shapes for taps in calls with these inputs, for <see
+    /// cref="AttentionOutputs.Taps"/>.</summary>
+    /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
+    /// <param name="taps">Which children's; gets the arrays, which belong to the manager of the queries or, if they are
+    /// null, of the keys or the memory. If the call fails, the taps are as they were.</param>
+    /// <exception cref="ArgumentException">The inputs do not fit each other or the block, a child is no attention, or
+    /// such a call does not run it.</exception>
+    /// <exception cref="NotSupportedException">Weights of a packed batch are wanted.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.NotFound"/>: there is no child of that name; the sentence
+    /// has the names.</exception>
+    public void CreateTaps(AttentionInputs inputs, Taps taps)
+    {
+        using LayerCall call = LayerCall.Begin();
+        NDArray first = Read(call, inputs);
+        _ = taps ?? throw new ArgumentNullException(nameof(taps));
+        NDManager manager = first.Manager;
+        BindTo(first);
+        call.Dropout(inputs.Training, 0);
+        gate.EnterReadLock();
+        try
+        {
+            taps.Take(taps.Made(call, Current, manager));
         }
         finally
         {
@@ -280,6 +299,48 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
     /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
+
+    /// <summary>Forward with a list; taps may be null.</summary>
+    private NDList Computed(ParameterStore parameterStore, NDList inputs, Taps? taps, bool training)
+    {
+        _ = parameterStore ?? throw new ArgumentNullException(nameof(parameterStore));
+        NativeTensor?[] given = Given(inputs);
+        NDManager manager = inputs[0].Manager;
+        BindTo(inputs[0]);
+        bool keep = kept is { On: true };
+        NativeTensor? output = null;
+        NativeTensor? weights = null;
+        Taps? tapped = null;
+        using LayerCall call = LayerCall.Begin();
+        gate.EnterReadLock();
+        try
+        {
+            NativeLayer open = Current;
+            call.Read(given);
+            output = call.CreateOutput(open, Wanted.Output);
+            weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
+            tapped = taps?.Made(call, open, manager);
+            call.Dropout(training, training ? NextSeed() : 0).Write(output, weights).Write(tapped).Forward(open, null);
+            NDArray result = manager.Adopt(output);
+            kept?.Keep(weights is null ? null : manager.Adopt(ToKeep(weights)));
+            if (tapped != null)
+            {
+                taps!.Take(tapped);
+            }
+            return new NDList(result);
+        }
+        catch
+        {
+            output?.Dispose();
+            weights?.Dispose();
+            tapped?.Dispose();
+            throw;
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
 
     /// <summary>Sets the inputs of a call, and returns the queries; where they may be missing, the keys or the memory
     /// if there are no queries.</summary>

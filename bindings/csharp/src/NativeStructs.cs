@@ -21,7 +21,9 @@ internal sealed unsafe class NativeStructs : IDisposable
     }
 
     /// <summary>The address of an array, which stays where it is. Null for null.</summary>
-    internal float* Pin(float[]? array)
+    /// <typeparam name="T">The type of the elements.</typeparam>
+    internal T* Pin<T>(T[]? array)
+        where T : unmanaged
     {
         if (array is null)
         {
@@ -29,7 +31,7 @@ internal sealed unsafe class NativeStructs : IDisposable
         }
         GCHandle handle = GCHandle.Alloc(array, GCHandleType.Pinned);
         pinned.Add(handle);
-        return (float*)handle.AddrOfPinnedObject();
+        return (T*)handle.AddrOfPinnedObject();
     }
 
     public void Dispose()

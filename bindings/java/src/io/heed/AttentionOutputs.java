@@ -20,6 +20,7 @@ public final class AttentionOutputs implements AutoCloseable {
             Arrays.stream(ALL).map(wanted -> wanted.setter).collect(Collectors.toList());
 
     private final NDArray[] arrays = new NDArray[ALL.length];
+    private Taps taps;
 
     /** Makes outputs, none of which is requested. */
     public AttentionOutputs() {}
@@ -53,6 +54,26 @@ public final class AttentionOutputs implements AutoCloseable {
      */
     public AttentionOutputs setLogSumExp(NDArray logSumExp) {
         return set(Wanted.LOG_SUM_EXP, logSumExp);
+    }
+
+    /**
+     * Sets where the weights and log-sum-exps of attentions inside the block are written to.
+     *
+     * @param taps taps with arrays, which {@link NativeBlock#createTaps} makes; null: none are computed
+     * @return this
+     */
+    public AttentionOutputs setTaps(Taps taps) {
+        this.taps = taps;
+        return this;
+    }
+
+    /**
+     * Returns where the weights and log-sum-exps of attentions inside the block are written to.
+     *
+     * @return the taps, or null
+     */
+    public Taps getTaps() {
+        return taps;
     }
 
     /**
@@ -98,7 +119,7 @@ public final class AttentionOutputs implements AutoCloseable {
         }
     }
 
-    /** Closes the arrays. They stay set. */
+    /** Closes the arrays, but not those of taps. They stay set. */
     @Override
     public void close() {
         for (NDArray array : arrays) {

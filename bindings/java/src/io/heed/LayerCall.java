@@ -30,6 +30,7 @@ final class LayerCall implements AutoCloseable {
     private final CacheMembers cache = new CacheMembers(inputs, inputs::setCache);
     private final CacheMembers memoryCache = new CacheMembers(decoder, decoder::setMemoryCache);
     private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
+    private final TapMembers taps = new TapMembers(outputs);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
     /** The value of the member `training` of {@link #inputs}. */
@@ -81,6 +82,7 @@ final class LayerCall implements AutoCloseable {
 
     LayerCall write(AttentionOutputs given) {
         given.fill(written);
+        taps.set(given.getTaps());
         return this;
     }
 
@@ -89,6 +91,13 @@ final class LayerCall implements AutoCloseable {
         written.clear();
         written.set(Wanted.OUTPUT.ordinal(), output);
         written.set(Wanted.WEIGHTS.ordinal(), weights);
+        taps.clear();
+        return this;
+    }
+
+    /** Sets the taps, after the outputs; null: none. */
+    LayerCall write(Taps given) {
+        taps.set(given);
         return this;
     }
 
@@ -111,8 +120,17 @@ final class LayerCall implements AutoCloseable {
     /** Makes a new tensor for an output. This replaces the outputs of this call. */
     NativeTensor createOutput(NativeLayer layer, Wanted wanted) {
         written.clear();
+        taps.clear();
         layer.createOutputs(inputs, wanted.bit, outputs);
         return NativeTensor.counted(written.get(wanted.ordinal()));
+    }
+
+    /** Makes a new tensor for the weights or the log-sum-exp of a child. */
+    NativeTensor createTap(NativeLayer layer, String child, Wanted wanted) {
+        try (NativeLayerTap tap = new NativeLayerTap()) {
+            layer.createTap(inputs, NativeText.of(child, "child"), wanted.bit, tap);
+            return NativeTensor.counted(wanted == Wanted.WEIGHTS ? tap.getWeights() : tap.getLogSumExp());
+        }
     }
 
     long workspaceSize(NativeLayer layer) {
@@ -140,6 +158,7 @@ final class LayerCall implements AutoCloseable {
     public void close() {
         read.release();
         written.release();
+        taps.release();
         cache.release();
         memoryCache.release();
         if (isPooled) {

@@ -100,6 +100,29 @@ abstract class NativeBlock implements Block {
     @Override
     public final NDList forward(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        return computed(parameterStore, inputs, null, training);
+    }
+
+    /**
+     * Computes the outputs, and the attention weights and log-sum-exps of attentions inside the block.
+     *
+     * @param parameterStore not read; there because DJL's blocks have it
+     * @param inputs the inputs, whose managers must be open
+     * @param taps which children's; gets new arrays, which belong to the first input's manager. If the call fails, they
+     *     are as they were
+     * @param training whether dropout is active: each such call uses the next seed after that of {@link #setSeed}
+     * @return a list of one new array, which belongs to the first input's manager
+     * @throws IllegalArgumentException if the list does not have the block's number of arrays, or if sizes, types or
+     *     lengths do not fit, or a child of the taps is no attention, or such a call does not run it
+     * @throws IllegalStateException if the block is not initialized, or an array, a manager or the block is closed
+     * @throws HeedException with {@link Status#NOT_FOUND} if there is no child of that name; the message has the names
+     */
+    public final NDList forward(ParameterStore parameterStore, NDList inputs, Taps taps, boolean training) {
+        return computed(parameterStore, inputs, Objects.requireNonNull(taps, "taps"), training);
+    }
+
+    /** The same; taps may be null. */
+    private NDList computed(ParameterStore parameterStore, NDList inputs, Taps taps, boolean training) {
         Objects.requireNonNull(parameterStore, "parameterStore");
         NDArray[] arrays = arraysOf(inputs);
         NDManager manager = arrays[0].getManager();
@@ -107,15 +130,20 @@ abstract class NativeBlock implements Block {
         boolean keep = keepsWeights();
         NativeTensor output = null;
         NativeTensor weights = null;
+        Taps tapped = null;
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
             call.read(arrays);
             output = call.createOutput(layer.get(), Wanted.OUTPUT);
             weights = keep ? call.createOutput(layer.get(), Wanted.WEIGHTS) : null;
+            tapped = taps == null ? null : taps.made(call, layer.get(), manager);
             call.dropout(training, training ? nextSeed.getAndIncrement() : 0).write(output, weights);
-            call.forward(layer.get(), null);
+            call.write(tapped).forward(layer.get(), null);
             NDArray result = manager.adopt(output);
             keepWeights(manager, weights);
+            if (taps != null) {
+                taps.take(tapped);
+            }
             return new NDList(result);
         } catch (Throwable error) {
             if (output != null) {
@@ -124,6 +152,9 @@ abstract class NativeBlock implements Block {
             if (weights != null) {
                 weights.close();
             }
+            if (tapped != null) {
+                tapped.close();
+            }
             throw error;
         } finally {
             layer.leave(stamp);
@@ -131,7 +162,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Computes the outputs into existing arrays. Java allocates nothing, and with a workspace neither does heed.
+     * Computes the outputs into existing arrays. Without taps Java allocates nothing, and with a workspace neither does
+     * heed.
      *
      * @param inputs the arrays to read
      * @param outputs the arrays to write, at least one
@@ -188,6 +220,33 @@ abstract class NativeBlock implements Block {
         } catch (Throwable error) {
             made.close();
             throw error;
+        } finally {
+            layer.leave(stamp);
+        }
+    }
+
+    /**
+     * Makes arrays of FLOAT32 of the right shapes for taps in calls with these inputs, for {@link
+     * AttentionOutputs#setTaps}.
+     *
+     * @param inputs the inputs, of which only shapes and types are read
+     * @param taps which children's; gets the arrays, which belong to the manager of the queries, or of the keys if there
+     *     are none. If the call fails, the taps are as they were
+     * @throws IllegalArgumentException if the inputs do not fit each other or the block, a child is no attention, or
+     *     such a call does not run it
+     * @throws UnsupportedOperationException if weights of a packed batch are wanted
+     * @throws IllegalStateException if an array, a manager or the block is closed
+     * @throws HeedException with {@link Status#NOT_FOUND} if there is no child of that name; the message has the names
+     */
+    public final void createTaps(AttentionInputs inputs, Taps taps) {
+        Objects.requireNonNull(inputs, "inputs");
+        Objects.requireNonNull(taps, "taps");
+        NDManager manager = Objects.requireNonNull(inputs.first(), "queries").getManager();
+        bindTo(inputs);
+        long stamp = layer.enter();
+        try (LayerCall call = LayerCall.in(layer.context())) {
+            call.dropout(inputs.isTraining(), 0).read(inputs);
+            taps.take(taps.made(call, layer.get(), manager));
         } finally {
             layer.leave(stamp);
         }

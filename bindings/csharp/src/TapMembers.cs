@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+
+namespace Heed;
+
+/// <summary>The taps of one call, as C's structs, to which the struct of outputs points. Their arrays are held from <see
+/// cref="Set"/> to <see cref="Release"/>. Every call must use either <see cref="Set"/> or <see
+/// cref="Clear"/>.</summary>
+internal sealed unsafe class TapMembers
+{
+    private static readonly TensorMember<NativeLayerTap>[] Members =
+    {
+        new("weights", (tap, tensor) => tap.Weights = tensor),
+        new("logSumExp", (tap, tensor) => tap.LogSumExp = tensor),
+    };
+
+    /// <summary>The members of the struct of outputs.</summary>
+    private readonly long* pointer;
+    private readonly long* count;
+
+    private readonly List<TensorMembers> held = new List<TensorMembers>();
+
+    /// <summary>Those of the present call; null without taps.</summary>
+    private NativeStructs? structs;
+
+    internal TapMembers(NativeLayerOutputs outputs)
+    {
+        pointer = outputs.AddressOf(value => outputs.Taps = new IntPtr(value));
+        count = outputs.AddressOf(value => outputs.NumTaps = value);
+    }
+
+    /// <summary>Sets all taps of a call; null: there are none. Throws if one lacks its arrays.</summary>
+    /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
+    internal void Set(Taps? taps)
+    {
+        Clear();
+        if (taps is null || taps.Count == 0)
+        {
+            return;
+        }
+        Release();
+        var made = structs = new NativeStructs();
+        var addresses = new List<long>();
+        taps.ForEach((child, weights, logSumExp) =>
+        {
+            NativeLayerTap tap = made.Add(new NativeLayerTap());
+            tap.Child = (byte*)made.Pin(NativeText.ToNative(child, nameof(child)));
+            TensorMembers members = new TensorMembers().Add(tap, Members);
+            held.Add(members);
+            members.SetAll(new[] { weights, logSumExp });
+            addresses.Add(NativeStruct.PointerOf(tap).ToInt64());
+        });
+        *pointer = (long)made.Pin(addresses.ToArray());
+        *count = addresses.Count;
+    }
+
+    /// <summary>For a call without taps.</summary>
+    internal void Clear()
+    {
+        *pointer = 0;
+        *count = 0;
+    }
+
+    /// <summary>Releases the arrays.</summary>
+    internal void Release()
+    {
+        held.ForEach(members => members.Release());
+        held.Clear();
+        structs?.Dispose();
+        structs = null;
+    }
+}

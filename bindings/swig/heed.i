@@ -363,6 +363,7 @@ made_layer heed_transformer_create(heed_context* context, heed_transformer_optio
 
 static_status heed_matmul(heed_tensor* a, heed_tensor* b, heed_tensor* product);
 static_status heed_softmax(heed_tensor* tensor, int32_t axis, heed_tensor* output);
+static_status heed_activation(heed_tensor* tensor, int32_t activation, heed_tensor* output);
 static_status heed_masked_softmax(heed_tensor* scores, heed_tensor* valid_lens, heed_tensor* output);
 static_status heed_scaled_dot_product_attention(heed_context* context, heed_dot_product_attention_options* options,
                                                 heed_layer_inputs* inputs, heed_layer_outputs* outputs);

@@ -6,6 +6,18 @@
 
 namespace heed::capi {
 
+static_assert(HEED_ACTIVATION_RELU == static_cast<int>(Activation::Relu) &&
+              HEED_ACTIVATION_GELU == static_cast<int>(Activation::Gelu) &&
+              HEED_ACTIVATION_GELU_TANH == static_cast<int>(Activation::GeluTanh) &&
+              HEED_ACTIVATION_GELU_QUICK == static_cast<int>(Activation::GeluQuick) &&
+              HEED_ACTIVATION_SILU == static_cast<int>(Activation::Silu));
+
+Activation read_activation(int32_t activation, const char* name) {
+  return read_enum(activation, Activation::Silu, name,
+                   "HEED_ACTIVATION_RELU (0), HEED_ACTIVATION_GELU (1), HEED_ACTIVATION_GELU_TANH (2), "
+                   "HEED_ACTIVATION_GELU_QUICK (3) or HEED_ACTIVATION_SILU (4)");
+}
+
 DType read_dtype(heed_dtype dtype) {
   switch (dtype) {
     case HEED_F32: return DType::F32;

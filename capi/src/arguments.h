@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/activation.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -72,6 +73,9 @@ Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
   }
   return static_cast<Enum>(value);
 }
+
+// Throws for a number that is no HEED_ACTIVATION_.
+Activation read_activation(int32_t activation, const char* name);
 
 // Throws for a number that is not a dtype.
 DType read_dtype(heed_dtype dtype);

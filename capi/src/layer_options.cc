@@ -41,11 +41,6 @@ static_assert(HEED_POSITIONS_SINUSOIDAL == static_cast<int>(PositionKind::Sinuso
               HEED_POSITIONS_SINUSOIDAL_HALVES == static_cast<int>(PositionKind::SinusoidalHalves) &&
               HEED_POSITIONS_LEARNED == static_cast<int>(PositionKind::Learned) &&
               HEED_POSITIONS_SINUSOIDAL_HALVES_2I == static_cast<int>(PositionKind::SinusoidalHalves2i));
-static_assert(HEED_ACTIVATION_RELU == static_cast<int>(Activation::Relu) &&
-              HEED_ACTIVATION_GELU == static_cast<int>(Activation::Gelu) &&
-              HEED_ACTIVATION_GELU_TANH == static_cast<int>(Activation::GeluTanh) &&
-              HEED_ACTIVATION_GELU_QUICK == static_cast<int>(Activation::GeluQuick) &&
-              HEED_ACTIVATION_SILU == static_cast<int>(Activation::Silu));
 
 // The sizes in the first version of each struct: the smallest that a caller's struct can have.
 constexpr size_t kFirstDotProductOptionsSize = 48;
@@ -244,9 +239,7 @@ FeedForwardOptions read_layer_options(const heed_feed_forward_options* options) 
   FeedForwardOptions result;
   result.hidden_size = read.hidden_size;
   result.output_size = read.output_size;
-  result.activation = read_enum(read.activation, Activation::Silu, "options->activation",
-                                "HEED_ACTIVATION_RELU (0), HEED_ACTIVATION_GELU (1), HEED_ACTIVATION_GELU_TANH (2), "
-                                "HEED_ACTIVATION_GELU_QUICK (3) or HEED_ACTIVATION_SILU (4)");
+  result.activation = read_activation(read.activation, "options->activation");
   result.gated = read_flag(read.gated, "options->gated");
   result.no_bias = read_flag(read.no_bias, "options->no_bias");
   result.dropout = read.dropout;

@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "errors.h"
+#include "functions/activation.h"
 #include "functions/matmul.h"
 #include "functions/merge.h"
 #include "functions/softmax.h"
@@ -42,6 +43,14 @@ heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* va
     const std::optional<Tensor> lens = valid_lens == nullptr ? std::nullopt : std::optional(valid_lens->tensor);
     const Tensor weights = require(result, "result")->tensor;
     masked_softmax(given, lens ? &*lens : nullptr, weights);
+  });
+}
+
+heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor input = require(tensor, "tensor")->tensor;
+    const Tensor output = require(result, "result")->tensor;
+    activate(input, read_activation(activation, "activation"), output);
   });
 }
 

@@ -16,7 +16,8 @@ enum class OpKind : int32_t {
   Rotations = 5,
   Positions = 6,
   Norm = 7,
-  Embedding = 8
+  Embedding = 8,
+  Activate = 9
 };
 
 // The first member of each problem. A problem is a plain struct with a fixed layout.

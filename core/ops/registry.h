@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "ops/activate.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
@@ -34,6 +35,7 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
     case OpKind::Positions: return visit(problem_of<PositionsProblem>(op));
     case OpKind::Norm: return visit(problem_of<NormProblem>(op));
     case OpKind::Embedding: return visit(problem_of<EmbeddingProblem>(op));
+    case OpKind::Activate: return visit(problem_of<ActivateProblem>(op));
   }
   __builtin_unreachable();  // there is no other kind
 }
@@ -42,7 +44,7 @@ decltype(auto) visit_problem(AnyOp& op, Visit&& visit) {
 inline constexpr size_t kMaxProblemBytes =
     std::max({sizeof(LinearProblem), sizeof(AttentionProblem), sizeof(SoftmaxProblem), sizeof(DropoutProblem),
               sizeof(MergeProblem), sizeof(RotationsProblem), sizeof(PositionsProblem), sizeof(NormProblem),
-              sizeof(EmbeddingProblem)});
+              sizeof(EmbeddingProblem), sizeof(ActivateProblem)});
 
 inline Cost cost_of(const Op& op) {
   return visit_problem(op, [](const auto& problem) { return cost_of(problem); });

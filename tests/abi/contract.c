@@ -128,6 +128,7 @@ WHOLE_SURFACE(FUNCTION(heed_status, heed_tensor_from_dlpack, heed_context*, stru
 WHOLE_SURFACE(FUNCTION(heed_status, heed_matmul, const heed_tensor* a, const heed_tensor* b, heed_tensor* product));
 WHOLE_SURFACE(FUNCTION(heed_status, heed_softmax, const heed_tensor*, int32_t axis, heed_tensor* result));
 WHOLE_SURFACE(FUNCTION(heed_status, heed_masked_softmax, const heed_tensor* scores, const heed_tensor* valid_lens, heed_tensor* result));
+WHOLE_SURFACE(FUNCTION(heed_status, heed_activation, const heed_tensor*, int32_t activation, heed_tensor* result));
 
 FUNCTION(heed_status, heed_dot_product_attention_create, heed_context*, const heed_dot_product_attention_options*, heed_layer**);
 WHOLE_SURFACE(FUNCTION(heed_status, heed_additive_attention_create, heed_context*, const heed_additive_attention_options*, heed_layer**));

@@ -44,6 +44,12 @@ class OperationErrors : public testing::Test {
         result, [&] { return heed_softmax(tensor, axis, result); }, sentence);
   }
 
+  void expect_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result,
+                         const std::string& sentence) {
+    expect_unwritten(
+        result, [&] { return heed_activation(tensor, activation, result); }, sentence);
+  }
+
   void expect_masked(const heed_tensor* scores, const heed_tensor* lens, heed_tensor* result,
                      const std::string& sentence) {
     expect_unwritten(
@@ -153,6 +159,23 @@ TEST_F(OperationErrors, Softmax) {
   expect_softmax(
       tensor, 0, keep(make_view(ones({6}), {2, 3}, {3, -1}, 2)),
       "result has stride -1 on axis 1 of dims (2, 3), expected a positive stride in a tensor that is written");
+}
+
+TEST_F(OperationErrors, Activation) {
+  heed_tensor* const tensor = ones({2, 3});
+  const std::string expected =
+      ", expected HEED_ACTIVATION_RELU (0), HEED_ACTIVATION_GELU (1), HEED_ACTIVATION_GELU_TANH (2), "
+      "HEED_ACTIVATION_GELU_QUICK (3) or HEED_ACTIVATION_SILU (4)";
+  expect_activation(tensor, -1, ones({2, 3}), "activation is -1" + expected);
+  expect_activation(tensor, 5, ones({2, 3}), "activation is 5" + expected);
+  expect_activation(ones({}), 0, ones({}), "tensor has dims () of rank 0, expected rank 1 to 8");
+  expect_activation(ones({2, 3}, HEED_I32), 0, ones({2, 3}),
+                    "tensor is I32, expected F32, F16 or BF16: copy it into a tensor of one of these first");
+  expect_activation(tensor, 0, ones({3, 2}), "result has dims (3, 2), expected (2, 3), the dims of tensor");
+  expect_activation(tensor, 0, ones({2, 3}, HEED_BF16), "result is BF16, expected F32, the dtype of tensor");
+  expect_activation(tensor, 0, tensor, "result shares memory with tensor, expected separate memory");
+  expect_activation(shape_only({2, 3}), 0, ones({2, 3}),
+                    "tensor is a shape-only tensor (2, 3): its data is NULL, expected elements");
 }
 
 TEST_F(OperationErrors, MaskedSoftmax) {

@@ -176,6 +176,10 @@ TEST(FloatingPointEnvironment, OfTheHostChangesNoOperation) {
       check(heed_softmax(scores, 1, weights.get()));
       return read_bytes(weights.get());
     });
+    expect_the_same_in_every_state("heed_activation", [&] {
+      check(heed_activation(scores, HEED_ACTIVATION_GELU, weights.get()));
+      return read_bytes(weights.get());
+    });
     expect_the_same_in_every_state("heed_masked_softmax", [&] {
       check(heed_masked_softmax(scores, lens.get(), weights.get()));
       return read_bytes(weights.get());

@@ -291,6 +291,7 @@ TEST(PooledWorkspace, ServesOperations) {
     EXPECT_EQ(heed_matmul(a.get(), transposed.get(), product.get()), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_softmax(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_masked_softmax(scores.get(), lens.get(), weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_activation(scores.get(), HEED_ACTIVATION_SILU, weights.get()), HEED_OK) << heed_last_error();
   };
   run_all();
   const int64_t before = num_allocations();

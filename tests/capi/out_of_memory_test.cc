@@ -410,6 +410,12 @@ struct MaskedSoftmax {
   static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_masked_softmax(a, nullptr, result); }
 };
 
+struct Activate {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) {
+    return heed_activation(a, HEED_ACTIVATION_SILU, result);
+  }
+};
+
 struct Merge final : Scenario {
   heed_status run() override {
     const heed_tensor* const outputs[] = {a.get(), a.get()};
@@ -839,6 +845,7 @@ TEST(OutOfMemory, InOperations) {
   expect_recovery("matmul", scenario<Operate<Matmul>>());
   expect_recovery("softmax", scenario<Operate<Softmax>>());
   expect_recovery("masked softmax", scenario<Operate<MaskedSoftmax>>());
+  expect_recovery("activation", scenario<Operate<Activate>>());
   expect_recovery("merge", scenario<Merge>());
   expect_recovery("shapes that do not fit", scenario<RefuseAProduct>());
 }

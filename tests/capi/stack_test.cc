@@ -187,7 +187,8 @@ TEST_F(Stack, OfTensorsAndOperations) {
   expect_little_stack("operations", [&] {
     return heed_matmul(a.get(), b.get(), product.get()) == HEED_OK &&
            heed_softmax(a.get(), 1, weights.get()) == HEED_OK && heed_softmax(a.get(), 2, weights.get()) == HEED_OK &&
-           heed_masked_softmax(a.get(), lens.get(), weights.get()) == HEED_OK;
+           heed_masked_softmax(a.get(), lens.get(), weights.get()) == HEED_OK &&
+           heed_activation(a.get(), HEED_ACTIVATION_GELU, weights.get()) == HEED_OK;
   });
   const std::vector<const heed_tensor*> outputs(4, a.get());
   const Tensor log_sum_exp = make_random(context.get(), {2, 40}, 3);

@@ -38,6 +38,7 @@ Topic operations() {
           PROVOKE(heed_masked_softmax(tensor_of(HEED_F32, {2, 3}), NULL, tensor)),
           PROVOKE(heed_masked_softmax(tensor, NULL, tensor_of(HEED_F32, {2, 3}))),
           PROVOKE(heed_masked_softmax(tensor, lengths({4, 5}), tensor_of(HEED_F32, {2, 3, 4}))),
+          PROVOKE(heed_activation(tensor, 5, tensor_of(HEED_F32, {2, 3, 4}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F32, {1, 0}), tensor_of(HEED_F32, {0, 1}), tensor)),
           PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 0, NULL, merged, NULL)),
           PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 2, NULL, NULL, NULL)),

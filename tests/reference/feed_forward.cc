@@ -33,7 +33,7 @@ BoundedNumber activate(Activation activation, double x) {
     case Activation::Gelu: {
       const double value = x * normal_distribution(x);
       const double tail = std::fabs(x) * normal_distribution(-std::fabs(x));
-      return {value, ((0.75 * x * x + 9) * tail + 2 * std::fabs(value)) * kUnitRoundoff};
+      return {value, ((1.12 * x * x + 9) * tail + 2 * std::fabs(value)) * kUnitRoundoff};
     }
     case Activation::GeluTanh: {
       constexpr double kPi = 3.14159265358979323846;

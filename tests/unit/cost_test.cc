@@ -114,6 +114,19 @@ TEST(Cost, CountsRepeatedOperandsOnce) {
   EXPECT_EQ(cost_of(problem).bytes, without + 2.0 * 6 * 8);
 }
 
+TEST(Cost, OfAnActivation) {
+  ActivateProblem problem;
+  problem.activation = Activation::Silu;
+  problem.sizes[6] = 3;
+  problem.sizes[7] = 5;
+  problem.input.given = problem.output.given = 1;
+  problem.input.strides[6] = problem.output.strides[6] = 5;
+  problem.input.strides[7] = problem.output.strides[7] = 1;
+  problem.output.dtype = DType::F16;
+  EXPECT_EQ(cost_of(problem.op).flops, 3.0 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4.0 * 15 + 2.0 * 15);
+}
+
 TEST(Cost, OfALinearOperation) {
   LinearProblem problem;
   problem.batch = 2;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>The activation of a <see cref="FeedForward"/>, each with its formula, since frameworks call several of them
-/// "gelu" (Hendrycks and Gimpel, arXiv 1606.08415). sigma is the logistic function, Phi the distribution function of
-/// the normal distribution.</summary>
+/// <summary>The activations of <see cref="FeedForward"/> and <see cref="Activation"/>, each with its formula, since
+/// frameworks call several of them "gelu" (Hendrycks and Gimpel, arXiv 1606.08415). sigma is the logistic function, Phi
+/// the distribution function of the normal distribution.</summary>
 public enum ActivationKind
 {
     /// <summary>max(x, 0); NaN stays NaN.</summary>

@@ -60,6 +60,14 @@ public sealed partial class NDArray
         return manager.NewArray(shape, dataType, target => HeedNative.HeedSoftmax(source, axis, target));
     }
 
+    /// <summary>What <see cref="Activation"/> gives.</summary>
+    internal NDArray Activated(ActivationKind activation)
+    {
+        NativeTensor source = Tensor;
+        return manager.NewArray(
+            shape, dataType, target => HeedNative.HeedActivation(source, (int)activation, target));
+    }
+
     /// <summary>The product of two matrices, (M, K) and (K, N), or of several pairs of matrices, with the shapes of
     /// NumPy's matmul: axes before the last two are repeated as in <see cref="Broadcast"/>. A vector is one row as the
     /// left factor, and one column as the right factor.</summary>

@@ -35,24 +35,11 @@ internal sealed unsafe class TapMembers
     internal void Set(Taps? taps)
     {
         Clear();
-        if (taps is null || taps.Count == 0)
+        if (taps != null && taps.Count > 0)
         {
-            return;
+            Release();
+            Fill(taps);
         }
-        Release();
-        var made = structs = new NativeStructs();
-        var addresses = new List<long>();
-        taps.ForEach((child, weights, logSumExp) =>
-        {
-            NativeLayerTap tap = made.Add(new NativeLayerTap());
-            tap.Child = (byte*)made.Pin(NativeText.ToNative(child, nameof(child)));
-            TensorMembers members = new TensorMembers().Add(tap, Members);
-            held.Add(members);
-            members.SetAll(new[] { weights, logSumExp });
-            addresses.Add(NativeStruct.PointerOf(tap).ToInt64());
-        });
-        *pointer = (long)made.Pin(addresses.ToArray());
-        *count = addresses.Count;
     }
 
     /// <summary>For a call without taps.</summary>
@@ -69,5 +56,23 @@ internal sealed unsafe class TapMembers
         held.Clear();
         structs?.Dispose();
         structs = null;
+    }
+
+    /// <summary>A function of its own, since it makes objects.</summary>
+    private void Fill(Taps taps)
+    {
+        var made = structs = new NativeStructs();
+        var addresses = new List<long>();
+        taps.ForEach((child, weights, logSumExp) =>
+        {
+            NativeLayerTap tap = made.Add(new NativeLayerTap());
+            tap.Child = (byte*)made.Pin(NativeText.ToNative(child, nameof(child)));
+            TensorMembers members = new TensorMembers().Add(tap, Members);
+            held.Add(members);
+            members.SetAll(new[] { weights, logSumExp });
+            addresses.Add(NativeStruct.PointerOf(tap).ToInt64());
+        });
+        *pointer = (long)made.Pin(addresses.ToArray());
+        *count = addresses.Count;
     }
 }

@@ -605,6 +605,12 @@ HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_
 HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                          heed_tensor* result) HEED_NOEXCEPT;
 
+/* An activation of each element: result = f(tensor), with f one of HEED_ACTIVATION_... below, such as
+ * HEED_ACTIVATION_GELU, computed as in a feed-forward network [rule 18]. tensor has rank 1 to 8; result has its dims, and its
+ * dtype or F32. NaN gives NaN; -inf gives NaN except with HEED_ACTIVATION_RELU, which gives 0.
+ * Errors: INVALID_ARGUMENT (activation). */
+HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) HEED_NOEXCEPT;
+
 /* One attention from parts of it over disjoint keys, as of a cache that is kept in pieces, or of keys that several
  * devices share. With o_n and l_n the output and the log_sum_exp of part n, for each row
  *   l      = log(sum over n of exp(l_n), + exp(sinks[h]) where sinks is given)

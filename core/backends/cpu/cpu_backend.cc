@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "backends/cpu/activate.h"
 #include "backends/cpu/attention.h"
 #include "backends/cpu/dropout.h"
 #include "backends/cpu/embedding.h"
@@ -272,6 +273,17 @@ Status run_embedding(BackendDevice& device, const EmbeddingProblem& problem, con
   return workers.status();
 }
 
+Status plan_activate(const BackendDevice& device, const ActivateProblem& problem, Plan* plan, Failure*) {
+  new (plan) Plan(cpu::plan_activate(*device.kernels, problem, num_threads(&device)));
+  return Status::Ok;
+}
+
+Status run_activate(BackendDevice& device, const ActivateProblem& problem, const Plan& plan, void*, Failure* failure) {
+  const cpu::Workers workers(device.team(), failure);
+  cpu::run_activate(*device.kernels, problem, plan, workers);
+  return workers.status();
+}
+
 // All operations, because the CPU computes those that another device does not support.
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
@@ -283,6 +295,7 @@ constexpr Operation kOperations[] = {
     operation<PositionsProblem, plan_positions, run_positions>(),
     operation<NormProblem, plan_norm, run_norm>(),
     operation<EmbeddingProblem, plan_embedding, run_embedding>(),
+    operation<ActivateProblem, plan_activate, run_activate>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -37,10 +37,7 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
   set_choice(plan, flops);
   if (problem.transposes != 0) return plan;
-  if (is_gathered(problem.input, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
-  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  add_reasons_of_strides(plan, problem.input, problem.output, problem.sizes[kRowAxis]);
   return plan;
 }
 

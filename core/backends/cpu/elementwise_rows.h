@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernel_operand.h"
 #include "backends/cpu/kernels/rows.h"
+#include "backends/plan.h"
 #include "ops/operand.h"
 #include "ops/sequence.h"
 
@@ -45,6 +47,15 @@ inline StridedRow row_of(const Sizes<kElementwiseRank>& sizes, const Elementwise
   }
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
   return {data, operand.strides[kRowAxis], operand.dtype};
+}
+
+// Adds the reasons why rows of row_size elements are slow to read or to write.
+inline void add_reasons_of_strides(Plan& plan, const ElementwiseOperand& input, const ElementwiseOperand& output,
+                                   int64_t row_size) {
+  if (is_gathered(input, row_size))
+    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
+  if (is_gathered(output, row_size))
+    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
 }
 
 // Whether a row of (batch, rows, size) is no query of its batch element. Without limits every row is one.

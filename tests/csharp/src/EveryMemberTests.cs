@@ -30,7 +30,7 @@ public sealed class EveryMemberTests : IDisposable
         typeof(TransformerDecoderBlockOptions), typeof(TransformerEncoder), typeof(TransformerEncoderOptions),
         typeof(TransformerDecoder), typeof(TransformerDecoderOptions), typeof(Transformer), typeof(TransformerOptions),
         typeof(OutputOptions), typeof(SequentialBlock), typeof(Model), typeof(ModelBlock),
-        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(KvCache), typeof(KvCacheOptions),
+        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Taps), typeof(Activation), typeof(KvCache), typeof(KvCacheOptions),
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
@@ -231,6 +231,7 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(KvCache) ? new KvCache(
             manager, new KvCacheOptions { NumKvHeads = 1, HeadSize = 2, Capacity = 16, MaxSequences = 2 })
         : type == typeof(KvCacheOptions) ? new KvCacheOptions()
+        : type == typeof(Taps) ? new Taps("self_attention")
         : type == typeof(Model) ? new Model("model")
         : type == typeof(Parameter) ? new Parameter("p", ParameterType.Weight, new Shape(2, 2))
         : type == typeof(PairList<string, object>) ? new PairList<string, object> { { "a", "b" } }
@@ -272,6 +273,7 @@ public sealed class EveryMemberTests : IDisposable
             : element == typeof(AttentionInputs) ? SomeInputs(random)
             : element == typeof(AttentionOutputs) ? new AttentionOutputs(
                 SomeArray(random), random.Next(2) == 0 ? null : SomeArray(random))
+            : element == typeof(Taps) ? new Taps(Any(random, "self_attention", "layers.0.self_attention", "a"))
             : element == typeof(Stream) ? SomeStream(random)
             : element == typeof(Shape[]) ? Some(random, () => random.Next(8) == 0 ? null! : SomeShape(random))
             : element == typeof(DataType[]) ? Some(random, () => (DataType)random.Next(-1, 10))

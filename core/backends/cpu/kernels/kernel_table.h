@@ -94,6 +94,8 @@ struct KernelTable {
   // output[i] = input[i] * scale + addend[i]; an addend without data adds nothing. It may be the output.
   void (*scale_row)(const StridedRow* input, const StridedRow* addend, const StridedRow* output, int64_t count,
                     float scale);
+  // output[i] = activation(input[i])
+  void (*activation_row)(Activation activation, const StridedRow* input, const StridedRow* output, int64_t count);
 };
 
 extern const KernelTable kPortableKernels;

@@ -3,6 +3,7 @@
 // HEED_ISA_TEXT, HEED_ISA_TABLE and the choice of its shim, and includes this file.
 #pragma once
 
+#include "backends/cpu/kernels/activation_row-inl.h"
 #include "backends/cpu/kernels/cached_attention-inl.h"
 #include "backends/cpu/kernels/decode_attention-inl.h"
 #include "backends/cpu/kernels/dropout-inl.h"
@@ -59,6 +60,7 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .add_row = HEED_ISA_NAMESPACE::add_row,
     .norm_row = HEED_ISA_NAMESPACE::norm_row,
     .scale_row = HEED_ISA_NAMESPACE::scale_row,
+    .activation_row = HEED_ISA_NAMESPACE::activation_row,
 };
 
 }  // namespace heed::cpu

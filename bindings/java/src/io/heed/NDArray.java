@@ -552,6 +552,12 @@ public final class NDArray implements AutoCloseable {
         return data.computed(data.shape.dims(), result -> HeedNative.heed_softmax(data.tensor(), axis, result));
     }
 
+    /** What {@link Activation} gives. */
+    NDArray activated(ActivationKind activation) {
+        return data.computed(
+                data.shape.dims(), result -> HeedNative.heed_activation(data.tensor(), activation.code, result));
+    }
+
     /**
      * The product of matrices, with the shapes of NumPy's matmul: (..., M, K) with (..., K, N) gives (..., M, N). The
      * axes before the last two are repeated as in {@link #broadcast}. For a vector (K), the axis M or N is missing in

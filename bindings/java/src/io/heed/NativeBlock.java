@@ -245,6 +245,7 @@ abstract class NativeBlock implements Block {
         bindTo(inputs);
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
+            layer.get().checkOpen();
             call.dropout(inputs.isTraining(), 0).read(inputs);
             taps.take(taps.made(call, layer.get(), manager));
         } finally {

@@ -74,7 +74,7 @@ public final class Taps implements AutoCloseable {
         }
         if (set.contains(Wanted.OUTPUT)) {
             throw new IllegalArgumentException(
-                    "wanted has OUTPUT for the child \"" + child + "\", expected WEIGHTS, LOG_SUM_EXP or both");
+                    "wanted has OUTPUT for the child \"" + child + "\", expected its weights, its log-sum-exp or both");
         }
         taps.put(child, new Tap(set.isEmpty() ? EnumSet.of(Wanted.WEIGHTS) : set));
         return this;

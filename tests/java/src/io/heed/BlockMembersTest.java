@@ -244,6 +244,8 @@ class BlockMembersTest {
             return inputs;
         } else if (type == AttentionOutputs.class) {
             return new AttentionOutputs().setOutput(manager.ones(shape));
+        } else if (type == Taps.class) {
+            return new Taps();
         } else if (type == Workspace.class) {
             return null;
         } else if (type == Wanted[].class) {

@@ -193,7 +193,7 @@ class TapsTest {
                 IllegalArgumentException.class,
                 () -> encoder.forward(store, list, new Taps("layers.0.norm_1"), false));
         says(
-                "wanted has OUTPUT for the child \"layers.0.self_attention\", expected WEIGHTS, LOG_SUM_EXP or both",
+                "wanted has OUTPUT for the child \"layers.0.self_attention\", expected its weights, its log-sum-exp or both",
                 IllegalArgumentException.class,
                 () -> new Taps().add(FIRST, Wanted.WEIGHTS, Wanted.OUTPUT));
         AttentionInputs inputs = new AttentionInputs().setQueries(x);

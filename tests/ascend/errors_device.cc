@@ -129,6 +129,7 @@ errors_test::Topic gaps() {
           PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs), cache_with(cache_options);
                   multi_head.window = HEED_WINDOW_BOTTOM_RIGHT; multi_head.window_left = 3;
                   sequences.positions = tensor_of(HEED_I64, {2, 5}); inputs.sequences = &sequences),
+          PROVOKE(heed_activation(tensor_of(HEED_F32, {3, 4}), HEED_ACTIVATION_SILU, tensor_of(HEED_F32, {3, 4}))),
           PROVOKE(heed_softmax(spread(), -1, tensor_of(HEED_F16, {2, 3}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F16, {1, 0}), tensor_of(HEED_F16, {0, 1}), tensor_of(HEED_F16, {1, 1}))),
           PROVOKE(heed_attention_merge(&part_output, &part_log_sum_exp, 1, NULL, tensor_of(HEED_F16, {2, 3, 4}), NULL),

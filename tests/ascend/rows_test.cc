@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms, embeddings and positions of rows in the NPU's memory: in which dtype they are computed, and operands that share
+// Norms, activations, embeddings and positions of rows in the NPU's memory: in which dtype they are computed, and operands that share
 // memory. The property tests compare random calls with the f64 reference.
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ascend/support/problem.h"
+#include "ops/activate.h"
 #include "ops/embedding.h"
 #include "ops/norm.h"
 #include "ops/positions.h"
@@ -173,6 +174,28 @@ TEST(RowsOnTheNpu, EmbeddingsRoundOnceAsOnTheHost) {
   problem.scale = 0.003f;
   EXPECT_STREQ(context->plan(problem.op).not_fastest[0], "ATB's Elewise cannot tell factors below 1/256 apart");
   EXPECT_NEAR(run(context, problem.op, output)[1], 2.049f, 1e-3f);
+}
+
+// SWISH takes no F32, and keeps its digits unless the context allows to narrow it; the others are computed in F32.
+TEST(RowsOnTheNpu, ActivationsOfF32AreNarrowedOnlyWhereThatIsAllowed) {
+  for (const bool narrows : {false, true}) {
+    const auto context = Context::open(simulated_npu(narrows));
+    for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::Silu}) {
+      // Rounded to BF16 it is 1.
+      const Tensor input = tensor_of(context, DType::F32, {1, 1}, {1.001f});
+      const Tensor output = Tensor::zeros(context, DType::F32, {1, 1});
+      ActivateProblem problem;
+      problem.activation = activation;
+      set(problem.input, input, 1);
+      set(problem.output, output, 1);
+      const bool is_narrow = activation == Activation::Silu;
+      EXPECT_EQ(context->plan(problem.op).on_host, is_narrow && !narrows ? 1 : 0);
+      double expected = 1.001;
+      if (activation == Activation::Gelu) expected *= 0.5 * std::erfc(-1.001 * std::sqrt(0.5));
+      if (activation == Activation::Silu) expected = narrows ? 0.73046875 : 1.001 / (1 + std::exp(-1.001));
+      EXPECT_NEAR(run(context, problem.op, output)[0], expected, 1e-6);
+    }
+  }
 }
 
 TEST(RowsOnTheNpu, PositionsAreThoseOfTheSequences) {

@@ -569,10 +569,18 @@ constexpr std::pair<int32_t, reference::Activation> kActivations[] = {
     {HEED_ACTIVATION_GELU_QUICK, reference::Activation::GeluQuick},
     {HEED_ACTIVATION_SILU, reference::Activation::Silu}};
 
-Expected expected_activation(const Array& array, reference::Activation activation) {
+// `dtype`: of the array.
+Expected expected_activation(const Array& array, reference::Activation activation, heed_dtype dtype) {
   Expected expected{array, array};
+  const std::optional<reference::Format> format = compute_format(dtype);
+  const reference::Bounded read = reference::as_read(array.values, format);
   for (size_t i = 0; i < array.values.size(); ++i) {
-    const reference::BoundedNumber number = reference::activate(activation, {array.values[i], 0.0});
+    reference::BoundedNumber number = reference::activate(activation, {read.values[i], read.errors[i]});
+    if (format) {
+      // As in a feed-forward network on such a device.
+      number.error += 4 * reference::kUnitRoundoff * std::fabs(read.values[i]);
+      number.error = reference::error_after_rounding(*format, number.value, number.error);
+    }
     expected.values.values[i] = number.value;
     expected.errors.values[i] = number.error;
   }
@@ -592,7 +600,7 @@ TEST(Activation, AgreesWithTheReference) {
       const Input input = random_input(dims, dtype, random.one_of(kReadable), random,
                                        random.one_of<double>({0.1, 3.0, 100.0, 60000.0}));
       const Out result = activate(input, activation, to, make_strides(random.one_of(kWritable), dims, random));
-      const Expected expected = expected_activation(input.contents, function);
+      const Expected expected = expected_activation(input.contents, function, dtype);
       ASSERT_TRUE(agree(to, result.contents, expected.values, expected.errors))
           << "activation " << activation << ", round " << round;
       largest = std::max(largest, largest_fraction(to, result.contents, expected.values, expected.errors));
@@ -605,7 +613,7 @@ TEST(Activation, AgreesWithTheReference) {
 TEST(Activation, OfLongRowsAgreesWithTheReference) {
   Random random(4302);
   const Input input = random_input({3, 20001}, HEED_F32, Layout::RowMajor, random, 10.0);
-  const Expected expected = expected_activation(input.contents, reference::Activation::Gelu);
+  const Expected expected = expected_activation(input.contents, reference::Activation::Gelu, HEED_F32);
   EXPECT_TRUE(agree(HEED_F32, activate(input, HEED_ACTIVATION_GELU).contents, expected.values, expected.errors));
 }
 

@@ -91,7 +91,7 @@ FoundWeights find(const File& file, const std::string& prefix, const Names& para
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
     list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
-  FoundWeights found = find_weights(file.get(), prefix, list, possible);
+  FoundWeights found = find_weights(file.get(), prefix, list, possible, "options->no_bias 0");
   // Refuses tensors that change the result, as Layer::load does.
   const std::vector<ModelAttention> no_models;
   const LoadAccept no_accept("");

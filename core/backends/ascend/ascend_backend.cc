@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "backends/ascend/activation.h"
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/attention.h"
 #include "backends/ascend/cached_attention.h"
@@ -18,6 +19,7 @@
 #include "backends/ascend/zeros.h"
 #include "backends/backend.h"
 #include "backends/operation_table.h"
+#include "ops/activate.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
@@ -368,6 +370,21 @@ Status run_positions(BackendDevice& device, const PositionsProblem& problem, con
   });
 }
 
+Status plan_activate(const BackendDevice& device, const ActivateProblem& problem, Plan* plan, Failure* failure) {
+  return guarded(failure, [&] {
+    Plan made = ascend::plan_activate(problem, device.allows_reduced_precision);
+    made.isa = device.npu->chip();
+    new (plan) Plan(made);
+  });
+}
+
+Status run_activate(BackendDevice& device, const ActivateProblem& problem, const Plan&, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    const Npu::Use use(*device.npu);
+    ascend::run_activate(*device.npu, problem, computed(problem.input.dtype));
+  });
+}
+
 constexpr Operation kOperations[] = {
     operation<LinearProblem, plan_linear, run_linear>(),
     operation<AttentionProblem, plan_attention, run_attention>(),
@@ -377,6 +394,7 @@ constexpr Operation kOperations[] = {
     operation<NormProblem, plan_norm, run_norm>(),
     operation<EmbeddingProblem, plan_embedding, run_embedding>(),
     operation<PositionsProblem, plan_positions, run_positions>(),
+    operation<ActivateProblem, plan_activate, run_activate>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/ascend/activation.h"
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/operations.h"
 
@@ -14,19 +15,6 @@ int num_steps(const LinearPart& part) {
   int steps = part.scale != 1 ? 1 : 0;
   if (part.activation != Activation::None) ++steps;
   return steps + part.factor.given + part.addend.given;
-}
-
-// ATB has no Relu of F16. F32 holds all of its numbers.
-void activate_in(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output) {
-  if (activation != Activation::Relu || input.dtype != ACL_FLOAT16) {
-    activate(npu, activation, input, output);
-    return;
-  }
-  Temporary kept;
-  const DeviceArray wide = converted(npu, input, ACL_FLOAT, kept);
-  const Temporary activated(npu, ACL_FLOAT, wide.shape);
-  activate(npu, activation, wide, activated.array());
-  cast(npu, activated.array(), output);
 }
 
 }  // namespace
@@ -72,7 +60,7 @@ void run_epilogue(Npu& npu, const LinearProblem& problem, const LinearPart& part
   };
   if (part.scale != 1) step([&](const DeviceArray& to) { multiply(npu, current, part.scale, to); });
   if (part.activation != Activation::None)
-    step([&](const DeviceArray& to) { activate_in(npu, part.activation, current, to); });
+    step([&](const DeviceArray& to) { activate_array(npu, part.activation, current, to); });
   Temporary kept;
   if (part.factor.given != 0) {
     const DeviceArray factor = load(npu, rows_of(problem, part, part.factor), current.dtype, kept);

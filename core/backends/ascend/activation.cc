@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/ascend/activation.h"
+
+#include "backends/ascend/arrange.h"
+#include "backends/ascend/operations.h"
+
+namespace heed::ascend {
+
+bool can_be_wide(Activation activation) {
+  return activation != Activation::GeluQuick && activation != Activation::Silu;
+}
+
+// ATB has no Relu of F16. F32 holds all of its numbers.
+void activate_array(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output) {
+  if (activation != Activation::Relu || input.dtype != ACL_FLOAT16) {
+    activate(npu, activation, input, output);
+    return;
+  }
+  Temporary kept;
+  const DeviceArray wide = converted(npu, input, ACL_FLOAT, kept);
+  const Temporary activated(npu, ACL_FLOAT, wide.shape);
+  activate(npu, activation, wide, activated.array());
+  cast(npu, activated.array(), output);
+}
+
+Plan plan_activate(const ActivateProblem& problem, bool narrows) {
+  Plan plan;
+  plan.kernel = "ATB Activation";
+  if (problem.input.dtype == DType::F32 && !can_be_wide(problem.activation) && !narrows)
+    plan.add_reason("ATB's SWISH takes F16 and BF16, and the context does not allow to round other numbers to them");
+  if (!can_arrange(strided(problem.input, problem.sizes)) || !can_arrange(strided(problem.output, problem.sizes)))
+    plan.add_reason(kOutOfReach);
+  plan.on_host = plan.is_fastest() ? 0 : 1;
+  return plan;
+}
+
+// In F32 where an array is F32, if ATB can.
+void run_activate(Npu& npu, const ActivateProblem& problem, DType dtype) {
+  const bool is_wide = problem.input.dtype == DType::F32 || problem.output.dtype == DType::F32;
+  const aclDataType compute = is_wide && can_be_wide(problem.activation) ? ACL_FLOAT : acl_dtype(dtype);
+  const Target target(npu, strided(problem.output, problem.sizes), compute);
+  if (target.array().num_elements() == 0) return;
+  Temporary kept;
+  activate_array(npu, problem.activation, load(npu, strided(problem.input, problem.sizes), compute, kept),
+                 target.array());
+  target.store();
+}
+
+}  // namespace heed::ascend

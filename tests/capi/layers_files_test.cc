@@ -234,7 +234,9 @@ TEST_F(LayerFiles, SayTheOptionsOfEmbeddings) {
 TEST_F(LayerFiles, SayTheOptionsOfPatches) {
   const Context context = make_context();
   BlockOptions blocks;
-  const heed_patch_embedding_options patches = six_pixels();
+  heed_patch_embedding_options patches = six_pixels();
+  patches.image_height = 4;
+  patches.image_width = 6;
   blocks.encoder.patches = &patches;
   const Tensor images = make_random(context.get(), {2, 3, 4, 6}, 1);
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
@@ -250,7 +252,8 @@ TEST_F(LayerFiles, SayTheOptionsOfPatches) {
   check(heed_layer_initialize(layer.get(), &inputs, 4));
   const nlohmann::json written = nlohmann::json::parse(texts_of(layer.get()).at("heed.options").get<std::string>());
   EXPECT_EQ(written.at("patches").dump(),
-            R"({"class_token":true,"no_bias":false,"num_channels":3,"patch_height":2,"patch_width":3,"size":8})");
+            R"({"class_token":true,"image_height":4,"image_width":6,"no_bias":false,"num_channels":3,)"
+            R"("patch_height":2,"patch_width":3,"size":8})");
   const std::string path = folder_.path("encoder.safetensors");
   check(heed_layer_save(layer.get(), path.c_str()));
   const Layer loaded = make_encoder(context.get(), blocks.encoder);

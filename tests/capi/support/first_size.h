@@ -20,5 +20,7 @@ template <>
 inline constexpr size_t kFirstSize<heed_rope_options> = offsetof(heed_rope_options, short_factors);
 template <>
 inline constexpr size_t kFirstSize<heed_layer_outputs> = offsetof(heed_layer_outputs, taps);
+template <>
+inline constexpr size_t kFirstSize<heed_patch_embedding_options> = offsetof(heed_patch_embedding_options, image_height);
 
 }  // namespace heed::capi_test

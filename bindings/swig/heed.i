@@ -167,11 +167,11 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
 %pointed_to(heed_layer_tap* const)
+%pointed_to(heed_encoder_layer_options* const)
+%pointed_to(heed_decoder_layer_options* const)
 %ignore *::struct_size;
 %ignore *::reserved;
 %ignore *::reserved_2;
-/* Options for each layer of a stack: both languages make stacks of equal layers, and models from folders. */
-%ignore *::layers;
 /* The host's own functions: heed would call managed ones on its own threads. */
 %ignore heed_allocator;
 %ignore heed_executor;

@@ -28,7 +28,7 @@ OF_FILES = re.compile(r"\b(?:tensors?|dtype|pointer|F32|F16|BF16|F64|I32|I64|I8|
 # Words with an underscore that are the same in every language.
 OF_ALL = re.compile(
     r"HEED_ISA|HEED_PLUGIN_PATH"  # environment variables
-    r"|W_[qkvo]\.(?:weight|bias)|cross_attention"  # names of parameters and of children
+    r"|W_[qkvo]\.(?:weight|bias)|cross_attention|class_token"  # names of parameters and of children
     r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
     r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
     r"|cxx_abi|ASCEND_\w+|Ascend910_93"  # options, variables and chips of Ascend
@@ -42,23 +42,12 @@ NOT_SAID = {
     "options->allocator": "Java and C# have none",
     "options->executor": "Java and C# have none",
     "options->logger": "Java and C# have none",
-    "options->layers": "Java and C# make stacks of equal layers",
     "outputs->num_taps": "the wrapper gives the array of taps and its size",
     "^tap->": "the wrapper makes a struct for each tap",
     "->child is NULL": "the wrapper gives every child's name",
     "^->child": "the wrapper gives every child's name",
     "has no tensor, expected weights": "the wrapper refuses taps without arrays",
     "HEED_WANT_LOG_SUM_EXP (4) or both": "Taps refuse other outputs",
-    "options->patches": "patch embeddings come from files of models alone",
-    "options->patch_height": "patch embeddings come from files of models alone",
-    "options->patch_width": "patch embeddings come from files of models alone",
-    "options->image_height": "patch embeddings come from files of models alone",
-    "options->image_width": "patch embeddings come from files of models alone",
-    "options->num_channels": "patch embeddings come from files of models alone",
-    "class_token": "patch embeddings come from files of models alone",
-    "no_projection_bias": "stacks of Java and C# always have this bias",
-    "options->audio": "audio embeddings come from files of models alone",
-    "options->num_mels": "audio embeddings come from files of models alone",
     "text and num_bytes": "the wrapper gives both",
     "num_bytes is": "the wrapper's functions for copies take the size from the array",
     "use heed_tensor_read": "data() gives null, and the arrays read otherwise",

@@ -34,6 +34,22 @@ internal sealed unsafe class NativeStructs : IDisposable
         return (T*)handle.AddrOfPinnedObject();
     }
 
+    /// <summary>The address of an array with the addresses of structs, for a member that points to one. Zero for
+    /// null.</summary>
+    internal IntPtr AddressesOf(IEnumerable<NativeStruct>? pointed)
+    {
+        if (pointed is null)
+        {
+            return IntPtr.Zero;
+        }
+        var addresses = new List<long>();
+        foreach (NativeStruct each in pointed)
+        {
+            addresses.Add(NativeStruct.PointerOf(each).ToInt64());
+        }
+        return new IntPtr(Pin(addresses.ToArray()));
+    }
+
     public void Dispose()
     {
         structs.ForEach(each => each.Dispose());

@@ -62,7 +62,7 @@ internal sealed unsafe class TapMembers
     private void Fill(Taps taps)
     {
         var made = structs = new NativeStructs();
-        var addresses = new List<long>();
+        var each = new List<NativeLayerTap>();
         taps.ForEach((child, weights, logSumExp) =>
         {
             NativeLayerTap tap = made.Add(new NativeLayerTap());
@@ -70,9 +70,9 @@ internal sealed unsafe class TapMembers
             TensorMembers members = new TensorMembers().Add(tap, Members);
             held.Add(members);
             members.SetAll(new[] { weights, logSumExp });
-            addresses.Add(NativeStruct.PointerOf(tap).ToInt64());
+            each.Add(tap);
         });
-        *pointer = (long)made.Pin(addresses.ToArray());
-        *count = addresses.Count;
+        *pointer = made.AddressesOf(each).ToInt64();
+        *count = each.Count;
     }
 }

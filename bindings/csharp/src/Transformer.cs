@@ -74,7 +74,7 @@ public sealed class Transformer : NativeBlock
         EmbeddingOptions? embedding = options.Embedding?.Copy();
         if (embedding != null)
         {
-            embedding.EmbeddingSize = options.Decoder!.Layer!.SelfAttention!.NumHiddens;
+            embedding.EmbeddingSize = options.Decoder!.FirstLayer!.SelfAttention!.NumHiddens;
             yield return new Embedding(embedding, At("embedding"));
             yield return new Embedding(embedding, At("decoder_embedding", "embedding"));
         }

@@ -4,7 +4,7 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>A Transformer's decoder: a stack of layers with equal options, each of which reads the output of the one
+/// <summary>A Transformer's decoder: a stack of layers, each of which reads the output of the one
 /// before, and all of which attend to the same memory; as an option, a norm follows the last (Vaswani et al.,
 /// "Attention Is All You Need", 2017, section 3.1). Forward takes and gives the lists of
 /// <see cref="TransformerDecoderBlock"/>; <see cref="AttentionInputs"/> are those of each of the layers. With an
@@ -39,7 +39,7 @@ public sealed class TransformerDecoder : NativeBlock
     internal override string Kind => nameof(TransformerDecoder);
 
     private protected override ListInputs ListInputs => !options.ReadsIds ? ListInputs.Decoder
-        : options.Layer!.CrossAttention is null ? ListInputs.DecoderOfIds : ListInputs.CrossDecoderOfIds;
+        : options.FirstLayer!.CrossAttention is null ? ListInputs.DecoderOfIds : ListInputs.CrossDecoderOfIds;
 
     /// <summary>Projects the keys and values of the encoder's output and appends them to the inputs' cache, those of
     /// layer n to the cache's layer CacheLayer + n, so that later calls read them there as their
@@ -66,5 +66,5 @@ public sealed class TransformerDecoder : NativeBlock
     public override string ToString() => options.Describe();
 
     private protected override IEnumerable<NativeBlock> MakeChildren() =>
-        options.MakeChildren(At, At, place => new TransformerDecoderBlock(options.Layer!, place));
+        options.MakeChildren(At, At, (index, place) => new TransformerDecoderBlock(options.LayerAt(index), place));
 }

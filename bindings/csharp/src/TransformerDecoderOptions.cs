@@ -1,26 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+using System.Collections.Generic;
+using System.Linq;
+
 namespace Heed;
 
 /// <summary>The options of a <see cref="TransformerDecoder"/>, which copies them.</summary>
 public sealed class TransformerDecoderOptions : TransformerStackOptions
 {
-    /// <summary>All layers. Must be set.</summary>
+    /// <summary>All layers. Either this must be set, or Layers.</summary>
     public TransformerDecoderBlockOptions? Layer { get; set; }
 
-    private protected override TransformerBlockOptions? LayerOptions => Layer;
+    /// <summary>The layers, each with its own options, in place of Layer; null, the default: all have those of Layer. All
+    /// have the same NumHiddens; norm and dropout of the first are those of the children that are no layers.</summary>
+    public IReadOnlyList<TransformerDecoderBlockOptions>? Layers { get; set; }
 
-    private protected override long Size => Layer!.SelfAttention!.NumHiddens;
+    /// <summary>The options of the first layer.</summary>
+    internal TransformerDecoderBlockOptions? FirstLayer => Layers is null ? Layer : Layers[0];
+
+    private protected override TransformerBlockOptions? LayerOptions => FirstLayer;
+
+    private protected override long Size => FirstLayer!.SelfAttention!.NumHiddens;
+
+    /// <summary>The options of a layer.</summary>
+    internal TransformerDecoderBlockOptions LayerAt(long index) => Layers is null ? Layer! : Layers[(int)index];
 
     internal TransformerDecoderOptions Copy()
     {
         var copy = (TransformerDecoderOptions)MemberwiseClone();
         copy.CopyCommon();
         copy.Layer = Layer?.Copy();
+        copy.Layers = CopiesOf(Layers, layer => layer.Copy());
+        copy.NumLayers = CheckedNumLayers(copy.Layers?.Count);
         return copy;
     }
 
     /// <summary>The text of a block with these options.</summary>
-    internal string Describe() => $"TransformerDecoder({DescribeCommon()}, layer={Layer?.Describe()})";
+    internal string Describe() => $"TransformerDecoder({DescribeCommon()}, "
+        + (Layers is null ? $"layer={Layer?.Describe()})"
+            : $"layers=[{string.Join(", ", Layers.Select(layer => layer.Describe()))}])");
 
     internal NativeLayer NewLayer(NativeContext context)
     {
@@ -33,6 +50,7 @@ public sealed class TransformerDecoderOptions : TransformerStackOptions
     {
         NativeDecoderOptions members = structs.Add(new NativeDecoderOptions());
         members.Layer = NativeStruct.PointerOf(Layer?.ToNative(structs));
+        members.Layers = structs.AddressesOf(Layers?.Select(layer => layer.ToNative(structs)));
         Fill(members, structs);
         return members;
     }

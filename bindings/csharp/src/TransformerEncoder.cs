@@ -4,14 +4,15 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>A Transformer's encoder: a stack of layers with equal options, each of which reads the output of the one
+/// <summary>A Transformer's encoder: a stack of layers, each of which reads the output of the one
 /// before, and, as an option, a norm after the last (Vaswani et al., "Attention Is All You Need", 2017, section 3.1).
 /// Forward takes and gives the lists of <see cref="TransformerEncoderBlock"/>; <see cref="AttentionInputs"/> are those
 /// of each of the layers. With an <see cref="TransformerStackOptions.Embedding"/> Forward takes ids (B, S) of Int32 or
 /// Int64, the valid lengths (B) or (B, S) and the token types (B, S) of Int32 or Int64, of which the last two may be
 /// missing or null, and gives one array (B, S, E) of the type of the embedding's table, with an
-/// <see cref="TransformerStackOptions.Output"/> (B, S, Size).</summary>
-/// <remarks>Its children are those of <see cref="TransformerStackOptions"/>, then "layers.0", "layers.1" and so on,
+/// <see cref="TransformerStackOptions.Output"/> (B, S, Size). With <see cref="TransformerEncoderOptions.Patches"/> x are
+/// images (B, C, H, W), with <see cref="TransformerEncoderOptions.Audio"/> features (B, NumMels, T).</summary>
+/// <remarks>Its children are "patches" or "audio" and those of <see cref="TransformerStackOptions"/>, then "layers.0", "layers.1" and so on,
 /// "norm" if there is a final norm, and "output" if there is one; its parameters have their names before their own, as
 /// "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of two arrays of the shape of
 /// x.</remarks>
@@ -45,5 +46,5 @@ public sealed class TransformerEncoder : NativeBlock
     public override string ToString() => options.Describe();
 
     private protected override IEnumerable<NativeBlock> MakeChildren() =>
-        options.MakeChildren(At, At, place => new TransformerEncoderBlock(options.Layer!, place));
+        options.MakeChildren(At, At, (index, place) => new TransformerEncoderBlock(options.LayerAt(index), place));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Linq;
 
 namespace Heed;
 
@@ -39,7 +40,8 @@ public abstract class TransformerStackOptions
         int ShareLayers { set; }
     }
 
-    /// <summary>How many layers there are, 1 to 4096. Must be set.</summary>
+    /// <summary>How many layers there are, 1 to 4096. Must be set with Layer; with Layers 0, the default, means as many
+    /// as there are options.</summary>
     public long NumLayers { get; set; }
 
     /// <summary>Whether a norm, with the options of the layers' norms, follows the last layer; false by default. It is
@@ -79,6 +81,9 @@ public abstract class TransformerStackOptions
     /// <summary>The size of the layers' rows.</summary>
     private protected abstract long Size { get; }
 
+    /// <summary>Whether the block reads images or features in place of rows.</summary>
+    private protected virtual bool ReadsSignals => false;
+
     /// <summary>Replaces the options inside by copies.</summary>
     private protected void CopyCommon()
     {
@@ -86,6 +91,18 @@ public abstract class TransformerStackOptions
         Positions = Positions?.Copy();
         Output = Output?.Copy();
     }
+
+    /// <summary>Copies of the options of each layer.</summary>
+    private protected static T[]? CopiesOf<T>(IReadOnlyList<T>? layers, Func<T, T> copy)
+        where T : class =>
+        layers?.Select(layer => copy(layer ?? throw new ArgumentException("Layers has null"))).ToArray();
+
+    /// <summary>The number of layers. C reads as many options of layers, so there must be no fewer.</summary>
+    private protected long CheckedNumLayers(int? numOptions) =>
+        numOptions is not { } given || NumLayers == given ? NumLayers
+        : NumLayers == 0 ? given
+        : throw new ArgumentException(
+            $"NumLayers is {NumLayers}, but Layers has options for {given}: expected the same number, or none");
 
     /// <summary>The members in a block's text, those that are set.</summary>
     private protected string DescribeCommon()
@@ -115,10 +132,10 @@ public abstract class TransformerStackOptions
     /// <summary>Makes all children, in the order of C's.</summary>
     /// <param name="at">The place of a child.</param>
     /// <param name="same">The place of a child that is the same layer as an earlier one.</param>
-    /// <param name="makeLayer">Makes one of the layers.</param>
+    /// <param name="makeLayer">Makes the layer of an index.</param>
     internal IEnumerable<NativeBlock> MakeChildren(
         Func<string, NativeBlock.ChildPlace> at, Func<string, string, NativeBlock.ChildPlace> same,
-        Func<NativeBlock.ChildPlace, NativeBlock> makeLayer)
+        Func<long, NativeBlock.ChildPlace, NativeBlock> makeLayer)
     {
         foreach (NativeBlock child in MakeFirstChildren(at))
         {
@@ -127,7 +144,7 @@ public abstract class TransformerStackOptions
         for (long index = 0; index < NumLayers; index++)
         {
             string name = $"layers.{index}";
-            yield return makeLayer(ShareLayers ? same(name, "layers.0") : at(name));
+            yield return makeLayer(index, ShareLayers ? same(name, "layers.0") : at(name));
         }
         if (FinalNorm)
         {
@@ -149,6 +166,10 @@ public abstract class TransformerStackOptions
             options.EmbeddingSize = embeddingSize;
             yield return new Embedding(options, at("embedding"));
         }
+        foreach (NativeBlock child in MakeSignalChildren(at))
+        {
+            yield return child;
+        }
         if (NumTokenTypes != 0)
         {
             var options = new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = embeddingSize };
@@ -168,9 +189,13 @@ public abstract class TransformerStackOptions
         {
             yield return new Linear(Size, true, at("embedding_projection"));
         }
-        if (Embedding != null || Positions != null || EmbeddingNorm)
+        if (Embedding != null || ReadsSignals || Positions != null || EmbeddingNorm)
         {
             yield return new Dropout(LayerOptions!.Dropout, at("embedding_dropout"));
         }
     }
+
+    /// <summary>Makes the children that read images or features.</summary>
+    private protected virtual IEnumerable<NativeBlock> MakeSignalChildren(Func<string, NativeBlock.ChildPlace> at) =>
+        Array.Empty<NativeBlock>();
 }

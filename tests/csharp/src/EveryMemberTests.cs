@@ -30,7 +30,9 @@ public sealed class EveryMemberTests : IDisposable
         typeof(TransformerDecoderBlockOptions), typeof(TransformerEncoder), typeof(TransformerEncoderOptions),
         typeof(TransformerDecoder), typeof(TransformerDecoderOptions), typeof(Transformer), typeof(TransformerOptions),
         typeof(OutputOptions), typeof(SequentialBlock), typeof(Model), typeof(ModelBlock),
-        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Taps), typeof(Activation), typeof(KvCache), typeof(KvCacheOptions),
+        typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Taps), typeof(Activation),
+        typeof(PatchEmbedding), typeof(PatchEmbeddingOptions), typeof(AudioEmbedding), typeof(AudioEmbeddingOptions),
+        typeof(KvCache), typeof(KvCacheOptions),
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
@@ -203,6 +205,10 @@ public sealed class EveryMemberTests : IDisposable
         return type == typeof(LayerNorm) ? new LayerNorm()
             : type == typeof(FeedForward) ? new FeedForward(new FeedForwardOptions { HiddenSize = 2 })
             : type == typeof(Embedding) ? new Embedding(new EmbeddingOptions { NumEmbeddings = 2, EmbeddingSize = 2 })
+            : type == typeof(PatchEmbedding)
+                ? new PatchEmbedding(new PatchEmbeddingOptions { PatchHeight = 1, NumChannels = 2, NumHiddens = 2 })
+            : type == typeof(AudioEmbedding)
+                ? new AudioEmbedding(new AudioEmbeddingOptions { NumMels = 2, NumHiddens = 2 })
             : type == typeof(TransformerEncoderBlock) ? new TransformerEncoderBlock(encoder)
             : type == typeof(TransformerDecoderBlock) ? new TransformerDecoderBlock(decoder)
             : type == typeof(TransformerEncoder)

@@ -2,7 +2,6 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,9 +18,6 @@ final class TapMembers {
 
     /** Those of the present call; null without taps. */
     private NativeStructs structs;
-    /** The addresses of the structs. */
-    private ByteBuffer addresses;
-
     private final List<NativeHandle> inUse = new ArrayList<>();
 
     TapMembers(NativeLayerOutputs struct) {
@@ -38,15 +34,15 @@ final class TapMembers {
         }
         release();
         structs = new NativeStructs();
-        addresses = ByteBuffer.allocateDirect(taps.size() * Long.BYTES).order(ByteOrder.nativeOrder());
+        List<NativeLayerTap> each = new ArrayList<>();
         taps.forEach((child, weights, logSumExp) -> {
             NativeLayerTap tap = structs.add(new NativeLayerTap());
             tap.setChild(NativeText.of(child, "child"));
             tap.setWeights(use(weights, Wanted.WEIGHTS));
             tap.setLogSumExp(use(logSumExp, Wanted.LOG_SUM_EXP));
-            addresses.putLong(NativeStruct.pointerOf(tap));
+            each.add(tap);
         });
-        outputs.putLong(pointerOffset, HeedNative.addressOf(addresses));
+        outputs.putLong(pointerOffset, structs.addressesOf(each));
         outputs.putLong(countOffset, taps.size());
     }
 
@@ -63,7 +59,6 @@ final class TapMembers {
         if (structs != null) {
             structs.close();
             structs = null;
-            addresses = null;
         }
     }
 

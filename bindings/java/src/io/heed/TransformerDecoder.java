@@ -2,7 +2,7 @@
 package io.heed;
 
 /**
- * A Transformer's decoder: a stack of {@link TransformerDecoderBlock}s with equal options, each of which reads the
+ * A Transformer's decoder: a stack of {@link TransformerDecoderBlock}s, each of which reads the
  * output of the one before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). All layers attend to the
  * same memory. As options, embeddings of ids, positions and a norm precede the first layer, and a norm and a projection
  * to logits follow the last.

@@ -2,20 +2,20 @@
 package io.heed;
 
 /**
- * A Transformer's encoder: a stack of {@link TransformerEncoderBlock}s with equal options, each of which reads the
+ * A Transformer's encoder: a stack of {@link TransformerEncoderBlock}s, each of which reads the
  * output of the one before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). As options, embeddings of
  * ids, positions and a norm precede the first layer, and a norm and a projection follow the last.
  *
  * <p>Its {@link #getChildren children} are, in this order and as far as the options have them, "embedding",
- * "token_type_embedding", "positions", "embedding_norm", "embedding_projection", "embedding_dropout", "layers.0",
- * "layers.1" and so on, "norm" and "output"; its parameters have their names before their own, as
- * "layers.0.self_attention.W_q.weight".
+ * "patches", "audio", "token_type_embedding", "positions", "embedding_norm", "embedding_projection",
+ * "embedding_dropout", "layers.0", "layers.1" and so on, "norm" and "output"; its parameters have their names before
+ * their own, as "layers.0.self_attention.W_q.weight".
  *
  * <p>forward takes and returns the lists of {@link TransformerEncoderBlock}; {@link AttentionInputs} are those of each
  * of the layers. With an embedding x are ids (B, S) of INT32 or INT64, and the output has the type of the table. With
- * token types the list may have them, of the shape of the ids, after the valid lengths. A call needs the memory of one
- * layer and of two arrays of the shape of x. Many threads may call it on one block at the same time; a call that
- * changes the parameters waits for them.
+ * token types the list may have them, of the shape of the ids, after the valid lengths. With patches x are images (B, C,
+ * H, W), with audio features (B, numMels, T). A call needs the memory of one layer and of two arrays of the shape of its
+ * rows. Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class TransformerEncoder extends TransformerBlock {
     private final Builder options;
@@ -50,7 +50,14 @@ public final class TransformerEncoder extends TransformerBlock {
 
     @Override
     NativeBlock newChild(String name, ChildLayer.Place place) {
-        return options.newChild(name, place);
+        switch (name) {
+            case "patches":
+                return new PatchEmbedding(options.patches.copy().setNumHiddens(options.numHiddens()), place);
+            case "audio":
+                return new AudioEmbedding(options.audio.copy().setNumHiddens(options.numHiddens()), place);
+            default:
+                return options.newChild(name, place);
+        }
     }
 
     @Override
@@ -60,6 +67,9 @@ public final class TransformerEncoder extends TransformerBlock {
 
     /** Makes an encoder. It copies the builder that it is given. */
     public static final class Builder extends TransformerStackOptions<Builder, TransformerEncoderBlock.Builder> {
+        private PatchEmbedding.Builder patches;
+        private AudioEmbedding.Builder audio;
+
         private Builder() {}
 
         @Override
@@ -71,7 +81,41 @@ public final class TransformerEncoder extends TransformerBlock {
         NativeEncoderOptions toNative(NativeStructs structs) {
             NativeEncoderOptions members = structs.add(new NativeEncoderOptions());
             fill(members, structs);
+            members.setPatches(NativeStruct.pointerOf(patches == null ? null : patches.toNative(structs)));
+            members.setAudio(NativeStruct.pointerOf(audio == null ? null : audio.toNative(structs)));
             return members;
+        }
+
+        @Override
+        String describeFirst() {
+            return (patches == null ? "" : ", patches=" + patches.describe())
+                    + (audio == null ? "" : ", audio=" + audio.describe());
+        }
+
+        /**
+         * Sets the embedding of patches, with which forward reads images (B, C, H, W) in place of rows (ViT). Lengths,
+         * masks and positions are those of its rows.
+         *
+         * @param patches its options; numHiddens may be left out; null, the default: forward reads no images. Not
+         *     together with an embedding or audio
+         * @return this
+         */
+        public Builder optPatches(PatchEmbedding.Builder patches) {
+            this.patches = patches == null ? null : patches.copy();
+            return this;
+        }
+
+        /**
+         * Sets the embedding of audio, with which forward reads features (B, numMels, T) in place of rows (Whisper).
+         * Lengths, masks and positions are those of its rows.
+         *
+         * @param audio its options; numHiddens may be left out; null, the default: forward reads no features. Not
+         *     together with an embedding or patches
+         * @return this
+         */
+        public Builder optAudio(AudioEmbedding.Builder audio) {
+            this.audio = audio == null ? null : audio.copy();
+            return this;
         }
 
         /**

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * The options of a stack of encoder or decoder layers.
@@ -14,6 +17,8 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     /** The members that both of C's structs have. */
     interface Members {
         void setLayer(long layer);
+
+        void setLayers(long layers);
 
         void setNumLayers(long numLayers);
 
@@ -33,6 +38,9 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     private L layer;
+    /** The options of each layer; null: all have those of `layer`. */
+    private List<L> layers;
+
     private long numLayers;
     private boolean finalNorm;
     private Embedding.Builder embedding;
@@ -51,7 +59,10 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
 
     final void fill(Members members, NativeStructs structs) {
         members.setLayer(NativeStruct.pointerOf(layer == null ? null : layer.toNative(structs)));
-        members.setNumLayers(numLayers);
+        members.setLayers(layers == null ? 0 : structs.addressesOf(layers.stream()
+                .map(each -> each.toNative(structs))
+                .collect(Collectors.toList())));
+        members.setNumLayers(checkedNumLayers());
         members.setFinalNorm(finalNorm ? 1 : 0);
         members.setEmbedding(NativeStruct.pointerOf(embedding == null ? null : embedding.toNative(structs)));
         members.setPositions(NativeStruct.pointerOf(positions == null ? null : positions.toNative(structs)));
@@ -61,15 +72,41 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
         members.setShareLayers(shareLayers ? 1 : 0);
     }
 
+    /** The number of layers. C reads as many options of layers, so there must be no fewer. */
+    private long checkedNumLayers() {
+        if (layers == null || numLayers == layers.size()) {
+            return numLayers;
+        }
+        if (numLayers != 0) {
+            throw new IllegalArgumentException("numLayers is " + numLayers + ", but layers has options for "
+                    + layers.size() + ": expected the same number, or none");
+        }
+        return layers.size();
+    }
+
+    /** The options of the first layer, which are those of the children that are no layers. */
+    final L first() {
+        return layers == null ? layer : layers.get(0);
+    }
+
     /** The text of a block with these options. */
     final String describe(String kind) {
-        return kind + "(numLayers=" + numLayers + ", finalNorm=" + finalNorm + ", layer=" + layer.describe()
+        return kind + "(numLayers=" + checkedNumLayers() + ", finalNorm=" + finalNorm
+                + (layers == null
+                        ? ", layer=" + layer.describe()
+                        : ", layers=" + layers.stream().map(L::describe).collect(Collectors.toList()))
                 + (embedding == null ? "" : ", embedding=" + embedding.describe())
+                + describeFirst()
                 + (numTokenTypes == 0 ? "" : ", numTokenTypes=" + numTokenTypes)
                 + (positions == null ? "" : ", positions=" + positions.describe())
                 + (embeddingNorm ? ", embeddingNorm=true" : "")
                 + (shareLayers ? ", shareLayers=true" : "")
                 + (output == null ? "" : ", output=" + output.describe()) + ")";
+    }
+
+    /** What stands in the text for options of some stacks that read something else in place of rows. */
+    String describeFirst() {
+        return "";
     }
 
     final boolean hasEmbedding() {
@@ -82,7 +119,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
 
     /** The size of the layers' rows. */
     final long numHiddens() {
-        return layer.numHiddens();
+        return first().numHiddens();
     }
 
     /** Makes a child, by its name. */
@@ -99,19 +136,20 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
             case "embedding_projection":
                 return new Linear(numHiddens(), true, place);
             case "embedding_dropout":
-                return layer.newDropout(place);
+                return first().newDropout(place);
             case "embedding_norm":
             case "norm":
-                return layer.newNorm(place);
+                return first().newNorm(place);
             case "output":
                 return output.newChild(embedding, place);
             default:
-                return newLayer(layer, place);
+                return newLayer(
+                        layers == null ? layer : layers.get(Integer.parseInt(name.substring("layers.".length()))), place);
         }
     }
 
     /**
-     * Sets the layers, which are required.
+     * Sets the layers. Either these are required, or {@link #setLayers}.
      *
      * @param layer the options of all of them
      * @return this
@@ -122,9 +160,25 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the number of layers, which is required.
+     * Sets the layers, each with its own options, in place of {@link #setLayer}. All have the same numHiddens; norm and
+     * dropout of the first are those of the children that are no layers.
      *
-     * @param numLayers the number, 1 to 4096
+     * @param layers the options of each; there are as many layers
+     * @return this
+     */
+    public final B setLayers(List<L> layers) {
+        List<L> copies = new ArrayList<>();
+        for (L each : Objects.requireNonNull(layers, "layers")) {
+            copies.add(Objects.requireNonNull(each, "layers").copy());
+        }
+        this.layers = copies;
+        return self();
+    }
+
+    /**
+     * Sets the number of layers, which is required with {@link #setLayer}.
+     *
+     * @param numLayers the number, 1 to 4096; 0, the default, with {@link #setLayers}: as many as there are options
      * @return this
      */
     public final B setNumLayers(long numLayers) {

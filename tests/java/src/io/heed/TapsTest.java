@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
@@ -118,7 +119,7 @@ class TapsTest {
             Taps made = new Taps(SECOND);
             encoder.forward(store, new NDList(inputs.getQueries(), lens), made, false);
             same(made.getWeights().get(SECOND), weights);
-            assertFalse(java.util.Arrays.equals(before, weights.toFloatArray()));
+            assertFalse(Arrays.equals(before, weights.toFloatArray()));
         }
         assertTrue(encoder.explain(inputs, outputs).contains("self_attention"));
         // The next calls have none.

@@ -2,13 +2,13 @@
 package io.heed;
 
 /**
- * A Transformer's decoder: a stack of {@link TransformerDecoderBlock}s, each of which reads the
- * output of the one before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). All layers attend to the
- * same memory. As options, embeddings of ids, positions and a norm precede the first layer, and a norm and a projection
- * to logits follow the last.
+ * A Transformer's decoder: a stack of {@link TransformerDecoderBlock}s, each of which reads the output of the one
+ * before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). All layers attend to the same memory. As
+ * options, embeddings of ids, positions and a norm precede the first layer, and a norm and a projection to logits follow
+ * the last.
  *
- * <p>Its {@link #getChildren children} are those of a {@link TransformerEncoder}; its parameters have their names
- * before their own, as "layers.0.cross_attention.W_q.weight".
+ * <p>Its {@link #getChildren children} are those of a {@link TransformerEncoder} without "patches" and "audio"; its
+ * parameters have their names before their own, as "layers.0.cross_attention.W_q.weight".
  *
  * <p>forward takes and returns the lists of {@link TransformerDecoderBlock}; {@link AttentionInputs} are those of each
  * of the layers. With an embedding x are ids (B, T) of INT32 or INT64, and the output has the type of the table. With a

@@ -2,9 +2,9 @@
 package io.heed;
 
 /**
- * A Transformer's encoder: a stack of {@link TransformerEncoderBlock}s, each of which reads the
- * output of the one before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). As options, embeddings of
- * ids, positions and a norm precede the first layer, and a norm and a projection follow the last.
+ * A Transformer's encoder: a stack of {@link TransformerEncoderBlock}s, each of which reads the output of the one
+ * before (Vaswani et al., "Attention Is All You Need", 2017, section 3.1). As options, embeddings of ids, patches or
+ * audio, positions and a norm precede the first layer, and a norm and a projection follow the last.
  *
  * <p>Its {@link #getChildren children} are, in this order and as far as the options have them, "embedding",
  * "patches", "audio", "token_type_embedding", "positions", "embedding_norm", "embedding_projection",

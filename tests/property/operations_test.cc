@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products, softmax, masked softmax and activations: docs/semantics.md, section "Operations", against the f64 reference, and
+// Matrix products, softmax and masked softmax: docs/semantics.md, section "Operations", against the f64 reference, and
 // the cases that must agree to the bit.
 #include <gtest/gtest.h>
 
@@ -8,9 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "property/support/device.h"
+#include "property/support/operation_call.h"
 #include "reference/error_bound.h"
-#include "reference/feed_forward.h"
 #include "reference/operations.h"
 #include "support/numbers.h"
 #include "support/samples.h"
@@ -18,32 +17,7 @@
 namespace heed::property {
 namespace {
 
-size_t to_size(int64_t index) { return static_cast<size_t>(index); }
-
-Input random_input(const Dims& dims, heed_dtype dtype, Layout layout, Random& random, double amplitude = 2.0) {
-  return make_input(random_array(dims, random, amplitude), dtype, make_strides(layout, dims, random));
-}
-
-// Results may have the dtype of the inputs, or F32.
-heed_dtype result_dtype(heed_dtype input, Random& random) { return random.chance(0.5) ? input : HEED_F32; }
-
 // ---- running --------------------------------------------------------------------------------------------------------
-
-struct Out {
-  Array contents;
-  std::vector<uint8_t> bytes;
-};
-
-// Runs `call` with a result of these dims, and checks that it writes nothing but the elements.
-template <typename Call>
-Out into_result(heed_context* context, heed_dtype dtype, const Dims& dims, const Dims& strides,
-                const std::vector<const HostTensor*>& inputs, Call call) {
-  const HostTensor result(context, dtype, dims, strides);
-  check(call(result.handle()));
-  EXPECT_TRUE(result.padding_is_untouched());
-  for (const HostTensor* input : inputs) EXPECT_TRUE(input->input_is_untouched());
-  return {result.read(), result.read_bytes()};
-}
 
 Out matmul(const Input& a, const Input& b, heed_dtype dtype, const Dims& dims, const Dims& strides) {
   return on_device([&](Fallback fallback) {
@@ -72,19 +46,6 @@ Out softmax(const Input& tensor, int32_t axis, heed_dtype dtype = HEED_F32) {
   return softmax(tensor, axis, dtype, row_major_strides(tensor.contents.dims));
 }
 
-Out activate(const Input& tensor, int32_t activation, heed_dtype dtype, const Dims& strides) {
-  return on_device([&](Fallback fallback) {
-    const Context context = make_context(fallback);
-    const HostTensor given(context.get(), tensor);
-    return into_result(context.get(), dtype, tensor.contents.dims, strides, {&given},
-                       [&](heed_tensor* result) { return heed_activation(given.handle(), activation, result); });
-  });
-}
-
-Out activate(const Input& tensor, int32_t activation, heed_dtype dtype = HEED_F32) {
-  return activate(tensor, activation, dtype, row_major_strides(tensor.contents.dims));
-}
-
 Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_dtype dtype, const Dims& strides) {
   return on_device([&](Fallback fallback) {
     const Context context = make_context(fallback);
@@ -101,34 +62,7 @@ Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_d
   return masked_softmax(scores, lens, dtype, row_major_strides(scores.contents.dims));
 }
 
-// Whether each element of `actual` is within its error of the expected value.
-testing::AssertionResult agree(heed_dtype dtype, const Array& actual, const Array& values, const Array& errors) {
-  const reference::Format format = format_of(dtype);
-  if (actual.values.size() != values.values.size())
-    return testing::AssertionFailure() << "the numbers of elements differ";
-  for (size_t i = 0; i < values.values.size(); ++i) {
-    if (reference::accepts(format, values.values[i], errors.values[i], actual.values[i])) continue;
-    return testing::AssertionFailure() << "element " << i << " is " << actual.values[i] << ", expected "
-                                       << values.values[i] << " within " << errors.values[i];
-  }
-  return testing::AssertionSuccess();
-}
-
-double largest_fraction(heed_dtype dtype, const Array& actual, const Array& values, const Array& errors) {
-  double largest = 0.0;
-  for (size_t i = 0; i < values.values.size(); ++i) {
-    largest = std::max(
-        largest, reference::used_fraction(format_of(dtype), values.values[i], errors.values[i], actual.values[i]));
-  }
-  return largest;
-}
-
 // ---- matmul ---------------------------------------------------------------------------------------------------------
-
-struct Expected {
-  Array values;
-  Array errors;
-};
 
 // As NumPy's matmul: a vector is treated as a matrix, the axes before the last two are broadcast, and the axes that
 // were added are removed.
@@ -244,12 +178,6 @@ TEST(Matmul, AddsInTheOrderOfTheInnerIndex) {
     }
   }
   EXPECT_TRUE(fits_fused || fits_apart);
-}
-
-// The bytes of part i of n equal parts.
-std::vector<uint8_t> part(const std::vector<uint8_t>& bytes, int64_t i, int64_t n) {
-  const auto size = static_cast<int64_t>(bytes.size()) / n;
-  return {bytes.begin() + i * size, bytes.begin() + (i + 1) * size};
 }
 
 TEST(Matmul, BatchElementAloneHasTheSameBits) {
@@ -557,90 +485,6 @@ TEST(MaskedSoftmax, BatchElementAloneHasTheSameBits) {
     const Out alone = masked_softmax(make_input(slice(scores.contents, 0, b, 1), HEED_BF16),
                                      make_input({{1}, {lens[to_size(b)]}}, HEED_I64), HEED_BF16);
     EXPECT_EQ(alone.bytes, part(whole.bytes, b, 3));
-  }
-}
-
-// ---- activations ----------------------------------------------------------------------------------------------------
-
-constexpr std::pair<int32_t, reference::Activation> kActivations[] = {
-    {HEED_ACTIVATION_RELU, reference::Activation::Relu},
-    {HEED_ACTIVATION_GELU, reference::Activation::Gelu},
-    {HEED_ACTIVATION_GELU_TANH, reference::Activation::GeluTanh},
-    {HEED_ACTIVATION_GELU_QUICK, reference::Activation::GeluQuick},
-    {HEED_ACTIVATION_SILU, reference::Activation::Silu}};
-
-// `dtype`: of the array.
-Expected expected_activation(const Array& array, reference::Activation activation, heed_dtype dtype) {
-  Expected expected{array, array};
-  const std::optional<reference::Format> format = compute_format(dtype);
-  const reference::Bounded read = reference::as_read(array.values, format);
-  for (size_t i = 0; i < array.values.size(); ++i) {
-    reference::BoundedNumber number = reference::activate(activation, {read.values[i], read.errors[i]});
-    if (format) {
-      // As in a feed-forward network on such a device.
-      number.error += 4 * reference::kUnitRoundoff * std::fabs(read.values[i]);
-      number.error = reference::error_after_rounding(*format, number.value, number.error);
-    }
-    expected.values.values[i] = number.value;
-    expected.errors.values[i] = number.error;
-  }
-  return expected;
-}
-
-TEST(Activation, AgreesWithTheReference) {
-  Random random(4301);
-  for (const auto& [activation, function] : kActivations) {
-    double largest = 0.0;
-    for (int64_t round = 0; round < num_rounds(300); ++round) {
-      Dims dims;
-      for (int64_t i = 1 + random.below(8); i > 0; --i) dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
-      dims[to_size(random.below(static_cast<int64_t>(dims.size())))] = random.one_of<int64_t>({0, 1, 2, 7, 64, 300});
-      const heed_dtype dtype = random.one_of(kFloats);
-      const heed_dtype to = result_dtype(dtype, random);
-      const Input input = random_input(dims, dtype, random.one_of(kReadable), random,
-                                       random.one_of<double>({0.1, 3.0, 100.0, 60000.0}));
-      const Out result = activate(input, activation, to, make_strides(random.one_of(kWritable), dims, random));
-      const Expected expected = expected_activation(input.contents, function, dtype);
-      ASSERT_TRUE(agree(to, result.contents, expected.values, expected.errors))
-          << "activation " << activation << ", round " << round;
-      largest = std::max(largest, largest_fraction(to, result.contents, expected.values, expected.errors));
-    }
-    EXPECT_TRUE(largest > 0.1 || activation == HEED_ACTIVATION_RELU) << activation;  // ReLU is exact
-    EXPECT_LE(largest, 1.0);
-  }
-}
-
-TEST(Activation, OfLongRowsAgreesWithTheReference) {
-  Random random(4302);
-  const Input input = random_input({3, 20001}, HEED_F32, Layout::RowMajor, random, 10.0);
-  const Expected expected = expected_activation(input.contents, reference::Activation::Gelu, HEED_F32);
-  EXPECT_TRUE(agree(HEED_F32, activate(input, HEED_ACTIVATION_GELU).contents, expected.values, expected.errors));
-}
-
-TEST(Activation, NumbersThatAreNotFinite) {
-  for (const auto& [activation, function] : kActivations) {
-    const Out result = activate(make_input({{4}, {kNaN, -kInfinity, kInfinity, 0}}), activation);
-    const std::vector<double>& values = result.contents.values;
-    EXPECT_TRUE(std::isnan(values[0]));
-    EXPECT_TRUE(activation == HEED_ACTIVATION_RELU ? values[1] == 0 : std::isnan(values[1])) << activation;
-    EXPECT_EQ(values[2], kInfinity);
-    EXPECT_EQ(values[3], 0);
-  }
-}
-
-TEST(Activation, ElementAloneAndWithAnyStridesHasTheSameBits) {
-  Random random(4303);
-  for (const heed_dtype dtype : kFloats) {
-    const Input whole = random_input({5, 67}, dtype, Layout::RowMajor, random, 5.0);
-    const Out expected = activate(whole, HEED_ACTIVATION_SILU, dtype);
-    for (const int64_t i : {0, 66, 67, 334}) {
-      const Input one = make_input({{1}, {whole.contents.values[to_size(i)]}}, dtype);
-      EXPECT_EQ(activate(one, HEED_ACTIVATION_SILU, dtype).bytes, part(expected.bytes, i, 335));
-    }
-    for (const Layout layout : {Layout::Transposed, Layout::Padded, Layout::Reversed}) {
-      const Input other = make_input(whole.contents, dtype, make_strides(layout, {5, 67}, random));
-      EXPECT_EQ(activate(other, HEED_ACTIVATION_SILU, dtype).bytes, expected.bytes);
-    }
   }
 }
 

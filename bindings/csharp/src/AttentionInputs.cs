@@ -94,8 +94,8 @@ public sealed class AttentionInputs
     /// <summary>The queries, (B, Q, Eq), packed (total, Eq); for PositionalEncoding the input, (B, S, numHiddens),
     /// packed (total, numHiddens); for encoders and decoders x, (B, S, E), packed (total, E), or with an embedding the
     /// ids, (B, S), packed (total); for a Transformer what the decoder reads, (B, T), or null to run the encoder alone;
-    /// for Linear, Dropout, LayerNorm and FeedForward the input, of any shape; for Embedding the ids, for PatchEmbedding images, for AudioEmbedding features. Otherwise
-    /// required.</summary>
+    /// for Linear, Dropout, LayerNorm and FeedForward the input, of any shape; for Embedding the ids, for PatchEmbedding
+    /// images, for AudioEmbedding features. Otherwise required.</summary>
     public NDArray? Queries
     {
         get => this[Input.Queries];

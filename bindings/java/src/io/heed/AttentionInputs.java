@@ -10,7 +10,8 @@ import java.util.function.ObjLongConsumer;
  * The inputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
  * once and use them for many calls. An input that is not set is null, false or 0. Blocks with one input ({@link
  * Linear}, {@link Dropout}, {@link PositionalEncoding}, {@link LayerNorm}, {@link FeedForward}, {@link Embedding},
- * {@link PatchEmbedding}, {@link AudioEmbedding}) read it as queries. Encoders read their rows as queries, and what their self-attention reads, but no keys and values.
+ * {@link PatchEmbedding}, {@link AudioEmbedding}) read it as queries. Encoders read their rows as queries, and what their
+ * self-attention reads, but no keys and values.
  * Decoders read their rows as queries, the encoder's output as keys, and for their cross attention validLens, mask and
  * bias; those of their self-attention are {@link #setSelfValidLens}, {@link #setSelfMask} and {@link #setSelfBias}. A
  * {@link Transformer} reads what its decoder reads as queries, and what its encoder reads as keys. Blocks with an

@@ -23,12 +23,20 @@ public sealed class PatchEmbeddingOptions
     /// <summary>Whether a bias is added; true by default.</summary>
     public bool Bias { get; set; } = true;
 
+    /// <summary>The height of all images, a multiple of <see cref="PatchHeight"/>; 0, the default: images may have any size.
+    /// A learned table of positions is for images of one size: those of 2 x 8 patches have as many as those of 4 x 4.</summary>
+    public long ImageHeight { get; set; }
+
+    /// <summary>The width of all images, a multiple of the patches' width; 0, the default: that of a square.</summary>
+    public long ImageWidth { get; set; }
+
     internal PatchEmbeddingOptions Copy() => (PatchEmbeddingOptions)MemberwiseClone();
 
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
         $"PatchEmbedding(patchHeight={PatchHeight}, patchWidth={(PatchWidth == 0 ? PatchHeight : PatchWidth)}, "
-        + $"numChannels={NumChannels}, numHiddens={NumHiddens}, classToken={ClassToken}, bias={Bias})";
+        + $"numChannels={NumChannels}, numHiddens={NumHiddens}, classToken={ClassToken}, bias={Bias}, "
+        + $"imageHeight={ImageHeight}, imageWidth={(ImageWidth == 0 ? ImageHeight : ImageWidth)})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {
@@ -46,6 +54,8 @@ public sealed class PatchEmbeddingOptions
         members.Size = NumHiddens;
         members.ClassToken = ClassToken ? 1 : 0;
         members.NoBias = Bias ? 0 : 1;
+        members.ImageHeight = ImageHeight;
+        members.ImageWidth = ImageWidth;
         return members;
     }
 }

@@ -103,7 +103,8 @@ public sealed class LayersOfTheirOwnTests : IDisposable
         };
         using var patches = new PatchEmbedding(options);
         Assert.Equal(
-            "PatchEmbedding(patchHeight=2, patchWidth=1, numChannels=1, numHiddens=2, classToken=True, bias=True)",
+            "PatchEmbedding(patchHeight=2, patchWidth=1, numChannels=1, numHiddens=2, classToken=True, bias=True, "
+            + "imageHeight=0, imageWidth=0)",
             patches.ToString());
         Assert.Equal(new[] { "weight", "bias", "class_token" }, patches.Parameters.Keys);
         Set(patches, "weight", new Shape(2, 2), 1, 10, 2, 0);
@@ -112,6 +113,17 @@ public sealed class LayersOfTheirOwnTests : IDisposable
         NDArray rows = scene.Run(patches, scene.Manager.Create(new[] { 1f, 2, 3, 4 }, new Shape(1, 1, 2, 2)));
         Assert.Equal(new Shape(1, 3, 2), rows.Shape);
         Assert.Equal(new[] { 7, 8, 31.5f, 2, 42.5f, 4 }, rows.ToFloatArray());
+
+        options.ImageHeight = 3;
+        Says("ImageHeight is 3, expected a multiple of PatchHeight, 2, or 0", () => new PatchEmbedding(options));
+        options.ImageHeight = 4;
+        options.ImageWidth = 1;
+        using var ofOneSize = new PatchEmbedding(options);
+        Assert.EndsWith("imageHeight=4, imageWidth=1)", ofOneSize.ToString());
+        scene.Ready(ofOneSize, scene.Random(1, 1, 4, 1));
+        Says(
+            "Queries has shape (1, 1, 2, 2), expected (B, 1, 4, 1): the block reads images of one size",
+            () => scene.Run(ofOneSize, scene.Random(1, 1, 2, 2)));
 
         options.NumHiddens = 0;
         Says("NumHiddens is 0, expected at least 1", () => new PatchEmbedding(options));

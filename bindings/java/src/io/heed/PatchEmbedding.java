@@ -54,6 +54,8 @@ public final class PatchEmbedding extends SingleInputBlock {
         private long numHiddens;
         private boolean classToken;
         private boolean bias = true;
+        private long imageHeight;
+        private long imageWidth;
 
         private Builder() {}
 
@@ -61,7 +63,8 @@ public final class PatchEmbedding extends SingleInputBlock {
         String describe() {
             return "PatchEmbedding(patchHeight=" + patchHeight + ", patchWidth="
                     + (patchWidth == 0 ? patchHeight : patchWidth) + ", numChannels=" + numChannels + ", numHiddens="
-                    + numHiddens + ", classToken=" + classToken + ", bias=" + bias + ")";
+                    + numHiddens + ", classToken=" + classToken + ", bias=" + bias + ", imageHeight=" + imageHeight
+                    + ", imageWidth=" + (imageWidth == 0 ? imageHeight : imageWidth) + ")";
         }
 
         /** The options as C's struct. */
@@ -73,6 +76,8 @@ public final class PatchEmbedding extends SingleInputBlock {
             members.setSize(numHiddens);
             members.setClassToken(classToken ? 1 : 0);
             members.setNoBias(bias ? 0 : 1);
+            members.setImageHeight(imageHeight);
+            members.setImageWidth(imageWidth);
             return members;
         }
 
@@ -139,6 +144,29 @@ public final class PatchEmbedding extends SingleInputBlock {
          */
         public Builder optBias(boolean bias) {
             this.bias = bias;
+            return this;
+        }
+
+        /**
+         * Sets the height of all images. A learned table of positions is for images of one size: those of 2 x 8 patches
+         * have as many as those of 4 x 4.
+         *
+         * @param imageHeight the height, a multiple of the patches'; 0, the default: images may have any size
+         * @return this
+         */
+        public Builder optImageHeight(long imageHeight) {
+            this.imageHeight = imageHeight;
+            return this;
+        }
+
+        /**
+         * Sets the width of all images.
+         *
+         * @param imageWidth the width, a multiple of the patches'; 0, the default: that of a square
+         * @return this
+         */
+        public Builder optImageWidth(long imageWidth) {
+            this.imageWidth = imageWidth;
             return this;
         }
 

@@ -132,7 +132,8 @@ class LayersOfTheirOwnTest {
                 .optClassToken(true);
         try (PatchEmbedding patches = options.build()) {
             assertEquals(
-                    "PatchEmbedding(patchHeight=2, patchWidth=1, numChannels=1, numHiddens=2, classToken=true, bias=true)",
+                    "PatchEmbedding(patchHeight=2, patchWidth=1, numChannels=1, numHiddens=2, classToken=true, bias=true, "
+                            + "imageHeight=0, imageWidth=0)",
                     patches.toString());
             assertEquals(List.of("weight", "bias", "class_token"), patches.getParameters().keys());
             set(patches, "weight", manager.create(new float[][] {{1, 10}, {2, 0}}));
@@ -143,6 +144,14 @@ class LayersOfTheirOwnTest {
             assertEquals(new Shape(1, 3, 2), rows.getShape());
             // Patches are the columns (1, 3) and (2, 4).
             assertArrayEquals(new float[] {7, 8, 31.5f, 2, 42.5f, 4}, rows.toFloatArray());
+        }
+        says("imageHeight is 3, expected a multiple of patchHeight, 2, or 0", () -> options.optImageHeight(3).build());
+        try (PatchEmbedding ofOneSize = options.optImageHeight(4).optImageWidth(1).build()) {
+            assertTrue(ofOneSize.toString().endsWith("imageHeight=4, imageWidth=1)"));
+            ofOneSize.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 4, 1));
+            says(
+                    "queries has shape (1, 1, 2, 2), expected (B, 1, 4, 1): the block reads images of one size",
+                    () -> forward(ofOneSize, manager.zeros(new Shape(1, 1, 2, 2))));
         }
         says("numHiddens is 0, expected at least 1", () -> options.setNumHiddens(0).build());
         says("patchHeight is 0, expected at least 1", () -> PatchEmbedding.builder().build());

@@ -59,7 +59,7 @@ public final class AttentionOutputs implements AutoCloseable {
     /**
      * Sets where the weights and log-sum-exps of attentions inside the block are written to.
      *
-     * @param taps taps with arrays, which {@link NativeBlock#createTaps} makes; null: none are computed
+     * @param taps taps with arrays, which {@code createTaps} of the block makes; null: none are computed
      * @return this
      */
     public AttentionOutputs setTaps(Taps taps) {

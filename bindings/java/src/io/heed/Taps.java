@@ -24,7 +24,7 @@ import java.util.Set;
  * }</pre>
  *
  * Calls with {@link AttentionInputs}, such as those with a cache, take taps in {@link AttentionOutputs#setTaps}, with
- * arrays that {@link NativeBlock#createTaps} has made.
+ * arrays that {@code createTaps} of the block has made.
  *
  * <p>The arrays belong to the manager of the call's inputs. A later call that makes arrays replaces them in the taps and
  * does not close them. Used by one call at a time.

@@ -149,7 +149,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the layers. Either these are required, or {@link #setLayers}.
+     * Sets the layers. Either these are required, or {@code setLayers}.
      *
      * @param layer the options of all of them
      * @return this
@@ -160,7 +160,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the layers, each with its own options, in place of {@link #setLayer}. All have the same numHiddens; norm and
+     * Sets the layers, each with its own options, in place of {@code setLayer}. All have the same numHiddens; norm and
      * dropout of the first are those of the children that are no layers.
      *
      * @param layers the options of each; there are as many layers
@@ -176,9 +176,9 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the number of layers, which is required with {@link #setLayer}.
+     * Sets the number of layers, which is required with {@code setLayer}.
      *
-     * @param numLayers the number, 1 to 4096; 0, the default, with {@link #setLayers}: as many as there are options
+     * @param numLayers the number, 1 to 4096; 0, the default, with {@code setLayers}: as many as there are options
      * @return this
      */
     public final B setNumLayers(long numLayers) {

@@ -21,7 +21,9 @@ namespace {
 
 constexpr const char* kHead = "lm_head";
 constexpr const char* kHeadBias = "final_logits_bias";
-// The numbers of positions that a table is computed for, which is not in the file: models have 512 or 1024.
+// A number, or the height and the width.
+constexpr const char* kImageSize = "image_size";
+// The most positions of a table that is computed, since it is not in the file: models have 512 or 1024.
 constexpr int64_t kMostSinusoids = 65536;
 
 // The rows of a parameter that a tensor of the file holds, alone or in equal parts with others.
@@ -237,23 +239,39 @@ PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) con
   options.patch_height = weight[2];
   options.patch_width = weight[3];
   options.class_token = true;
-  // One number, or the height and the width. The default is that of Hugging Face's ViTConfig.
-  constexpr int64_t kUsualImageSize = 224;
-  options.image_height = settings_.count({"image_size", "image_size.0"}).value_or(kUsualImageSize);
-  options.image_width = settings_.count({"image_size", "image_size.1"}).value_or(options.image_height);
+  set_image_size(options);
   return options;
 }
 
+void ModelOptions::set_image_size(PatchEmbeddingOptions& options) const {
+  // The default of Hugging Face's ViTConfig.
+  constexpr int64_t kUsualImageSize = 224;
+  if (settings_.is_left_out(kImageSize)) {
+    options.image_height = options.image_width = kUsualImageSize;
+    return;
+  }
+  const std::optional<int64_t> height = settings_.count({kImageSize, "image_size.0"});
+  if (!height) {
+    fail(Status::InvalidArgument,
+         "%s has an \"image_size\" that is no size, expected a number, or the height and the width in a list",
+         in_quotes(config_.path()).c_str());
+  }
+  options.image_height = *height;
+  options.image_width = settings_.count({kImageSize, "image_size.1"}).value_or(*height);
+}
+
 void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const {
-  const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = patches;
-  if (height >= 1 && width >= 1 && image_height % height == 0 && image_width % width == 0 &&
-      (image_height / height) * (image_width / width) + 1 == num_positions)
+  const int64_t height = patches.patch_height;
+  const int64_t width = patches.patch_width;
+  if (height >= 1 && width >= 1 && patches.image_height % height == 0 && patches.image_width % width == 0 &&
+      (patches.image_height / height) * (patches.image_width / width) + 1 == num_positions)
     return;
   fail(Status::InvalidArgument,
-       "%s has images of %" PRId64 " x %" PRId64 " by \"image_size\", which are not the %" PRId64 " patches of %" PRId64
-       " x %" PRId64 " that %s has positions for: expected the size of the images of this model",
-       in_quotes(config_.path()).c_str(), image_height, image_width, num_positions - 1, height, width,
-       in_quotes(file_.path()).c_str());
+       "%s has images of %" PRId64 " x %" PRId64 "%s, which are not the %" PRId64 " patches of %" PRId64 " x %" PRId64
+       " that %s has positions for: expected the size of the images of this model",
+       in_quotes(config_.path()).c_str(), patches.image_height, patches.image_width,
+       settings_.is_left_out(kImageSize) ? ", since it lacks \"image_size\"" : " by \"image_size\"", num_positions - 1,
+       height, width, in_quotes(file_.path()).c_str());
 }
 
 AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) const {

@@ -67,6 +67,7 @@ class ModelOptions {
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   PatchEmbeddingOptions patch_options(const std::string& module) const;
+  void set_image_size(PatchEmbeddingOptions& options) const;
   // Fails unless images of the model's size have that number of patches, and a class token.
   void require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const;
   AudioEmbeddingOptions audio_options(const std::string& module) const;

@@ -118,7 +118,12 @@ TEST(ModelFolders, OfViTReadImagesOfOneSize) {
   EXPECT_TRUE(is_refused(try_model_folder(copy.write()), invalid({"images of 14 x 14 by \"image_size\""})));
   // The default of transformers.
   copy.remove_setting("image_size");
-  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), invalid({"images of 224 x 224 by \"image_size\""})));
+  EXPECT_TRUE(
+      is_refused(try_model_folder(copy.write()), invalid({"images of 224 x 224, since it lacks \"image_size\""})));
+  for (const char* wrong : {"{\"height\": 4, \"width\": 36}", "\"12\"", "0.5", "null", "[]"}) {
+    copy.set("image_size", wrong);
+    EXPECT_TRUE(is_refused(try_model_folder(copy.write()), invalid({"an \"image_size\" that is no size"}))) << wrong;
+  }
 }
 
 struct WrongFolder {

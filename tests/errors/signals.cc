@@ -52,6 +52,14 @@ Topic signals() {
                           {"embeddings.patch_embeddings.projection.weight", {8, 3, 2, 2}},
                           {"embeddings.position_embeddings", {1, 5, 8}}}),
                   &new_layer)),
+              PROVOKE(heed_layer_create_from_folder(
+                  context,
+                  folder("{'model_type':'vit','num_hidden_layers':1,'num_attention_heads':2,'image_size':'6'}",
+                         {{"encoder.layer.0.layernorm_after.weight", {8}},
+                          {"encoder.layer.0.intermediate.dense.weight", {10, 8}},
+                          {"embeddings.patch_embeddings.projection.weight", {8, 3, 2, 2}},
+                          {"embeddings.position_embeddings", {1, 5, 8}}}),
+                  &new_layer)),
           }};
 }
 

@@ -134,9 +134,7 @@ TEST(Epilogue, OperandsMayBeStridedAndOfOtherDTypes) {
   const Tensor wide = tensor_of(context, DType::F32, {2, 3}, {10, 0, 0, 20, 0, 0});
   const Tensor output = Tensor::zeros(context, DType::F32, {2, 1});
   set(product.part().output, output, 1);
-  product.part().output.dtype = DType::F32;
   set(product.part().addend, wide, 3);
-  product.part().addend.dtype = DType::F32;
   product.output = output;
   EXPECT_EQ(product.run(), (std::vector<float>{12, 25}));
 }

@@ -105,6 +105,9 @@ errors_test::Topic gaps() {
           PROVOKE(heed_layer_forward(norm_of(norm_options, HEED_F16, 4), &input, NULL, &outputs),
                   norm_options.kind = HEED_NORM_RMS;
                   outputs.output = tensor_of(HEED_F16, {3, 4})),
+          PROVOKE(heed_layer_forward(norm_of(norm_options, HEED_F16, 4), &input, NULL, &outputs),
+                  norm_options.epsilon = 1e-13f;
+                  norm_options.no_bias = 1; outputs.output = tensor_of(HEED_F16, {3, 4})),
           PROVOKE(heed_layer_forward(norm_of(norm_options, HEED_F32, 16), &inputs, NULL, &outputs),
                   norm_options.kind = HEED_NORM_RMS;
                   inputs.queries = tensor_of(HEED_F32, {2, 5, 16}); outputs.output = tensor_of(HEED_F32, {2, 5, 16})),

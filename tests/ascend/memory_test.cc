@@ -136,15 +136,14 @@ TEST_F(Memory, NormsAndRotaryPositionsTakeWhatIsStated) {
   }
 }
 
-// The bytes of device memory that a call of a layer with rows (3, 100, 64) allocates.
-double bytes_of_rows(heed_context* context, const Layer& layer, heed_dtype dtype) {
-  const Tensor rows = capi_test::make_random(context, {kBatch, 100, 64}, 1, dtype);
-  const Tensor output = make_tensor(context, {kBatch, 100, 64}, dtype);
+// The bytes of device memory that a call of a layer with these queries allocates. Its output has their dtype, or that of an
+// embedding's table, F16.
+double bytes_of_call(heed_context* context, const Layer& layer, const Tensor& queries) {
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
-  inputs.queries = rows.get();
-  outputs.output = output.get();
-  property::check(heed_layer_initialize(layer.get(), &inputs, 1));
+  inputs.queries = queries.get();
+  property::check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+  const Tensor output(outputs.output);
   size_t num_bytes = 0;
   property::check(heed_layer_workspace_size(layer.get(), &inputs, &outputs, &num_bytes));
   heed_workspace* workspace = nullptr;
@@ -154,6 +153,15 @@ double bytes_of_rows(heed_context* context, const Layer& layer, heed_dtype dtype
   property::check(heed_context_synchronize(context));
   heed_workspace_destroy(workspace);
   return static_cast<double>(ascend_sim_count("bytes_allocated") - before);
+}
+
+// The same for rows (3, 100, 64) of that dtype, and parameters of it.
+double bytes_of_rows(heed_context* context, const Layer& layer, heed_dtype dtype) {
+  const Tensor rows = capi_test::make_random(context, {kBatch, 100, 64}, 1, dtype);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = rows.get();
+  property::check(heed_layer_initialize(layer.get(), &inputs, 1));
+  return bytes_of_call(context, layer, rows);
 }
 
 TEST_F(Memory, ActivationsAndNormsTakeWhatIsStated) {
@@ -182,7 +190,27 @@ TEST_F(Memory, ActivationsAndNormsTakeWhatIsStated) {
       const double of_dtype = dtype == HEED_F16 && epsilon < 1e-6f ? 8 : 0;
       const double stated = (of_dtype + (epsilon < 1e-6f ? 4 : 0)) * t * 64;
       EXPECT_LE(taken, 1.25 * stated + 20'000) << dtype << " " << epsilon;
+      EXPECT_GE(taken, 0.4 * stated) << dtype << " " << epsilon;
     }
+  }
+}
+
+TEST_F(Memory, EmbeddingsTakeWhatIsStated) {
+  for (const float scale : {1.0f, 3.0f}) {
+    const Context context = make_npu_context();
+    heed_embedding_options options = HEED_EMBEDDING_OPTIONS_INIT;
+    options.num_embeddings = 7;
+    options.embedding_size = 1024;
+    options.scale = scale;
+    const Layer layer = capi_test::make_embedding(context.get(), options);
+    const Tensor table = make_tensor(context.get(), {7, 1024}, HEED_F16);
+    property::check(heed_layer_set_parameter(layer.get(), "weight", table.get()));
+    const Tensor ids = make_tensor(context.get(), {kBatch, 100}, HEED_I32);
+    const double taken = bytes_of_call(context.get(), layer, ids);
+    // Rows of the table and the result are F16.
+    const double stated = scale == 1.0f ? 0 : (4 + 4 + 8) * kBatch * 100.0 * 1024;
+    EXPECT_LE(taken, 1.25 * stated + 20'000) << scale;
+    EXPECT_GE(taken, 0.4 * stated) << scale;
   }
 }
 

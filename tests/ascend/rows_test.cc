@@ -59,7 +59,7 @@ class Rows {
 const std::vector<float> kTwoRows = {1, 3, 10, 20};
 const std::vector<float> kNormalized = {-1, 1, -1, 1};
 
-// Two times the same sign for a row of 16, whose root mean square is then that number.
+// A row of 16 equal numbers, whose root mean square is that number.
 std::vector<float> of_sixteen(float number) { return std::vector<float>(16, number); }
 
 TEST(RowsOnTheNpu, LayerNormsAreThoseOfATB) {
@@ -86,6 +86,17 @@ TEST(RowsOnTheNpu, SmallEpsilonsOfLayerNormsAreToldApart) {
       EXPECT_NEAR(rows.run()[0], expected, expected * (dtype == DType::BF16 ? 0x1p-8 : 0x1p-10)) << epsilon;
     }
   }
+}
+
+TEST(RowsOnTheNpu, LayerNormsWithAnEpsilonThatScalesRowsTooMuchAreComputedOnTheHost) {
+  const auto context = Context::open(simulated_npu());
+  Rows rows(context, DType::F16, NormKind::Layer, {60000, -60000}, 2);
+  rows.problem.epsilon = 1e-12f;
+  EXPECT_EQ(rows.plan().on_host, 0);
+  EXPECT_EQ(rows.run(), (std::vector<float>{1, -1}));
+  rows.problem.epsilon = 1e-30f;
+  EXPECT_STREQ(rows.plan().not_fastest[0], "ATB's LayerNorm cannot tell epsilons below 2.3e-13 apart");
+  EXPECT_EQ(rows.run(), (std::vector<float>{1, -1}));
 }
 
 TEST(RowsOnTheNpu, RmsNormsOfSixteenBitsAreThoseOfATB) {
@@ -148,7 +159,7 @@ TEST(RowsOnTheNpu, NormsOfRowsThatAreNoQueriesAreZero) {
   EXPECT_EQ(rows.run(), (std::vector<float>{-1, 1, 0, 0}));
 }
 
-// 2049 and 1.001 are no numbers of F16, so the sums tell where they are rounded.
+// As in F32, with one rounding to the output's dtype.
 TEST(RowsOnTheNpu, EmbeddingsRoundOnceAsOnTheHost) {
   const auto context = Context::open(simulated_npu(false));
   const int32_t ids[] = {2, 0};
@@ -164,11 +175,15 @@ TEST(RowsOnTheNpu, EmbeddingsRoundOnceAsOnTheHost) {
   EXPECT_STREQ(context->plan(problem.op).kernel, "ATB Gather");
   EXPECT_EQ(run(context, problem.op, output), (std::vector<float>{5, 683, 1, 2}));
 
-  // 683 * 3 = 2049 is a number of F32 only. The addend is the output.
+  // 683 * 3 = 2049 is a number of F32 only: rounded to F16 it is 2048, and so is its sum with 1.
   problem.scale = 3;
-  problem.addend = problem.output;
+  const Tensor ones = tensor_of(context, DType::F16, {2, 2}, {1, 1, 1, 1});
+  set(problem.addend, ones, 2);
   EXPECT_STREQ(context->plan(problem.op).kernel, "ATB Gather and Elewise");
-  EXPECT_EQ(run(context, problem.op, output), (std::vector<float>{20, 2732, 4, 8}));
+  EXPECT_EQ(run(context, problem.op, output), (std::vector<float>{16, 2050, 4, 7}));
+  // The addend is the output.
+  problem.addend = problem.output;
+  EXPECT_EQ(run(context, problem.op, output), (std::vector<float>{31, 4100, 7, 13}));
   problem.addend = {};
   EXPECT_EQ(run(context, problem.op, output), (std::vector<float>{15, 2048, 3, 6}));
   problem.scale = 0.003f;

@@ -61,7 +61,8 @@ Plan plan_embedding(const EmbeddingProblem& problem) {
   if (std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallFactor);
   const int64_t size = problem.sizes[kElementwiseRank - 1];
   if (!can_arrange(table_of(problem.table, problem.num_table_rows, size)) ||
-      !can_arrange(strided(problem.addend, problem.sizes)) || !can_arrange(strided(problem.output, problem.sizes)))
+      (problem.addend.given != 0 && !can_arrange(strided(problem.addend, problem.sizes))) ||
+      !can_arrange(strided(problem.output, problem.sizes)))
     plan.add_reason(kOutOfReach);
   plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;

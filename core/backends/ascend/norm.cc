@@ -18,6 +18,8 @@ namespace {
 
 // An epsilon that is scaled becomes at least this, so that another one within 1e-6 of it hardly matters.
 constexpr float kScaledEpsilon = 0x1p-10f;
+// The smallest epsilon that is scaled, by 2^32: then the squares of F16 numbers do not overflow in rows of 2^30 elements.
+constexpr float kMinScaledEpsilon = 0x1p-42f;
 
 int64_t row_size(const NormProblem& problem) { return problem.sizes[kElementwiseRank - 1]; }
 
@@ -71,6 +73,8 @@ Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows) {
   Plan plan;
   const bool is_rms = problem.kind == NormKind::Rms;
   plan.kernel = is_rms ? "ATB RmsNorm" : "ATB LayerNorm";
+  if (!is_rms && problem.epsilon < kMinScaledEpsilon)
+    plan.add_reason("ATB's LayerNorm cannot tell epsilons below 2.3e-13 apart");
   if (is_rms) {
     if (row_size(problem) % kNormUnit != 0)
       plan.add_reason("ATB's RmsNorm takes only rows whose size is a multiple of 16");
@@ -79,9 +83,14 @@ Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows) {
       plan.add_reason(
           "ATB's RmsNorm takes F16 and BF16, and the context does not allow to round other numbers to them");
   }
-  if (!can_arrange(strided(problem.input, problem.sizes)) || !can_arrange(strided(problem.addend, problem.sizes)) ||
-      !can_arrange(strided(problem.output, problem.sizes)) || !can_arrange(row_of(problem, problem.weight)) ||
-      !can_arrange(row_of(problem, problem.bias)))
+  const auto is_near = [](const auto& operand, const StridedArray& array) {
+    return operand.given == 0 || can_arrange(array);
+  };
+  if (!is_near(problem.input, strided(problem.input, problem.sizes)) ||
+      !is_near(problem.addend, strided(problem.addend, problem.sizes)) ||
+      !is_near(problem.output, strided(problem.output, problem.sizes)) ||
+      !is_near(problem.weight, row_of(problem, problem.weight)) ||
+      !is_near(problem.bias, row_of(problem, problem.bias)))
     plan.add_reason(kOutOfReach);
   plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;

@@ -33,7 +33,7 @@ void multiply(Npu& npu, const DeviceArray& a, const DeviceArray& b, const Device
 // output = a + b. Axes of size 1 in b are repeated. The output may be an input.
 void add(Npu& npu, const DeviceArray& a, const DeviceArray& b, const DeviceArray& output);
 
-// In f32 with one rounding. Relu: F32 and BF16; the others: F16 and BF16.
+// In f32 with one rounding. Relu: F32 and BF16; Gelu and GeluTanh: F32, F16 and BF16; GeluQuick and Silu: F16 and BF16.
 void activate(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output);
 
 // Over the last axis.

@@ -50,8 +50,9 @@ inline StridedRow row_of(const Sizes<kElementwiseRank>& sizes, const Elementwise
 }
 
 // Adds the reasons why rows of row_size elements are slow to read or to write.
-inline void add_reasons_of_strides(Plan& plan, const ElementwiseOperand& input, const ElementwiseOperand& output,
-                                   int64_t row_size) {
+template <int rank>
+void add_reasons_of_strides(Plan& plan, const StridedOperand<rank>& input, const StridedOperand<rank>& output,
+                            int64_t row_size) {
   if (is_gathered(input, row_size))
     plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(output, row_size))

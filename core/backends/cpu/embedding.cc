@@ -20,10 +20,7 @@ Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem,
   const double work = work_of(cost_of(problem));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
   set_choice(plan, work);
-  if (is_gathered(problem.addend, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
-  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  add_reasons_of_strides(plan, problem.addend, problem.output, problem.sizes[kRowAxis]);
   return plan;
 }
 

@@ -51,10 +51,8 @@ Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t n
       kScratchRows * row_bytes(problem) * static_cast<size_t>(Workers::num_with_scratch(tasks, work, num_workers));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
   set_choice(plan, work);
-  if (is_gathered(problem.input, problem.sizes[kRowAxis]) || is_gathered(problem.addend, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
-  if (is_gathered(problem.output, problem.sizes[kRowAxis]))
-    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  add_reasons_of_strides(plan, problem.input, problem.output, problem.sizes[kRowAxis]);
+  add_reasons_of_strides(plan, problem.addend, problem.output, problem.sizes[kRowAxis]);
   return plan;
 }
 

@@ -30,10 +30,7 @@ Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem,
   const double work = work_of(cost_of(problem));
   plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
   set_choice(plan, work);
-  if (is_gathered(problem.input, problem.size))
-    plan.add_reason("the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
-  if (is_gathered(problem.output, problem.size))
-    plan.add_reason("the elements of the output's last axis do not lie side by side (stride 1), so they are scattered");
+  add_reasons_of_strides(plan, problem.input, problem.output, problem.size);
   return plan;
 }
 

@@ -116,6 +116,11 @@ static int compare_with_pytorch(const Translator* translator, const char* folder
   double bound = 0;
   int64_t num_same = 0;
 
+  if (of_logits[1] > kMaxTokens || of_logits[2] != translator->num_tokens) {
+    fprintf(stderr, "greedy_logits has logits of %d steps and %d tokens, expected at most %d steps and %d tokens\n",
+            (int)of_logits[1], (int)of_logits[2], kMaxTokens, (int)translator->num_tokens);
+    exit(1);
+  }
   for (int64_t i = 0; i < num_sentences; ++i) {
     const int64_t* const source = source_ids + i * of_sources[1];
     const int64_t num_ids = length_of(translator, source, of_sources[1]);

@@ -51,6 +51,10 @@ void load_translator(Translator* translator, const char* folder) {
   load_vocabulary(translator, path_of(folder, "vocabulary.txt"));
   translator->end = id_of(translator, "</s>");
   translator->start = id_of(translator, "<pad>");
+  if (translator->end < 0 || translator->start < 0) {
+    fprintf(stderr, "vocabulary.txt lacks </s> or <pad>, expected both\n");
+    exit(1);
+  }
   CHECK(heed_context_create(NULL, &translator->context));
   CHECK(heed_layer_create_from_folder(translator->context, folder, &translator->transformer));
   translator->memory = create_cache(translator, 1);

@@ -35,6 +35,7 @@ internal sealed class Translator : IDisposable
         vocabulary = File.ReadAllLines(Path.Combine(folder, "vocabulary.txt"));
         End = IdOf("</s>");
         Start = IdOf("<pad>"); // Marian's decoder starts with the id that pads.
+        if (End < 0 || Start < 0) throw new ArgumentException("vocabulary.txt lacks </s> or <pad>, expected both");
         model.Load(folder);
         memory = NewCache(1);
         own = NewCache(NumBeams);

@@ -78,6 +78,9 @@ final class Translator implements AutoCloseable {
         vocabulary = Files.readAllLines(folder.resolve("vocabulary.txt"), StandardCharsets.UTF_8);
         end = idOf("</s>");
         start = idOf("<pad>"); // Marian's decoder starts with the id that pads.
+        if (end < 0 || start < 0) {
+            throw new IllegalArgumentException("vocabulary.txt lacks </s> or <pad>, expected both");
+        }
         model.load(folder);
         block = model.getBlock();
         memory = newCache(1);

@@ -37,7 +37,8 @@ public abstract unsafe partial class NativeBlock
         Computed(parameterStore, inputs, taps ?? throw new ArgumentNullException(nameof(taps)), training);
 
     /// <summary>Computes into existing arrays: without taps .NET allocates nothing, and with a workspace heed allocates
-    /// nothing either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.</summary>
+    /// nothing either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.
+    /// </summary>
     /// <param name="inputs">The inputs.</param>
     /// <param name="outputs">The outputs: at least one array.</param>
     /// <param name="workspace">Memory of <see cref="WorkspaceSize"/> bytes, which no other call uses at the same time;

@@ -23,8 +23,9 @@ public sealed class PatchEmbeddingOptions
     /// <summary>Whether a bias is added; true by default.</summary>
     public bool Bias { get; set; } = true;
 
-    /// <summary>The height of all images, a multiple of <see cref="PatchHeight"/>; 0, the default: images may have any size.
-    /// A learned table of positions is for images of one size: those of 2 x 8 patches have as many as those of 4 x 4.</summary>
+    /// <summary>The height of all images, a multiple of <see cref="PatchHeight"/>; 0, the default: images may have any
+    /// size. A learned table of positions is for images of one size: those of 2 x 8 patches have as many as those of 4 x
+    /// 4.</summary>
     public long ImageHeight { get; set; }
 
     /// <summary>The width of all images, a multiple of the patches' width; 0, the default: that of a square.</summary>

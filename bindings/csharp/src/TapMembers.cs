@@ -11,8 +11,8 @@ internal sealed unsafe class TapMembers
 {
     private static readonly TensorMember<NativeLayerTap>[] Members =
     {
-        new("weights", (tap, tensor) => tap.Weights = tensor),
-        new("logSumExp", (tap, tensor) => tap.LogSumExp = tensor),
+        new(nameof(AttentionOutputs.Weights), (tap, tensor) => tap.Weights = tensor),
+        new(nameof(AttentionOutputs.LogSumExp), (tap, tensor) => tap.LogSumExp = tensor),
     };
 
     /// <summary>The members of the struct of outputs.</summary>

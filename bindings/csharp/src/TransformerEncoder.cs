@@ -12,10 +12,10 @@ namespace Heed;
 /// missing or null, and gives one array (B, S, E) of the type of the embedding's table, with an
 /// <see cref="TransformerStackOptions.Output"/> (B, S, Size). With <see cref="TransformerEncoderOptions.Patches"/> x are
 /// images (B, C, H, W), with <see cref="TransformerEncoderOptions.Audio"/> features (B, NumMels, T).</summary>
-/// <remarks>Its children are "patches" or "audio" and those of <see cref="TransformerStackOptions"/>, then "layers.0", "layers.1" and so on,
-/// "norm" if there is a final norm, and "output" if there is one; its parameters have their names before their own, as
-/// "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of two arrays of the shape of
-/// x.</remarks>
+/// <remarks>Its children are "patches" or "audio" and those of <see cref="TransformerStackOptions"/>, then "layers.0",
+/// "layers.1" and so on, "norm" if there is a final norm, and "output" if there is one; its parameters have their names
+/// before their own, as "layers.0.self_attention.W_q.weight". A call needs the memory of one layer and of two arrays of
+/// the shape of x.</remarks>
 public sealed class TransformerEncoder : NativeBlock
 {
     private readonly TransformerEncoderOptions options;

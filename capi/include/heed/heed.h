@@ -1573,8 +1573,9 @@ HEED_API heed_status heed_embedding_create(heed_context* context, const heed_emb
 
 /* Makes a patch embedding. The caller destroys *layer.
  * Errors: INVALID_ARGUMENT (patch_height, num_channels or size below 1; patch_width negative; a patch of 2^63 elements or
- * more; flags not 0 or 1). heed_layer_forward: INVALID_ARGUMENT (queries of another rank or number of channels; a height or
- * width that is no multiple of the patch's). */
+ * more; flags not 0 or 1; image_height or image_width negative or no multiple of the patch's; image_width without
+ * image_height). heed_layer_forward: INVALID_ARGUMENT (queries of another rank or number of channels; a height or width
+ * that is no multiple of the patch's, or another one than that of the options). */
 HEED_API heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
                                                  heed_layer** layer) HEED_NOEXCEPT;
 

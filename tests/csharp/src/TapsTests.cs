@@ -181,7 +181,7 @@ public sealed class TapsTests : IDisposable
         taps.Dispose();
         var closed = Assert.Throws<ObjectDisposedException>(
             () => encoder.Forward(new AttentionInputs { Queries = x }, outputs));
-        Assert.Contains("the array weights is closed", closed.Message);
+        Assert.Contains("the array Weights is closed", closed.Message);
     }
 
     private static void Says<TException>(string sentence, Action call)

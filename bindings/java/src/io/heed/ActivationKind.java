@@ -2,8 +2,9 @@
 package io.heed;
 
 /**
- * The activations of {@link FeedForward} and {@link Activation}, each with its formula, since frameworks call several of them "gelu" (Hendrycks and Gimpel, "Gaussian
- * Error Linear Units", 2016). sigma is the logistic function, Phi the distribution function of the normal distribution.
+ * The activations of {@link FeedForward} and {@link Activation}, each with its formula, since frameworks call several
+ * of them "gelu" (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016). sigma is the logistic function, Phi the
+ * distribution function of the normal distribution.
  */
 public enum ActivationKind {
     /** max(x, 0); NaN stays NaN. */

@@ -51,11 +51,9 @@ std::string module_in(const std::string& base, std::string_view layout, std::str
 ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
     : config_(config), family_(family), file_(file), settings_(config, "") {
   // A model without a head has fewer modules around it: of "model.decoder" only "decoder", or none.
-  for (std::string_view base = family.base; !base.empty(); base = without_first_module(base)) {
-    if (!has(std::string(base))) continue;
-    base_ = base;
-    return;
-  }
+  std::string_view base = family.base;
+  while (!base.empty() && !has(std::string(base))) base = without_first_module(base);
+  base_ = base;
 }
 
 std::string ModelOptions::prefix() const { return is_head_beside_ ? "" : base_; }

@@ -135,6 +135,45 @@ TEST(RowsOnTheNpu, RmsNormsThatATBDoesNotTakeAreComputedOnTheHost) {
   EXPECT_EQ(small.run(), of_sixteen(1.0f));
 }
 
+// Rows that are too far apart for a gather, in each operand: planned only.
+TEST(RowsOnTheNpu, OperandsOutOfReachAreComputedOnTheHost) {
+  const auto context = Context::open(simulated_npu());
+  const auto expect_on_host = [&](const Op& op) {
+    const Plan plan = context->plan(op);
+    EXPECT_EQ(plan.on_host, 1);
+    EXPECT_STREQ(plan.not_fastest[0],
+                 "a tensor steps over more elements than the device can gather, expected a dense copy of it");
+  };
+  constexpr int64_t kFar = 1'000'000;
+  Rows rows(context, DType::F16, NormKind::Layer, kTwoRows, 2);
+  rows.problem.input.strides[kElementwiseRank - 2] = kFar;
+  expect_on_host(rows.problem.op);
+
+  ActivateProblem activation;
+  activation.activation = Activation::Relu;
+  set_sizes(activation.sizes, 2, 2);
+  activation.input = rows.problem.input;
+  activation.output = rows.problem.output;
+  expect_on_host(activation.op);
+
+  EmbeddingProblem embedding;
+  set_sizes(embedding.sizes, 2, 2);
+  embedding.num_table_rows = 3;
+  set(embedding.table, rows.input, kFar);
+  embedding.output = rows.problem.output;
+  expect_on_host(embedding.op);
+
+  PositionsProblem positions;
+  positions.batch = 1;
+  positions.limits = unlimited(2, 2);
+  positions.size = 2;
+  positions.num_table_rows = 3;
+  set(positions.table, rows.input, kFar);
+  set(positions.input, rows.input, 2);
+  set(positions.output, rows.output, 2);
+  expect_on_host(positions.op);
+}
+
 TEST(RowsOnTheNpu, NormsMayWriteWhereTheyRead) {
   const auto context = Context::open(simulated_npu());
   Rows rows(context, DType::BF16, NormKind::Layer, kTwoRows, 2);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -79,8 +80,8 @@ TEST(ModelFolders, OfModelsWithoutAHeadMayLackTheModulesAroundThem) {
     const std::vector<NamedFloats> bare = copy.tensors;
     const std::vector<uint8_t> expected = saved_model(copy.write());
     prefix.clear();
-    for (auto module = modules.rbegin(); module != modules.rend(); ++module) {
-      prefix = *module + "." + prefix;
+    for (const std::string& module : std::views::reverse(modules)) {
+      prefix = module + "." + prefix;
       SCOPED_TRACE(prefix);
       copy.tensors = bare;
       for (NamedFloats& tensor : copy.tensors) tensor.name = prefix + tensor.name;

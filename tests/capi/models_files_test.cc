@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -80,7 +79,7 @@ TEST(ModelFolders, OfModelsWithoutAHeadMayLackTheModulesAroundThem) {
     const std::vector<NamedFloats> bare = copy.tensors;
     const std::vector<uint8_t> expected = saved_model(copy.write());
     prefix.clear();
-    for (const std::string& module : std::views::reverse(modules)) {
+    for (const std::string& module : std::vector<std::string>(modules.rbegin(), modules.rend())) {
       prefix = module + "." + prefix;
       SCOPED_TRACE(prefix);
       copy.tensors = bare;

@@ -6,9 +6,12 @@
 
 namespace heed::ascend {
 
-bool can_be_wide(Activation activation) {
-  return activation != Activation::GeluQuick && activation != Activation::Silu;
-}
+namespace {
+
+// Whether ATB computes the activation of F32.
+bool takes_f32(Activation activation) { return activation != Activation::GeluQuick && activation != Activation::Silu; }
+
+}  // namespace
 
 // ATB has no Relu of F16. F32 holds all of its numbers.
 void activate_array(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output) {
@@ -23,21 +26,20 @@ void activate_array(Npu& npu, Activation activation, const DeviceArray& input, c
   cast(npu, activated.array(), output);
 }
 
-Plan plan_activate(const ActivateProblem& problem, bool narrows) {
+Plan plan_activate(const ActivateProblem& problem, bool allows_reduced_precision) {
   Plan plan;
   plan.kernel = "ATB Activation";
-  if (problem.input.dtype == DType::F32 && !can_be_wide(problem.activation) && !narrows)
+  if (problem.input.dtype == DType::F32 && !takes_f32(problem.activation) && !allows_reduced_precision)
     plan.add_reason("ATB's SWISH takes F16 and BF16, and the context does not allow to round other numbers to them");
-  if (!can_arrange(strided(problem.input, problem.sizes)) || !can_arrange(strided(problem.output, problem.sizes)))
+  if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.output, problem.sizes))
     plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 
 // In F32 where an array is F32, if ATB can.
 void run_activate(Npu& npu, const ActivateProblem& problem, DType dtype) {
-  const bool is_wide = problem.input.dtype == DType::F32 || problem.output.dtype == DType::F32;
-  const aclDataType compute = is_wide && can_be_wide(problem.activation) ? ACL_FLOAT : acl_dtype(dtype);
+  const bool has_f32 = problem.input.dtype == DType::F32 || problem.output.dtype == DType::F32;
+  const aclDataType compute = has_f32 && takes_f32(problem.activation) ? ACL_FLOAT : acl_dtype(dtype);
   const Target target(npu, strided(problem.output, problem.sizes), compute);
   if (target.array().num_elements() == 0) return;
   Temporary kept;

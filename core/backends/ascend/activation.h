@@ -8,16 +8,14 @@
 
 namespace heed::ascend {
 
-// output = activation(input), of one dtype: F16, BF16, or F32 if can_be_wide.
+// output = activation(input), both F16 or both BF16; F32 for those activations of which ATB takes it.
 void activate_array(Npu& npu, Activation activation, const DeviceArray& input, const DeviceArray& output);
 
-// Whether ATB computes the activation of F32.
-bool can_be_wide(Activation activation);
+// `allows_reduced_precision`: numbers of F32 may be rounded to 16 bits. The plan has the reasons why ATB cannot compute
+// the problem, if there are any.
+Plan plan_activate(const ActivateProblem& problem, bool allows_reduced_precision);
 
-// `narrows`: numbers of F32 may be rounded to `dtype`, the 16-bit dtype of the computation. Sets on_host, with the
-// reasons, if ATB cannot compute the problem.
-Plan plan_activate(const ActivateProblem& problem, bool narrows);
-
+// `dtype`: the 16-bit dtype of the computation where it is not in F32.
 void run_activate(Npu& npu, const ActivateProblem& problem, DType dtype);
 
 }  // namespace heed::ascend

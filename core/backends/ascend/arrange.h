@@ -44,6 +44,11 @@ StridedArray with_heads_inside(const StridedArray& array);
 // Whether load and Target can copy the array to and from a dense one: the span in memory must be counted in 32 bits,
 // and must not be many times larger than the number of elements. Depends on sizes and strides alone.
 bool can_arrange(const StridedArray& array);
+// The same for an operand with these sizes of its axes; true for one that is not given.
+template <int rank>
+bool can_arrange(const StridedOperand<rank>& operand, const int64_t (&sizes)[rank]) {
+  return operand.given == 0 || can_arrange(strided(operand, sizes));
+}
 // The reason for computing an operation on the CPU if can_arrange is false.
 inline constexpr const char* kOutOfReach =
     "a tensor steps over more elements than the device can gather, expected a dense copy of it";

@@ -92,7 +92,6 @@ void check_precision(const BackendDevice& device, const Operand& operand, const 
   plan.add_reason(
       "parameters of another 16-bit type than the inputs' are rounded to it only where the context allows reduced "
       "precision");
-  plan.on_host = 1;
 }
 
 Status count_devices(int32_t* count, Failure* failure) {
@@ -197,26 +196,46 @@ IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
 
 int64_t cache_page_rows(const BackendDevice*, const CacheShape* shape) { return ascend::cache_page_rows(*shape); }
 
-Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Plan* plan, Failure* failure) {
+// Adapts make(device, problem), which returns a plan with the reasons why ATB cannot compute the problem: the CPU
+// computes what has one.
+template <auto make, typename Problem>
+Status planned(const BackendDevice& device, const Problem& problem, Plan* plan, Failure* failure) {
   return guarded(failure, [&] {
-    Plan made = ascend::plan_linear(problem);
+    Plan made = make(device, problem);
     made.isa = device.npu->chip();
-    const DType compute = computed(problem.input.dtype);
-    check_precision(device, problem.input, "the input is", compute, made);
-    for (int32_t i = 0; i < problem.num_parts; ++i) {
-      check_precision(device, problem.parts[i].weight, "a weight is", compute, made);
-      check_precision(device, problem.parts[i].bias, "a bias is", compute, made);
-      check_precision(device, problem.parts[i].transform.norm_weight, "the weight of a norm is", compute, made);
-    }
+    made.on_host = made.is_fastest() ? 0 : 1;
     new (plan) Plan(made);
   });
 }
 
-Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan&, void*, Failure* failure) {
+// Adapts compute(device, problem).
+template <auto compute, typename Problem>
+Status computed_on_npu(BackendDevice& device, const Problem& problem, const Plan&, void*, Failure* failure) {
   return guarded(failure, [&] {
     const Npu::Use use(*device.npu);
-    ascend::run_linear(*device.npu, problem, acl_dtype(computed(problem.input.dtype)));
+    compute(device, problem);
   });
+}
+
+template <typename Problem, auto make, auto compute>
+constexpr Operation npu_operation() {
+  return operation<Problem, planned<make, Problem>, computed_on_npu<compute, Problem>>();
+}
+
+Plan plan_linear(const BackendDevice& device, const LinearProblem& problem) {
+  Plan plan = ascend::plan_linear(problem);
+  const DType compute = computed(problem.input.dtype);
+  check_precision(device, problem.input, "the input is", compute, plan);
+  for (int32_t i = 0; i < problem.num_parts; ++i) {
+    check_precision(device, problem.parts[i].weight, "a weight is", compute, plan);
+    check_precision(device, problem.parts[i].bias, "a bias is", compute, plan);
+    check_precision(device, problem.parts[i].transform.norm_weight, "the weight of a norm is", compute, plan);
+  }
+  return plan;
+}
+
+void run_linear(BackendDevice& device, const LinearProblem& problem) {
+  ascend::run_linear(*device.npu, problem, acl_dtype(computed(problem.input.dtype)));
 }
 
 Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
@@ -238,163 +257,98 @@ const Operand& rows_of(const AttentionProblem& problem) {
   return problem.queries.given != 0 ? problem.queries : problem.keys;
 }
 
-Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    const Operand& rows = rows_of(problem);
-    const DType compute = computed(rows.dtype);
-    Plan made = problem.cached.given != 0 ? plan_cached_attention(problem, compute) : ascend::plan_attention(problem);
-    made.isa = device.npu->chip();
-    check_precision(device, rows, "queries, keys and values are", compute, made);
-    check_precision(device, problem.bias, "the attention's bias is", compute, made);
-    new (plan) Plan(made);
-  });
+Plan plan_attention(const BackendDevice& device, const AttentionProblem& problem) {
+  const Operand& rows = rows_of(problem);
+  const DType compute = computed(rows.dtype);
+  Plan plan = problem.cached.given != 0 ? plan_cached_attention(problem, compute) : ascend::plan_attention(problem);
+  check_precision(device, rows, "queries, keys and values are", compute, plan);
+  check_precision(device, problem.bias, "the attention's bias is", compute, plan);
+  return plan;
 }
 
-Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    const aclDataType dtype = acl_dtype(computed(rows_of(problem).dtype));
-    if (problem.cached.given != 0) {
-      run_cached_attention(*device.npu, problem, dtype);
-    } else {
-      ascend::run_attention(*device.npu, problem, dtype);
-    }
-  });
+void run_attention(BackendDevice& device, const AttentionProblem& problem) {
+  const aclDataType dtype = acl_dtype(computed(rows_of(problem).dtype));
+  if (problem.cached.given != 0) {
+    run_cached_attention(*device.npu, problem, dtype);
+  } else {
+    ascend::run_attention(*device.npu, problem, dtype);
+  }
 }
 
-Status plan_softmax(const BackendDevice& device, const SoftmaxProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made;
-    made.kernel = "ATB Softmax";
-    made.isa = device.npu->chip();
-    const int64_t sizes[] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
-    if (!can_arrange(strided(problem.scores, sizes)) || !can_arrange(strided(problem.weights, sizes))) {
-      made.add_reason(kOutOfReach);
-      made.on_host = 1;
-    }
-    new (plan) Plan(made);
-  });
+Plan plan_softmax(const BackendDevice&, const SoftmaxProblem& problem) {
+  Plan plan;
+  plan.kernel = "ATB Softmax";
+  const int64_t sizes[] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
+  if (!can_arrange(problem.scores, sizes) || !can_arrange(problem.weights, sizes)) plan.add_reason(kOutOfReach);
+  return plan;
 }
 
-Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_softmax(*device.npu, problem);
-  });
-}
+void run_softmax(BackendDevice& device, const SoftmaxProblem& problem) { ascend::run_softmax(*device.npu, problem); }
 
-Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made;
-    made.kernel = "copy";
-    made.isa = device.npu->chip();
-    if (problem.dropout != 0) made.add_reason("ATB has no dropout");
-    if (!can_arrange(strided(problem.input, problem.sizes)) || !can_arrange(strided(problem.output, problem.sizes)))
-      made.add_reason(kOutOfReach);
-    made.on_host = made.is_fastest() ? 0 : 1;
-    new (plan) Plan(made);
-  });
+Plan plan_dropout(const BackendDevice&, const DropoutProblem& problem) {
+  Plan plan;
+  plan.kernel = "copy";
+  if (problem.dropout != 0) plan.add_reason("ATB has no dropout");
+  if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.output, problem.sizes))
+    plan.add_reason(kOutOfReach);
+  return plan;
 }
 
 // A copy. plan_dropout leaves a dropout other than 0 to the CPU.
-Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    const Target target(*device.npu, strided(problem.output, problem.sizes), acl_dtype(problem.output.dtype));
-    if (target.array().num_bytes() == 0) return;
-    Temporary kept;
-    const DeviceArray input =
-        load(*device.npu, strided(problem.input, problem.sizes), acl_dtype(problem.output.dtype), kept);
-    device.npu->copy(target.array().data, input.data, input.num_bytes());
-    target.store();
-  });
+void run_dropout(BackendDevice& device, const DropoutProblem& problem) {
+  const Target target(*device.npu, strided(problem.output, problem.sizes), acl_dtype(problem.output.dtype));
+  if (target.array().num_bytes() == 0) return;
+  Temporary kept;
+  const DeviceArray input =
+      load(*device.npu, strided(problem.input, problem.sizes), acl_dtype(problem.output.dtype), kept);
+  device.npu->copy(target.array().data, input.data, input.num_bytes());
+  target.store();
 }
 
-Status plan_rotations(const BackendDevice& device, const RotationsProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = ascend::plan_rotations(problem);
-    made.isa = device.npu->chip();
-    new (plan) Plan(made);
-  });
+Plan plan_rotations(const BackendDevice&, const RotationsProblem& problem) { return ascend::plan_rotations(problem); }
+
+void run_rotations(BackendDevice& device, const RotationsProblem& problem) {
+  ascend::run_rotations(*device.npu, problem);
 }
 
-Status run_rotations(BackendDevice& device, const RotationsProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_rotations(*device.npu, problem);
-  });
+Plan plan_norm(const BackendDevice& device, const NormProblem& problem) {
+  return ascend::plan_norm(problem, computed(problem.input.dtype), device.allows_reduced_precision);
 }
 
-Status plan_norm(const BackendDevice& device, const NormProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = ascend::plan_norm(problem, computed(problem.input.dtype), device.allows_reduced_precision);
-    made.isa = device.npu->chip();
-    new (plan) Plan(made);
-  });
+void run_norm(BackendDevice& device, const NormProblem& problem) {
+  ascend::run_norm(*device.npu, problem, computed(problem.input.dtype));
 }
 
-Status run_norm(BackendDevice& device, const NormProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_norm(*device.npu, problem, computed(problem.input.dtype));
-  });
+Plan plan_embedding(const BackendDevice&, const EmbeddingProblem& problem) { return ascend::plan_embedding(problem); }
+
+void run_embedding(BackendDevice& device, const EmbeddingProblem& problem) {
+  ascend::run_embedding(*device.npu, problem);
 }
 
-Status plan_embedding(const BackendDevice& device, const EmbeddingProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = ascend::plan_embedding(problem);
-    made.isa = device.npu->chip();
-    new (plan) Plan(made);
-  });
+Plan plan_positions(const BackendDevice&, const PositionsProblem& problem) { return ascend::plan_positions(problem); }
+
+void run_positions(BackendDevice& device, const PositionsProblem& problem) {
+  ascend::run_positions(*device.npu, problem);
 }
 
-Status run_embedding(BackendDevice& device, const EmbeddingProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_embedding(*device.npu, problem);
-  });
+Plan plan_activate(const BackendDevice& device, const ActivateProblem& problem) {
+  return ascend::plan_activate(problem, device.allows_reduced_precision);
 }
 
-Status plan_positions(const BackendDevice& device, const PositionsProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = ascend::plan_positions(problem);
-    made.isa = device.npu->chip();
-    new (plan) Plan(made);
-  });
-}
-
-Status run_positions(BackendDevice& device, const PositionsProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_positions(*device.npu, problem);
-  });
-}
-
-Status plan_activate(const BackendDevice& device, const ActivateProblem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = ascend::plan_activate(problem, device.allows_reduced_precision);
-    made.isa = device.npu->chip();
-    new (plan) Plan(made);
-  });
-}
-
-Status run_activate(BackendDevice& device, const ActivateProblem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    ascend::run_activate(*device.npu, problem, computed(problem.input.dtype));
-  });
+void run_activate(BackendDevice& device, const ActivateProblem& problem) {
+  ascend::run_activate(*device.npu, problem, computed(problem.input.dtype));
 }
 
 constexpr Operation kOperations[] = {
-    operation<LinearProblem, plan_linear, run_linear>(),
-    operation<AttentionProblem, plan_attention, run_attention>(),
-    operation<SoftmaxProblem, plan_softmax, run_softmax>(),
-    operation<DropoutProblem, plan_dropout, run_dropout>(),
-    operation<RotationsProblem, plan_rotations, run_rotations>(),
-    operation<NormProblem, plan_norm, run_norm>(),
-    operation<EmbeddingProblem, plan_embedding, run_embedding>(),
-    operation<PositionsProblem, plan_positions, run_positions>(),
-    operation<ActivateProblem, plan_activate, run_activate>(),
+    npu_operation<LinearProblem, plan_linear, run_linear>(),
+    npu_operation<AttentionProblem, plan_attention, run_attention>(),
+    npu_operation<SoftmaxProblem, plan_softmax, run_softmax>(),
+    npu_operation<DropoutProblem, plan_dropout, run_dropout>(),
+    npu_operation<RotationsProblem, plan_rotations, run_rotations>(),
+    npu_operation<NormProblem, plan_norm, run_norm>(),
+    npu_operation<EmbeddingProblem, plan_embedding, run_embedding>(),
+    npu_operation<PositionsProblem, plan_positions, run_positions>(),
+    npu_operation<ActivateProblem, plan_activate, run_activate>(),
 };
 
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {

@@ -9,6 +9,7 @@
 #include "backends/ascend/arrange.h"
 #include "backends/ascend/fused_output.h"
 #include "backends/ascend/known_features.h"
+#include "backends/ascend/operations.h"
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/visibility.h"
 #include "backends/ascend/zeros.h"
@@ -35,7 +36,7 @@ bool has_pairs_in_reach(const AttentionProblem& problem) {
   const int64_t pairs[kOperandRank] = {problem.batch, problem.num_heads, problem.limits.num_queries,
                                        problem.limits.num_keys};
   for (const Operand* operand : {&problem.mask, &problem.bias, &problem.weights}) {
-    if (operand->given != 0 && !can_arrange(strided(*operand, pairs))) return false;
+    if (!can_arrange(*operand, pairs)) return false;
   }
   return true;
 }
@@ -82,7 +83,7 @@ Plan plan_attention(const AttentionProblem& problem) {
                 : has_unfused             ? "ATB SelfAttention; Linear and Softmax for weights and log_sum_exp"
                                           : "ATB SelfAttention";
   add_unknown_features(plan, problem);
-  if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale) plan.add_reason(kTooSmallScale);
+  if (problem.scale != 0 && std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallScale);
   if (problem.output.given != 0 && std::max(problem.head_size, problem.value_head_size) > kMaxHeadSize)
     plan.add_reason(
         "ATB's kernels for heads above 256 elements are not right in all of its releases, expected heads of at most "
@@ -99,7 +100,6 @@ Plan plan_attention(const AttentionProblem& problem) {
     }
     if (!is_in_reach(problem)) plan.add_reason(kOutOfReach);
   }
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

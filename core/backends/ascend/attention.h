@@ -9,12 +9,10 @@
 
 namespace heed::ascend {
 
-// ATB reuses the launch of an earlier call of the same sizes if the scales differ by less than 1e-6. For scales below
-// this, that error is larger than the rounding of F16.
-inline constexpr float kMinScale = 1.0f / 256.0f;
+// The reason for computing an attention with a scale below kMinFactor (operations.h) on the CPU.
 inline constexpr const char* kTooSmallScale = "ATB's attention cannot tell scales below 1/256 apart";
 
-// Sets on_host, with the reasons, if ATB cannot compute the problem.
+// The plan has the reasons why ATB cannot compute the problem, if there are any.
 Plan plan_attention(const AttentionProblem& problem);
 
 // `dtype`: the dtype of the computation, F16 or BF16.

@@ -298,14 +298,13 @@ Plan plan_cached_attention(const AttentionProblem& problem, DType computed) {
     plan.add_reason("the cache has another dtype than the device computes in, expected F16 for F16 and otherwise BF16");
   }
   if (cached.has_window != 0) plan.add_reason("ATB's attention over a cache has no window over positions with gaps");
-  if (problem.scale != 0 && std::fabs(problem.scale) < kMinScale) plan.add_reason(kTooSmallScale);
+  if (problem.scale != 0 && std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallScale);
   const auto can = [&](const Operand& operand, int64_t heads) {
     return operand.given == 0 || can_arrange(rows_of_call(problem, operand, heads, problem.head_size));
   };
   if (!can(problem.queries, problem.num_heads) || !can(problem.keys, problem.num_kv_heads) ||
       !can(problem.values, problem.num_kv_heads) || !can(problem.output, problem.num_heads))
     plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

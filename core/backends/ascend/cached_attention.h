@@ -12,7 +12,8 @@ namespace heed::ascend {
 // Backend::cache_page_rows.
 int64_t cache_page_rows(const CacheShape& shape);
 
-// Sets on_host, with the reasons, if ATB cannot compute the problem. `computed`: the dtype of the computation.
+// The plan has the reasons why ATB cannot compute the problem, if there are any. `computed`: the dtype of the
+// computation.
 Plan plan_cached_attention(const AttentionProblem& problem, DType computed);
 
 void run_cached_attention(Npu& npu, const AttentionProblem& problem, aclDataType dtype);

@@ -61,10 +61,8 @@ Plan plan_embedding(const EmbeddingProblem& problem) {
   if (std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallFactor);
   const int64_t size = problem.sizes[kElementwiseRank - 1];
   if (!can_arrange(table_of(problem.table, problem.num_table_rows, size)) ||
-      (problem.addend.given != 0 && !can_arrange(strided(problem.addend, problem.sizes))) ||
-      !can_arrange(strided(problem.output, problem.sizes)))
+      !can_arrange(problem.addend, problem.sizes) || !can_arrange(problem.output, problem.sizes))
     plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 
@@ -103,7 +101,6 @@ Plan plan_positions(const PositionsProblem& problem) {
   if (!can_arrange(table_of(problem.table, problem.num_table_rows, problem.size)) ||
       !can_arrange(rows_of(problem, problem.input)) || !can_arrange(rows_of(problem, problem.output)))
     plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

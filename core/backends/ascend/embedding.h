@@ -9,7 +9,7 @@
 
 namespace heed::ascend {
 
-// Both set on_host, with the reasons, if ATB cannot compute the problem.
+// The plans have the reasons why ATB cannot compute the problem, if there are any.
 Plan plan_embedding(const EmbeddingProblem& problem);
 Plan plan_positions(const PositionsProblem& problem);
 

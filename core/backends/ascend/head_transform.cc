@@ -259,7 +259,7 @@ void add_transform_reasons(Plan& plan, const LinearProblem& problem, const Linea
     if (part.head_size % kNormUnit != 0)
       plan.add_reason("ATB's RmsNorm takes only heads whose size is a multiple of 16");
     if (transform.epsilon < kMinEpsilon) plan.add_reason(kTooSmallEpsilon);
-    if (!can_arrange(strided(transform.norm_weight, {1, 1, 1, part.head_size}))) plan.add_reason(kOutOfReach);
+    if (!can_arrange(transform.norm_weight, {1, 1, 1, part.head_size})) plan.add_reason(kOutOfReach);
   }
   if (transform.layout == RotaryLayout::None) return;
   if (transform.keeps_order != 0 && transform.layout == RotaryLayout::Interleaved)

@@ -58,18 +58,16 @@ const char* kernel_of(const LinearProblem& problem) {
 Plan plan_linear(const LinearProblem& problem) {
   Plan plan;
   plan.kernel = kernel_of(problem);
-  bool can = problem.input.given == 0 ||
-             can_arrange(strided(problem.input, {1, problem.batch, problem.rows, problem.input_size}));
+  bool can = can_arrange(problem.input, {1, problem.batch, problem.rows, problem.input_size});
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     const LinearPart& part = problem.parts[i];
-    can = can && can_arrange(strided(part.weight, {1, 1, part.output_size, problem.input_size})) &&
+    can = can && can_arrange(part.weight, {1, 1, part.output_size, problem.input_size}) &&
           can_arrange(rows_of(problem, part, part.output));
     if (part.transform.is_given()) add_transform_reasons(plan, problem, part);
     add_epilogue_reasons(plan, problem, part);
   }
   if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");
   if (!can) plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

@@ -8,7 +8,7 @@
 
 namespace heed::ascend {
 
-// Sets on_host, with the reasons, if ATB cannot compute the problem.
+// The plan has the reasons why ATB cannot compute the problem, if there are any.
 Plan plan_linear(const LinearProblem& problem);
 
 // `dtype`: the dtype of the computation, F16 or BF16.

@@ -69,7 +69,7 @@ void normalize(Npu& npu, const NormProblem& problem, const DeviceArray& rows, co
 
 }  // namespace
 
-Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows) {
+Plan plan_norm(const NormProblem& problem, DType dtype, bool allows_reduced_precision) {
   Plan plan;
   const bool is_rms = problem.kind == NormKind::Rms;
   plan.kernel = is_rms ? "ATB RmsNorm" : "ATB LayerNorm";
@@ -79,20 +79,15 @@ Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows) {
     if (row_size(problem) % kNormUnit != 0)
       plan.add_reason("ATB's RmsNorm takes only rows whose size is a multiple of 16");
     if (problem.epsilon < kMinEpsilon) plan.add_reason(kTooSmallEpsilon);
-    if (!narrows && !is_all(problem, dtype))
+    if (!allows_reduced_precision && !is_all(problem, dtype))
       plan.add_reason(
           "ATB's RmsNorm takes F16 and BF16, and the context does not allow to round other numbers to them");
   }
-  const auto is_near = [](const auto& operand, const StridedArray& array) {
-    return operand.given == 0 || can_arrange(array);
-  };
-  if (!is_near(problem.input, strided(problem.input, problem.sizes)) ||
-      !is_near(problem.addend, strided(problem.addend, problem.sizes)) ||
-      !is_near(problem.output, strided(problem.output, problem.sizes)) ||
-      !is_near(problem.weight, row_of(problem, problem.weight)) ||
-      !is_near(problem.bias, row_of(problem, problem.bias)))
+  const Sizes<kOperandRank> parameter_sizes = {1, 1, 1, row_size(problem)};
+  if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.addend, problem.sizes) ||
+      !can_arrange(problem.output, problem.sizes) || !can_arrange(problem.weight, parameter_sizes) ||
+      !can_arrange(problem.bias, parameter_sizes))
     plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

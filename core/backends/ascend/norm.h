@@ -16,9 +16,9 @@ inline constexpr const char* kTooSmallEpsilon = "ATB's RmsNorm cannot tell epsil
 // RmsNorm takes rows of a multiple of this many elements.
 inline constexpr int64_t kNormUnit = 16;
 
-// `narrows`: numbers of F32, or of another 16-bit dtype than the rows', may be rounded to the 16-bit dtype of the
-// computation, `dtype`. Sets on_host, with the reasons, if ATB cannot compute the problem.
-Plan plan_norm(const NormProblem& problem, DType dtype, bool narrows);
+// `dtype`: the 16-bit dtype of the computation. `allows_reduced_precision`: numbers of other dtypes may be rounded to it.
+// The plan has the reasons why ATB cannot compute the problem, if there are any.
+Plan plan_norm(const NormProblem& problem, DType dtype, bool allows_reduced_precision);
 
 void run_norm(Npu& npu, const NormProblem& problem, DType dtype);
 

@@ -20,11 +20,12 @@ void linear(Npu& npu, const DeviceArray& x, const DeviceArray& weight, bool tran
 // Converts between F32 and a 16-bit dtype, rounded to nearest, ties to even.
 void cast(Npu& npu, const DeviceArray& input, const DeviceArray& output);
 
-// output = input * factor, rounded to the dtype. For F16 the factor is rounded to F16 first. ATB takes a factor for that of
-// an earlier call of the same sizes if they differ by less than 1e-6. For factors below kMinFactor, that error is larger
-// than the rounding of F16.
+// ATB takes a factor, such as that of multiply or the scale of an attention, for that of an earlier call of the same sizes
+// if they differ by less than 1e-6. For factors below this, that error is larger than the rounding of F16.
 inline constexpr float kMinFactor = 1.0f / 256.0f;
 inline constexpr const char* kTooSmallFactor = "ATB's Elewise cannot tell factors below 1/256 apart";
+
+// output = input * factor, rounded to the dtype. For F16 the factor is rounded to F16 first.
 void multiply(Npu& npu, const DeviceArray& input, float factor, const DeviceArray& output);
 
 // output = a * b; F16 and BF16. The output may be an input.

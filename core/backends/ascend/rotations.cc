@@ -75,7 +75,6 @@ Plan plan_rotations(const RotationsProblem& problem) {
   Plan plan;
   plan.kernel = "angles by the host";
   if (!can_arrange(output_of(problem))) plan.add_reason(kOutOfReach);
-  plan.on_host = plan.is_fastest() ? 0 : 1;
   return plan;
 }
 

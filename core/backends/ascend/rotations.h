@@ -9,7 +9,7 @@
 
 namespace heed::ascend {
 
-// Sets on_host, with the reason, if the device cannot reach the output.
+// The plan has the reason, if the device cannot reach the output.
 Plan plan_rotations(const RotationsProblem& problem);
 
 void run_rotations(Npu& npu, const RotationsProblem& problem);

@@ -13,13 +13,10 @@ package io.heed;
  * and returns a list of one array (B, T / 2 rounded up, numHiddens) of that type. Many threads may call it on one block
  * at the same time; a call that changes the parameters waits for them.
  */
-public final class AudioEmbedding extends SingleInputBlock {
-    private final Builder options;
-
+public final class AudioEmbedding extends SingleInputBlock<AudioEmbedding.Builder> {
     /** Makes a block, or with a place the child of another. */
     AudioEmbedding(Builder options, ChildLayer.Place place) {
-        super("AudioEmbedding");
-        this.options = options.copy();
+        super("AudioEmbedding", options);
         construct(place);
     }
 
@@ -32,28 +29,21 @@ public final class AudioEmbedding extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_audio_embedding_create(context, options.toNative(structs));
-        }
-    }
-
     /** Makes an audio embedding. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private long numMels;
         private long numHiddens;
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "AudioEmbedding(numMels=" + numMels + ", numHiddens=" + numHiddens + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_audio_embedding_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -9,17 +9,10 @@ package io.heed;
  * and type. Each forward in training drops different elements; {@link #setSeed} sets the seed of the first one. Many
  * threads may call it on one block at the same time.
  */
-public final class Dropout extends SingleInputBlock {
-    private final float rate;
-
-    private Dropout(Builder options) {
-        this(options.rate, null);
-    }
-
+public final class Dropout extends SingleInputBlock<Dropout.Builder> {
     /** Makes a block, or with a place the child of another. */
-    Dropout(float rate, ChildLayer.Place place) {
-        super("Dropout");
-        this.rate = rate;
+    Dropout(Builder options, ChildLayer.Place place) {
+        super("Dropout", options);
         construct(place);
     }
 
@@ -32,24 +25,23 @@ public final class Dropout extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return "Dropout(rate=" + rate + ")";
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeDropoutOptions members = new NativeDropoutOptions()) {
-            members.setDropout(rate);
-            return HeedNative.heed_dropout_create(context, members);
-        }
-    }
-
     /** Makes a dropout layer. */
-    public static final class Builder {
+    public static final class Builder extends LayerOptions<Builder> {
         private float rate = 0.5f;
 
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "Dropout(rate=" + rate + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            NativeDropoutOptions members = structs.add(new NativeDropoutOptions());
+            members.setDropout(rate);
+            return HeedNative.heed_dropout_create(context, members);
+        }
 
         /**
          * Sets the probability that an element is dropped.
@@ -69,7 +61,7 @@ public final class Dropout extends SingleInputBlock {
          * @throws IllegalArgumentException if the probability is out of range
          */
         public Dropout build() {
-            return new Dropout(this);
+            return new Dropout(this, null);
         }
     }
 }

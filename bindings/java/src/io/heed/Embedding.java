@@ -9,13 +9,10 @@ package io.heed;
  * array of the same shape with one more axis, embeddingSize, of the parameter's type. Many threads may call it on one
  * block at the same time; a call that changes the parameter waits for them.
  */
-public final class Embedding extends SingleInputBlock {
-    private final Builder options;
-
+public final class Embedding extends SingleInputBlock<Embedding.Builder> {
     /** Makes a block, or with a place the child of another. */
     Embedding(Builder options, ChildLayer.Place place) {
-        super("Embedding");
-        this.options = options.copy();
+        super("Embedding", options);
         construct(place);
     }
 
@@ -29,18 +26,6 @@ public final class Embedding extends SingleInputBlock {
     }
 
     @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_embedding_create(context, options.toNative(structs));
-        }
-    }
-
-    @Override
     DataType typeOfInput(int index, DataType dataType) {
         return DataType.INT32;
     }
@@ -51,7 +36,7 @@ public final class Embedding extends SingleInputBlock {
     }
 
     /** Makes an embedding. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private long numEmbeddings;
         private long embeddingSize;
         private long paddingIndex = -1;
@@ -59,10 +44,15 @@ public final class Embedding extends SingleInputBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "Embedding(numEmbeddings=" + numEmbeddings + ", embeddingSize=" + embeddingSize + ", paddingIndex="
                     + paddingIndex + ", scale=" + (scale == 0 ? 1 : scale) + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_embedding_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -15,13 +15,10 @@ import java.util.Objects;
  * outputSize) of the same type. Many threads may call it on one block at the same time; a call that changes the
  * parameters waits for them.
  */
-public final class FeedForward extends SingleInputBlock {
-    private final Builder options;
-
+public final class FeedForward extends SingleInputBlock<FeedForward.Builder> {
     /** Makes a block, or with a place the child of another. */
     FeedForward(Builder options, ChildLayer.Place place) {
-        super("FeedForward");
-        this.options = options.copy();
+        super("FeedForward", options);
         construct(place);
     }
 
@@ -34,20 +31,8 @@ public final class FeedForward extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_feed_forward_create(context, options.toNative(structs));
-        }
-    }
-
     /** Makes a feed-forward network. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private long hiddenSize;
         private long outputSize;
         private ActivationKind activation = ActivationKind.RELU;
@@ -57,10 +42,15 @@ public final class FeedForward extends SingleInputBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "FeedForward(hiddenSize=" + hiddenSize + ", activation=" + activation + ", gated=" + gated
                     + ", bias=" + bias + ", dropout=" + dropout + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_feed_forward_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -12,13 +12,10 @@ import java.util.Objects;
  * same shape and type. The variance is computed in two passes, so that a row of numbers that are nearly equal is exact.
  * Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class LayerNorm extends SingleInputBlock {
-    private final Builder options;
-
+public final class LayerNorm extends SingleInputBlock<LayerNorm.Builder> {
     /** Makes a block, or with a place the child of another. */
     LayerNorm(Builder options, ChildLayer.Place place) {
-        super("LayerNorm");
-        this.options = options.copy();
+        super("LayerNorm", options);
         construct(place);
     }
 
@@ -32,34 +29,27 @@ public final class LayerNorm extends SingleInputBlock {
     }
 
     @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_layer_norm_create(context, options.toNative(structs));
-        }
-    }
-
-    @Override
     Parameter.Type typeOf(String parameterName) {
         return LayerParameter.typeOf("norm." + parameterName);
     }
 
     /** Makes a norm. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private float epsilon;
         private NormKind kind = NormKind.LAYER;
         private boolean center = true;
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "LayerNorm(kind=" + kind + ", epsilon=" + (epsilon == 0 ? 1e-5f : epsilon) + ", center="
                     + (center && kind == NormKind.LAYER) + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_layer_norm_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -9,23 +9,10 @@ package io.heed;
  * units) of the same type. Many threads may call it on one block at the same time; a call that changes the parameters
  * waits for them.
  */
-public final class Linear extends SingleInputBlock {
-    private final long units;
-    private final boolean bias;
-
-    private Linear(Builder options) {
-        this(options.units, options.bias, null);
-    }
-
+public final class Linear extends SingleInputBlock<Linear.Builder> {
     /** Makes a block, or with a place the child of another. */
-    Linear(long units, boolean bias, ChildLayer.Place place) {
-        super("Linear");
-        this.units = units;
-        // C's sentence would name output_size, which in Java is an option of MultiHeadAttention.
-        if (units < 1) {
-            throw new IllegalArgumentException("units is " + units + ", expected at least 1");
-        }
-        this.bias = bias;
+    Linear(Builder options, ChildLayer.Place place) {
+        super("Linear", options);
         construct(place);
     }
 
@@ -38,26 +25,29 @@ public final class Linear extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return "Linear(units=" + units + ", bias=" + bias + ")";
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeLinearOptions members = new NativeLinearOptions()) {
-            members.setOutputSize(units);
-            members.setNoBias(bias ? 0 : 1);
-            return HeedNative.heed_linear_create(context, members);
-        }
-    }
-
     /** Makes a linear layer. */
-    public static final class Builder {
+    public static final class Builder extends LayerOptions<Builder> {
         private long units;
         private boolean bias = true;
 
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "Linear(units=" + units + ", bias=" + bias + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            // C's sentence would name output_size, which in Java is an option of MultiHeadAttention.
+            if (units < 1) {
+                throw new IllegalArgumentException("units is " + units + ", expected at least 1");
+            }
+            NativeLinearOptions members = structs.add(new NativeLinearOptions());
+            members.setOutputSize(units);
+            members.setNoBias(bias ? 0 : 1);
+            return HeedNative.heed_linear_create(context, members);
+        }
 
         /**
          * Sets the size of the output, which is required.
@@ -88,7 +78,7 @@ public final class Linear extends SingleInputBlock {
          * @throws IllegalArgumentException if the size of the output was not set, or is below 1
          */
         public Linear build() {
-            return new Linear(this);
+            return new Linear(this, null);
         }
     }
 }

@@ -95,7 +95,8 @@ public final class OutputOptions {
 
     /** The child with these options, which may be tied to an embedding; null: there is none. */
     Linear newChild(Embedding.Builder embedding, ChildLayer.Place place) {
-        return new Linear(size == 0 && embedding != null ? embedding.numEmbeddings() : size, bias, place);
+        long units = size == 0 && embedding != null ? embedding.numEmbeddings() : size;
+        return new Linear(Linear.builder().setUnits(units).optBias(bias), place);
     }
 
     /** Makes options of an output. The block that has them checks them. */

@@ -15,13 +15,10 @@ package io.heed;
  * class token. Many threads may call it on one block at the same time; a call that changes the parameters waits for
  * them.
  */
-public final class PatchEmbedding extends SingleInputBlock {
-    private final Builder options;
-
+public final class PatchEmbedding extends SingleInputBlock<PatchEmbedding.Builder> {
     /** Makes a block, or with a place the child of another. */
     PatchEmbedding(Builder options, ChildLayer.Place place) {
-        super("PatchEmbedding");
-        this.options = options.copy();
+        super("PatchEmbedding", options);
         construct(place);
     }
 
@@ -34,20 +31,8 @@ public final class PatchEmbedding extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_patch_embedding_create(context, options.toNative(structs));
-        }
-    }
-
     /** Makes a patch embedding. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private long patchHeight;
         private long patchWidth;
         private long numChannels;
@@ -59,12 +44,17 @@ public final class PatchEmbedding extends SingleInputBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "PatchEmbedding(patchHeight=" + patchHeight + ", patchWidth="
                     + (patchWidth == 0 ? patchHeight : patchWidth) + ", numChannels=" + numChannels + ", numHiddens="
                     + numHiddens + ", classToken=" + classToken + ", bias=" + bias + ", imageHeight=" + imageHeight
                     + ", imageWidth=" + (imageWidth == 0 ? imageHeight : imageWidth) + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_patch_embedding_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -15,14 +15,12 @@ import java.util.Objects;
  * <p>Only a learned table has a parameter, "weight" (firstRow + maxLen, numHiddens), and must be initialized or loaded.
  * Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class PositionalEncoding extends SingleInputBlock {
+public final class PositionalEncoding extends SingleInputBlock<PositionalEncoding.Builder> {
     /**
      * The rows that are added, FLOAT32 of (1, maxLen, numHiddens), as in d2l-java. It belongs to the constructor's
      * manager, and is a copy: writing to it changes nothing. Null in a block that was made by the builder.
      */
     public final NDArray P;
-
-    private final Builder options;
 
     /**
      * Makes d2l's positional encoding.
@@ -40,16 +38,14 @@ public final class PositionalEncoding extends SingleInputBlock {
     }
 
     private PositionalEncoding(Builder options, NDManager manager) {
-        super("PositionalEncoding");
-        this.options = options.copy();
+        super("PositionalEncoding", options);
         construct();
         P = manager == null ? null : rows(manager);
     }
 
     /** Makes the child of another block. */
     PositionalEncoding(Builder options, ChildLayer.Place place) {
-        super("PositionalEncoding");
-        this.options = options.copy();
+        super("PositionalEncoding", options);
         construct(place);
         P = null;
     }
@@ -63,18 +59,6 @@ public final class PositionalEncoding extends SingleInputBlock {
         return new Builder();
     }
 
-    @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_positional_encoding_create(context, options.toNative(structs));
-        }
-    }
-
     /** The sum of zeros and the rows. */
     private NDArray rows(NDManager manager) {
         try (NDArray zeros = manager.zeros(new Shape(1, options.maxLen, options.numHiddens))) {
@@ -86,7 +70,7 @@ public final class PositionalEncoding extends SingleInputBlock {
     }
 
     /** Makes a positional encoding. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private long numHiddens;
         private long maxLen;
         private long firstRow;
@@ -95,10 +79,15 @@ public final class PositionalEncoding extends SingleInputBlock {
 
         private Builder() {}
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             return "PositionalEncoding(numHiddens=" + numHiddens + ", maxLen=" + maxLen + ", kind=" + kind
                     + ", dropout=" + dropout + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_positional_encoding_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

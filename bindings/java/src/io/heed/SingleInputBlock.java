@@ -3,10 +3,14 @@ package io.heed;
 
 import java.util.Objects;
 
-/** A layer with one input. */
-abstract class SingleInputBlock extends NativeBlock {
-    SingleInputBlock(String kind) {
-        super(kind);
+/**
+ * A layer with one input.
+ *
+ * @param <B> the builder with its options
+ */
+abstract class SingleInputBlock<B extends LayerOptions<B>> extends BuiltBlock<B> {
+    SingleInputBlock(String kind, B options) {
+        super(kind, options);
     }
 
     @Override

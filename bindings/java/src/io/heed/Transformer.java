@@ -22,12 +22,9 @@ import java.util.Objects;
  *
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class Transformer extends TransformerBlock {
-    private final Builder options;
-
+public final class Transformer extends TransformerBlock<Transformer.Builder> {
     private Transformer(Builder options) {
-        super("Transformer", InputList.TRANSFORMER);
-        this.options = options.copy();
+        super("Transformer", options, InputList.TRANSFORMER);
         construct();
     }
 
@@ -61,21 +58,6 @@ public final class Transformer extends TransformerBlock {
     }
 
     @Override
-    public String toString() {
-        return "Transformer(encoder=" + options.encoder.describe("TransformerEncoder") + ", decoder="
-                + options.decoder.describe("TransformerDecoder")
-                + (options.embedding == null ? "" : ", embedding=" + options.embedding.describe())
-                + (options.output == null ? "" : ", output=" + options.output.describe()) + ")";
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_transformer_create(context, options.toNative(structs));
-        }
-    }
-
-    @Override
     boolean readsIds() {
         return options.embedding != null || options.decoder.hasEmbedding();
     }
@@ -101,13 +83,25 @@ public final class Transformer extends TransformerBlock {
     }
 
     /** Makes a Transformer. It copies the builders that it is given. */
-    public static final class Builder extends CopiedOptions<Builder> {
+    public static final class Builder extends LayerOptions<Builder> {
         private TransformerEncoder.Builder encoder;
         private TransformerDecoder.Builder decoder;
         private Embedding.Builder embedding;
         private OutputOptions output;
 
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "Transformer(encoder=" + encoder.describe() + ", decoder=" + decoder.describe()
+                    + (embedding == null ? "" : ", embedding=" + embedding.describe())
+                    + (output == null ? "" : ", output=" + output.describe()) + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_transformer_create(context, toNative(structs));
+        }
 
         /** The options as C's struct. */
         NativeTransformerOptions toNative(NativeStructs structs) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-/** A layer of a Transformer's encoder or decoder, a stack of such layers, or a whole Transformer. */
-abstract class TransformerBlock extends NativeBlock {
+/**
+ * A layer of a Transformer's encoder or decoder, a stack of such layers, or a whole Transformer.
+ *
+ * @param <B> the builder with its options
+ */
+abstract class TransformerBlock<B extends LayerOptions<B>> extends BuiltBlock<B> {
     private final InputList list;
 
-    TransformerBlock(String kind, InputList list) {
-        super(kind);
+    TransformerBlock(String kind, B options, InputList list) {
+        super(kind, options);
         this.list = list;
     }
 

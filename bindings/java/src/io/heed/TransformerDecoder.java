@@ -16,13 +16,10 @@ package io.heed;
  * call needs the memory of one layer and of two arrays of the shape of x. Many threads may call it on one block at the
  * same time; a call that changes the parameters waits for them.
  */
-public final class TransformerDecoder extends TransformerBlock {
-    private final Builder options;
-
+public final class TransformerDecoder extends TransformerBlock<TransformerDecoder.Builder> {
     /** Makes a block, or with a place the child of another. */
     TransformerDecoder(Builder options, ChildLayer.Place place) {
-        super("TransformerDecoder", InputList.DECODER);
-        this.options = options.copy();
+        super("TransformerDecoder", options, InputList.DECODER);
         construct(place);
     }
 
@@ -57,18 +54,6 @@ public final class TransformerDecoder extends TransformerBlock {
     }
 
     @Override
-    public String toString() {
-        return options.describe("TransformerDecoder");
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_decoder_create(context, options.toNative(structs));
-        }
-    }
-
-    @Override
     NativeBlock newChild(String name, ChildLayer.Place place) {
         return options.newChild(name, place);
     }
@@ -83,8 +68,18 @@ public final class TransformerDecoder extends TransformerBlock {
         private Builder() {}
 
         @Override
-        NativeBlock newLayer(TransformerDecoderBlock.Builder layer, ChildLayer.Place place) {
+        NativeBlock newBlockOf(TransformerDecoderBlock.Builder layer, ChildLayer.Place place) {
             return new TransformerDecoderBlock(layer, place);
+        }
+
+        @Override
+        String describe() {
+            return describe("TransformerDecoder");
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_decoder_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

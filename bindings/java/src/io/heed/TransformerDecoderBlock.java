@@ -35,13 +35,10 @@ import java.util.Objects;
  *
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class TransformerDecoderBlock extends TransformerBlock {
-    private final Builder options;
-
+public final class TransformerDecoderBlock extends TransformerBlock<TransformerDecoderBlock.Builder> {
     /** Makes a block, or with a place the child of another. */
     TransformerDecoderBlock(Builder options, ChildLayer.Place place) {
-        super("TransformerDecoderBlock", InputList.DECODER);
-        this.options = options.copy();
+        super("TransformerDecoderBlock", options, InputList.DECODER);
         construct(place);
     }
 
@@ -75,18 +72,6 @@ public final class TransformerDecoderBlock extends TransformerBlock {
     }
 
     @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_decoder_layer_create(context, options.toNative(structs));
-        }
-    }
-
-    @Override
     NativeBlock newChild(String name, ChildLayer.Place place) {
         switch (name) {
             case "self_attention":
@@ -109,6 +94,11 @@ public final class TransformerDecoderBlock extends TransformerBlock {
         String describe() {
             return "TransformerDecoderBlock(selfAttention=" + selfAttention.describe() + ", crossAttention="
                     + (crossAttention == null ? null : crossAttention.describe()) + ", " + describeCommon() + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_decoder_layer_create(context, toNative(structs));
         }
 
         @Override

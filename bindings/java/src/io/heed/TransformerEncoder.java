@@ -17,13 +17,10 @@ package io.heed;
  * H, W), with audio features (B, numMels, T). A call needs the memory of one layer and of two arrays of the shape of its
  * rows. Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class TransformerEncoder extends TransformerBlock {
-    private final Builder options;
-
+public final class TransformerEncoder extends TransformerBlock<TransformerEncoder.Builder> {
     /** Makes a block, or with a place the child of another. */
     TransformerEncoder(Builder options, ChildLayer.Place place) {
-        super("TransformerEncoder", options.hasTokenTypes() ? InputList.ENCODER_OF_IDS : InputList.ENCODER);
-        this.options = options.copy();
+        super("TransformerEncoder", options, options.hasTokenTypes() ? InputList.ENCODER_OF_IDS : InputList.ENCODER);
         construct(place);
     }
 
@@ -34,18 +31,6 @@ public final class TransformerEncoder extends TransformerBlock {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    @Override
-    public String toString() {
-        return options.describe("TransformerEncoder");
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_encoder_create(context, options.toNative(structs));
-        }
     }
 
     @Override
@@ -73,8 +58,18 @@ public final class TransformerEncoder extends TransformerBlock {
         private Builder() {}
 
         @Override
-        NativeBlock newLayer(TransformerEncoderBlock.Builder layer, ChildLayer.Place place) {
+        NativeBlock newBlockOf(TransformerEncoderBlock.Builder layer, ChildLayer.Place place) {
             return new TransformerEncoderBlock(layer, place);
+        }
+
+        @Override
+        String describe() {
+            return describe("TransformerEncoder");
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_encoder_create(context, toNative(structs));
         }
 
         /** The options as C's struct. */

@@ -26,13 +26,10 @@ import java.util.Objects;
  *
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
-public final class TransformerEncoderBlock extends TransformerBlock {
-    private final Builder options;
-
+public final class TransformerEncoderBlock extends TransformerBlock<TransformerEncoderBlock.Builder> {
     /** Makes a block, or with a place the child of another. */
     TransformerEncoderBlock(Builder options, ChildLayer.Place place) {
-        super("TransformerEncoderBlock", InputList.ENCODER);
-        this.options = options.copy();
+        super("TransformerEncoderBlock", options, InputList.ENCODER);
         construct(place);
     }
 
@@ -43,18 +40,6 @@ public final class TransformerEncoderBlock extends TransformerBlock {
      */
     public static Builder builder() {
         return new Builder();
-    }
-
-    @Override
-    public String toString() {
-        return options.describe();
-    }
-
-    @Override
-    NativeLayer newLayer(NativeContext context) {
-        try (NativeStructs structs = new NativeStructs()) {
-            return HeedNative.heed_encoder_layer_create(context, options.toNative(structs));
-        }
     }
 
     @Override
@@ -73,6 +58,11 @@ public final class TransformerEncoderBlock extends TransformerBlock {
         @Override
         String describe() {
             return "TransformerEncoderBlock(attention=" + attention.describe() + ", " + describeCommon() + ")";
+        }
+
+        @Override
+        NativeLayer newLayer(NativeContext context, NativeStructs structs) {
+            return HeedNative.heed_encoder_layer_create(context, toNative(structs));
         }
 
         @Override

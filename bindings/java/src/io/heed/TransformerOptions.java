@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * @param <B> the builder
  */
-abstract class TransformerOptions<B extends TransformerOptions<B>> extends CopiedOptions<B> {
+abstract class TransformerOptions<B extends TransformerOptions<B>> extends LayerOptions<B> {
     /** The members that both of C's structs have. */
     interface Members {
         void setFeedForward(long feedForward);
@@ -37,9 +37,6 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
     TransformerOptions() {}
 
     abstract B self();
-
-    /** The text of a block with these options. */
-    abstract String describe();
 
     /** The size of the rows. */
     abstract long numHiddens();
@@ -73,7 +70,7 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Copie
     }
 
     final Dropout newDropout(ChildLayer.Place place) {
-        return new Dropout(dropout, place);
+        return new Dropout(Dropout.builder().optRate(dropout), place);
     }
 
     final LayerNorm newNorm(ChildLayer.Place place) {

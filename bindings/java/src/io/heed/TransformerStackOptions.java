@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  * @param <L> the builder of the layers
  */
 abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, L extends TransformerOptions<L>>
-        extends CopiedOptions<B> {
+        extends LayerOptions<B> {
     /** The members that both of C's structs have. */
     interface Members {
         void setLayer(long layer);
@@ -55,7 +55,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     abstract B self();
 
     /** Makes a layer of the stack. */
-    abstract NativeBlock newLayer(L layer, ChildLayer.Place place);
+    abstract NativeBlock newBlockOf(L layer, ChildLayer.Place place);
 
     final void fill(Members members, NativeStructs structs) {
         members.setLayer(NativeStruct.pointerOf(layer == null ? null : layer.toNative(structs)));
@@ -134,7 +134,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
             case "positions":
                 return new PositionalEncoding(positions.copy().setNumHiddens(size), place);
             case "embedding_projection":
-                return new Linear(numHiddens(), true, place);
+                return new Linear(Linear.builder().setUnits(numHiddens()), place);
             case "embedding_dropout":
                 return first().newDropout(place);
             case "embedding_norm":
@@ -143,7 +143,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
             case "output":
                 return output.newChild(embedding, place);
             default:
-                return newLayer(
+                return newBlockOf(
                         layers == null ? layer : layers.get(Integer.parseInt(name.substring("layers.".length()))), place);
         }
     }

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "property/support/operation_call.h"
-#include "reference/error_bound.h"
 #include "reference/feed_forward.h"
 
 namespace heed::property {
@@ -39,14 +38,9 @@ Expected expected_activation(const Array& array, reference::Activation activatio
   const std::optional<reference::Format> format = compute_format(dtype);
   const reference::Bounded read = reference::as_read(array.values, format);
   for (size_t i = 0; i < array.values.size(); ++i) {
-    reference::BoundedNumber number = reference::activate(activation, {read.values[i], read.errors[i]});
-    if (format) {
-      // As in a feed-forward network on such a device.
-      number.error += 4 * reference::kUnitRoundoff * std::fabs(read.values[i]);
-      number.error = reference::error_after_rounding(*format, number.value, number.error);
-    }
-    expected.values.values[i] = number.value;
-    expected.errors.values[i] = number.error;
+    const auto [value, error] = reference::activate(activation, {read.values[i], read.errors[i]}, format);
+    expected.values.values[i] = value;
+    expected.errors.values[i] = error;
   }
   return expected;
 }

@@ -37,6 +37,10 @@ double error_after_rounding(Format format, double value, double error) {
   return std::fabs(value) + total <= largest_number(format) ? total : std::numeric_limits<double>::infinity();
 }
 
+double error_after_rounding(std::optional<Format> format, double value, double error) {
+  return format ? error_after_rounding(*format, value, error) : error;
+}
+
 bool accepts(Format format, double expected, double error, double actual) {
   if (std::isnan(expected)) return std::isinf(error) ? !std::isfinite(actual) : std::isnan(actual);
   if (!std::isfinite(error)) return true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "reference/attention.h"
 #include "reference/number_format.h"
@@ -70,6 +71,8 @@ double row_exponent(const BoundConstants& constants, const RowMagnitudes& row);
 // The largest error of a number that was within `error` of `value`, after one operation in f32 and rounding to the
 // format; infinite if it may overflow.
 double error_after_rounding(Format format, double value, double error);
+// The same where an engine may round to a format; without one, `error`.
+double error_after_rounding(std::optional<Format> format, double value, double error);
 
 // Whether a backend may return `actual` for a result that is within `error` of `expected` before it is rounded to the
 // format. If `expected` is NaN, `actual` must be NaN, or with an infinite error any non-finite number. Any other

@@ -12,7 +12,8 @@
 namespace heed::reference {
 namespace {
 
-// The largest slope of an activation is 1.13, of GELU at the root of 2.
+// The largest slope of an activation is 1.13, of GELU at the root of 2. The rest covers that errors which follow from x
+// are computed from x without its error.
 constexpr double kLargestSlope = 1.14;
 
 double logistic(double y) { return 1.0 / (1.0 + std::exp(-y)); }
@@ -47,51 +48,48 @@ BoundedNumber activate(Activation activation, double x) {
 
 }  // namespace
 
-BoundedNumber activate(Activation activation, const BoundedNumber& x) {
+BoundedNumber activate(Activation activation, const BoundedNumber& x, std::optional<Format> compute_format) {
   BoundedNumber result = activate(activation, x.value);
   // Exponentials below the smallest normal number are off by up to a subnormal one.
   result.error += kLargestSlope * x.error + 2 * (1 + std::fabs(x.value)) * kSmallestF32;
+  // An engine that rounds to a format has a GELU that is half of x times 1 + a function, which cancels where x is
+  // negative.
+  if (compute_format) result.error += 4 * kUnitRoundoff * std::fabs(x.value);
+  result.error = error_after_rounding(compute_format, result.value, result.error);
   return result;
 }
 
-void drop(const Dropout& dropout, Bounded& array) {
+void drop(const Dropout& dropout, Bounded& array, std::optional<Format> compute_format) {
   if (dropout.probability == 0) return;
   for (size_t i = 0; i < array.values.size(); ++i) {
     const bool keeps = dropout_keeps(dropout.seed, dropout.probability, 0, 0, 0, static_cast<int64_t>(i));
     const double factor = keeps ? 1.0 / (1.0 - dropout.probability) : 0.0;
     array.values[i] *= factor;
     // The factor is rounded, and so is the product.
-    array.errors[i] = array.errors[i] * factor + 2 * kUnitRoundoff * (std::fabs(array.values[i]) + array.errors[i]);
+    const double error = array.errors[i] * factor + 2 * kUnitRoundoff * (std::fabs(array.values[i]) + array.errors[i]);
+    array.errors[i] = error_after_rounding(compute_format, array.values[i], error);
   }
 }
 
 Bounded feed_forward(const FeedForward& network, const std::vector<double>& rows) {
   const std::optional<Format> format = network.compute_format;
   const Bounded input = as_read(rows, format);
-  const auto rounded = [&](double value, double error) {
-    return format ? error_after_rounding(*format, value, error) : error;
-  };
   const int64_t num_rows = static_cast<int64_t>(rows.size()) / network.first.input_size;
   Bounded hidden = project(network.first, input, num_rows, format);
   Bounded activated = network.gate ? project(*network.gate, input, num_rows, format) : std::move(hidden);
   for (size_t i = 0; i < activated.values.size(); ++i) {
-    BoundedNumber f = activate(network.activation, {activated.values[i], activated.errors[i]});
-    // Such an engine's GELU is half of x times 1 + a function, which cancels where x is negative.
-    if (format) f.error += 4 * kUnitRoundoff * (std::fabs(activated.values[i]) + activated.errors[i]);
-    const double value = f.value;
-    const double error = rounded(value, f.error);
+    const auto [value, error] = activate(network.activation, {activated.values[i], activated.errors[i]}, format);
     activated.values[i] = value;
     activated.errors[i] = error;
     if (!network.gate) continue;
     const double of_factors =
         std::fabs(value) * hidden.errors[i] + (std::fabs(hidden.values[i]) + hidden.errors[i]) * error;
     activated.values[i] *= hidden.values[i];
-    activated.errors[i] = rounded(
-        activated.values[i], of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + kSmallestF32);
+    activated.errors[i] =
+        error_after_rounding(format, activated.values[i],
+                             of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + kSmallestF32);
   }
-  drop(network.dropout, activated);
-  for (size_t i = 0; network.dropout.probability != 0 && i < activated.values.size(); ++i)
-    activated.errors[i] = rounded(activated.values[i], activated.errors[i]);
+  drop(network.dropout, activated, format);
   return project(network.second, activated, num_rows, format);
 }
 

@@ -13,15 +13,16 @@ namespace heed::reference {
 
 enum class Activation { Relu, Gelu, GeluTanh, GeluQuick, Silu };
 
-// The activation of a number.
-BoundedNumber activate(Activation activation, const BoundedNumber& x);
+// The activation of a number. `compute_format`: as in FeedForward.
+BoundedNumber activate(Activation activation, const BoundedNumber& x,
+                       std::optional<Format> compute_format = std::nullopt);
 
 // Which elements of an array are dropped, as by a layer of dropout; the others are multiplied by 1 / (1 - probability).
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
 };
-void drop(const Dropout& dropout, Bounded& array);
+void drop(const Dropout& dropout, Bounded& array, std::optional<Format> compute_format);
 
 struct FeedForward {
   Projection first;

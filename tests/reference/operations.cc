@@ -31,7 +31,7 @@ BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<do
   const double inherited = (left_error * right.abs() + (left.abs() + left_error) * right_error).sum();
   const double error = inherited + roundings / (1.0 - roundings) * (terms.abs().sum() + inherited) +
                        static_cast<double>(size) * kSmallestF32;
-  return {terms.sum(), compute_format ? error_after_rounding(*compute_format, terms.sum(), error) : error};
+  return {terms.sum(), error_after_rounding(compute_format, terms.sum(), error)};
 }
 
 Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<Format> compute_format) {

@@ -124,7 +124,7 @@ void rotate(const RotaryOptions& options, const std::vector<Frequency>& frequenc
     const auto error_of = [&](double number) {
       double error = factor * of_angle + of_factor * std::fabs(number);
       error += kUnitRoundoff * (std::fabs(number) + error) + kSmallestF32;
-      return compute_format ? error_after_rounding(*compute_format, number, error) : error;
+      return error_after_rounding(compute_format, number, error);
     };
     const double cosine_error = error_of(cosine);
     const double sine_error = error_of(sine);
@@ -134,11 +134,10 @@ void rotate(const RotaryOptions& options, const std::vector<Frequency>& frequenc
       const double inherited = x_error * (std::fabs(cosine) + cosine_error) + std::fabs(x) * cosine_error +
                                y_error * (std::fabs(sine) + sine_error) + std::fabs(y) * sine_error;
       const double magnitude = std::fabs(x * cosine) + std::fabs(y * sine) + inherited;
-      double error = inherited + kSecondOrder * 2.0 * kUnitRoundoff * magnitude + 2.0 * kSmallestF32;
+      const double error = inherited + kSecondOrder * 2.0 * kUnitRoundoff * magnitude + 2.0 * kSmallestF32;
       if (std::isnan(value)) return std::pair{value, 0.0};
       if (!(magnitude <= kLargestCovered)) return std::pair{0.0, kInfinity};
-      if (compute_format) error = error_after_rounding(*compute_format, value, error);
-      return std::pair{value, error};
+      return std::pair{value, error_after_rounding(compute_format, value, error)};
     };
     const double a = values[first], da = errors[first], b = values[second], db = errors[second];
     std::tie(values[first], errors[first]) = combine(a, da, b, db, -1.0);

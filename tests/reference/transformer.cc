@@ -35,7 +35,7 @@ void scale(double factor, std::optional<Format> format, Bounded& result) {
   for (size_t i = 0; i < result.values.size(); ++i) {
     const double inherited = std::fabs(factor) * result.errors[i];
     result.values[i] *= factor;
-    const double of_factor = format ? rounding(format, result.values[i], inherited) : inherited;
+    const double of_factor = error_after_rounding(format, result.values[i], inherited);
     result.errors[i] = rounding(format, result.values[i], of_factor);
   }
 }
@@ -81,9 +81,7 @@ std::vector<double> transform(const TransformerStack& stack, std::vector<double>
             is_cross ? attend(*layer.cross_attention, input, encoder_rows) : attend(layer.self_attention, input, input);
       scale(layer.residual_scale, stack.compute_format, result);
       if (!layer.output_norms.empty()) result = normalize(layer.output_norms[i], after_step(std::move(result)));
-      drop(layer.dropouts[i], result);
-      for (size_t k = 0; layer.dropouts[i].probability != 0 && k < result.values.size(); ++k)
-        result.errors[k] = rounding(stack.compute_format, result.values[k], result.errors[k]);
+      drop(layer.dropouts[i], result, stack.compute_format);
       rows = after_step(sum(rows, after_step(std::move(result)), stack.compute_format));
       if (!layer.norm_first) rows = after_step(normalize(*layer.norms[i], rows));
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/dropout.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 
 namespace heed::cpu {
 namespace {
@@ -15,10 +14,6 @@ namespace {
 static_assert(kTaskElements % 64 == 0);
 // For one element: ten rounds of Philox give four random words. Copying takes less.
 constexpr double kFlopsPerElement = 40;
-
-double count_tasks(const DropoutProblem& problem) {
-  return std::ceil(count_elements(problem.sizes) / static_cast<double>(kTaskElements));
-}
 
 }  // namespace
 
@@ -32,43 +27,34 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
-  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
   const double flops = count_elements(problem.sizes) * kFlopsPerElement;
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
-  set_choice(plan, flops);
+  plan_loop(plan, count_tasks_of_elements(problem.sizes), flops, num_workers);
   if (problem.transposes != 0) return plan;
   add_reasons_of_strides(plan, problem.input, problem.output, problem.sizes[kRowAxis]);
   return plan;
 }
 
 void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers) {
-  const double count = count_elements(problem.sizes);
-  if (count == 0) return;
-  const auto num_elements = static_cast<int64_t>(count);
-  const int64_t row_size = problem.sizes[kRowAxis];
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
-    const int64_t end = std::min(num_elements, (task + 1) * kTaskElements);
-    for (int64_t element = task * kTaskElements; element < end;) {
-      const int64_t row = element / row_size;
-      const int64_t i = element % row_size;
+  if (count_elements(problem.sizes) == 0) return;
+  run_loop(plan, workers, [&](int64_t task, int32_t) {
+    for_each_part_of_row(problem.sizes, task, [&](int64_t element, int64_t row, int64_t i, int64_t count) {
       DropoutArguments arguments = {};
       arguments.input = row_of(problem.sizes, problem.input, row, i);
       arguments.output = row_of(problem.sizes, problem.output, row, i);
       if (problem.addend.given != 0) arguments.addend = row_of(problem.sizes, problem.addend, row, i);
-      arguments.count = std::min(row_size - i, end - element);
+      arguments.count = count;
       arguments.first = element;
       if (is_padding(problem, row)) {
-        zero_row(arguments.output, arguments.count);
+        zero_row(arguments.output, count);
       } else if (problem.dropout == 0) {
-        kernels.copy_row(&arguments.input, &arguments.output, arguments.count);
+        kernels.copy_row(&arguments.input, &arguments.output, count);
       } else {
         arguments.seed = problem.seed;
         arguments.threshold = dropout_threshold(problem.dropout);
         arguments.scale = dropout_scale(problem.dropout);
         kernels.dropout_row(&arguments);
       }
-      element += arguments.count;
-    }
+    });
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,13 +25,12 @@ inline int64_t rows_of_task(int64_t row_size) {
   return std::max<int64_t>(1, kTaskElements / std::max<int64_t>(1, row_size));
 }
 
-// A double, because plans are also made for shapes that are too large to run.
+// Doubles, because plans are also made for shapes that are too large to run.
 inline double count_elements(const Sizes<kElementwiseRank>& sizes) {
   double count = 1;
   for (const int64_t size : sizes) count *= static_cast<double>(size);
   return count;
 }
-
 inline double count_rows(const Sizes<kElementwiseRank>& sizes) {
   double count = 1;
   for (int axis = 0; axis < kRowAxis; ++axis) count *= static_cast<double>(sizes[axis]);
@@ -47,6 +47,30 @@ inline StridedRow row_of(const Sizes<kElementwiseRank>& sizes, const Elementwise
   }
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
   return {data, operand.strides[kRowAxis], operand.dtype};
+}
+
+// The number of tasks of rows_of_task rows each.
+inline double count_tasks_of_rows(const Sizes<kElementwiseRank>& sizes) {
+  return std::ceil(count_rows(sizes) / static_cast<double>(rows_of_task(sizes[kRowAxis])));
+}
+
+// The number of tasks of kTaskElements elements each, which may end inside a row.
+inline double count_tasks_of_elements(const Sizes<kElementwiseRank>& sizes) {
+  return std::ceil(count_elements(sizes) / static_cast<double>(kTaskElements));
+}
+
+// Calls function(element, row, i, count) for each part of a row among the elements of such a task: the part has `count`
+// elements from element `i` of the row on, and `element` is the number of the first one among the elements of all rows.
+template <typename Function>
+void for_each_part_of_row(const Sizes<kElementwiseRank>& sizes, int64_t task, const Function& function) {
+  const int64_t row_size = sizes[kRowAxis];
+  const int64_t end = std::min(static_cast<int64_t>(count_elements(sizes)), (task + 1) * kTaskElements);
+  for (int64_t element = task * kTaskElements; element < end;) {
+    const int64_t i = element % row_size;
+    const int64_t count = std::min(row_size - i, end - element);
+    function(element, element / row_size, i, count);
+    element += count;
+  }
 }
 
 // Adds the reasons why rows of row_size elements are slow to read or to write.

@@ -2,11 +2,11 @@
 #include "backends/cpu/embedding.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 
 namespace heed::cpu {
 
@@ -14,12 +14,8 @@ Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem,
   Plan plan;
   plan.kernel = "copy_rows";
   plan.isa = kernels.isa;
-  const double tasks =
-      std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem.sizes[kRowAxis])));
-  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
   const double work = work_of(cost_of(problem));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
-  set_choice(plan, work);
+  plan_loop(plan, count_tasks_of_rows(problem.sizes), work, num_workers);
   add_reasons_of_strides(plan, problem.addend, problem.output, problem.sizes[kRowAxis]);
   return plan;
 }
@@ -32,7 +28,7 @@ void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, 
   const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
   const Operand& table = problem.table;
   const auto element_bytes = static_cast<int64_t>(size_of(table.dtype));
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task, int32_t) {
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
       std::byte* const data = static_cast<std::byte*>(table.data) + problem.ids[row] * table.strides[2] * element_bytes;

@@ -8,13 +8,14 @@
 #include <cstddef>
 #include <limits>
 
+#include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int kElementAxis = kElementwiseRank - 1;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The number of elements, of all parts, that a task reads: some microseconds.
@@ -23,26 +24,19 @@ constexpr int64_t kMergeTaskElements = int64_t{1} << 14;
 constexpr double kFlopsPerWeight = 100;
 constexpr double kFlopsPerMergedElement = 4;
 
-// A double, because plans are also made for shapes that are too large to run.
-double count_rows(const MergeProblem& problem) {
-  double count = 1;
-  for (int axis = 0; axis < kElementAxis; ++axis) count *= static_cast<double>(problem.sizes[axis]);
-  return count;
-}
-
 int64_t rows_of_task(const MergeProblem& problem) {
-  const int64_t row_size = std::max<int64_t>(1, problem.sizes[kElementAxis]);
+  const int64_t row_size = std::max<int64_t>(1, problem.sizes[kRowAxis]);
   const int64_t num_parts = std::max<int64_t>(1, problem.num_parts);
   return std::max<int64_t>(1, kMergeTaskElements / row_size / num_parts);
 }
 
 double count_tasks(const MergeProblem& problem) {
-  return std::ceil(count_rows(problem) / static_cast<double>(rows_of_task(problem)));
+  return std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem)));
 }
 
 double flops_of(const MergeProblem& problem) {
-  const double row_size = problem.output.given != 0 ? static_cast<double>(problem.sizes[kElementAxis]) : 0.0;
-  return count_rows(problem) * static_cast<double>(problem.num_parts) *
+  const double row_size = problem.output.given != 0 ? static_cast<double>(problem.sizes[kRowAxis]) : 0.0;
+  return count_rows(problem.sizes) * static_cast<double>(problem.num_parts) *
          (kFlopsPerWeight + kFlopsPerMergedElement * row_size);
 }
 
@@ -54,24 +48,8 @@ size_t worker_bytes(const MergeProblem& problem) {
   return rows_bytes(problem) + round_up_to_alignment(static_cast<size_t>(problem.num_parts) * sizeof(float));
 }
 
-// The offset of a row's first element. Rows are numbered in row-major order.
-int64_t offset_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
-  int64_t offset = 0;
-  for (int axis = kElementAxis - 1; axis >= 0; --axis) {
-    offset += row % problem.sizes[axis] * operand.strides[axis];
-    row /= problem.sizes[axis];
-  }
-  return offset;
-}
-
 float& float_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
-  return static_cast<float*>(operand.data)[offset_of(problem, operand, row)];
-}
-
-StridedRow row_of(const MergeProblem& problem, const ElementwiseOperand& operand, int64_t row) {
-  auto* data = static_cast<std::byte*>(operand.data) +
-               offset_of(problem, operand, row) * static_cast<int64_t>(size_of(operand.dtype));
-  return {data, operand.strides[kElementAxis], operand.dtype};
+  return *static_cast<float*>(row_of(problem.sizes, operand, row, 0).data);
 }
 
 void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t row, StridedRow* rows, float* weights) {
@@ -91,11 +69,11 @@ void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t 
     float_of(problem, problem.log_sum_exp, row) = static_cast<float>(log_sum_exp);
   }
   if (problem.output.given == 0) return;
-  MergeArguments arguments = {rows, weights, 0, row_of(problem, problem.output, row), problem.sizes[kElementAxis]};
+  MergeArguments arguments = {rows, weights, 0, row_of(problem.sizes, problem.output, row, 0), problem.sizes[kRowAxis]};
   for (int64_t n = 0; n < problem.num_parts; ++n) {
     const double part = float_of(problem, problem.parts[n].log_sum_exp, row);
     if (part == -kInfinity) continue;
-    rows[arguments.num_parts] = row_of(problem, problem.parts[n].output, row);
+    rows[arguments.num_parts] = row_of(problem.sizes, problem.parts[n].output, row, 0);
     weights[arguments.num_parts++] = static_cast<float>(std::exp(part - maximum) / total);
   }
   kernels.merge_row(&arguments);
@@ -108,26 +86,24 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   plan.kernel = "merge";
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
   const double flops = flops_of(problem);
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
-  set_choice(plan, flops);
+  plan_loop(plan, count_tasks(problem), flops, num_workers);
   const bool is_part_gathered =
       std::any_of(problem.parts, problem.parts + problem.num_parts,
-                  [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kElementAxis]); });
+                  [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kRowAxis]); });
   if (is_part_gathered)
     plan.add_reason("the elements of a part's row do not lie side by side (stride 1), so they are gathered");
-  if (is_noncontiguous(problem.output, problem.sizes[kElementAxis]))
+  if (is_noncontiguous(problem.output, problem.sizes[kRowAxis]))
     plan.add_reason("the elements of a row of output do not lie side by side (stride 1), so they are scattered");
   return plan;
 }
 
 void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Plan& plan, const Workers& workers,
                void* scratch) {
-  const auto num_rows = static_cast<int64_t>(count_rows(problem));
+  const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t task_rows = rows_of_task(problem);
   const size_t bytes = worker_bytes(problem);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
+  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
     std::byte* memory = static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker);
     auto* rows = reinterpret_cast<StridedRow*>(memory);
     auto* weights = reinterpret_cast<float*>(memory + rows_bytes(problem));

@@ -2,11 +2,11 @@
 #include "backends/cpu/norm.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
@@ -43,14 +43,11 @@ Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t n
   Plan plan;
   plan.kernel = problem.kind == NormKind::Layer ? "layer_norm" : "rms_norm";
   plan.isa = kernels.isa;
-  const double tasks =
-      std::ceil(count_rows(problem.sizes) / static_cast<double>(rows_of_task(problem.sizes[kRowAxis])));
-  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
+  const double tasks = count_tasks_of_rows(problem.sizes);
   const double work = work_of_norm(problem);
   plan.scratch_bytes =
       kScratchRows * row_bytes(problem) * static_cast<size_t>(Workers::num_with_scratch(tasks, work, num_workers));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
-  set_choice(plan, work);
+  plan_loop(plan, tasks, work, num_workers);
   add_reasons_of_strides(plan, problem.input, problem.output, problem.sizes[kRowAxis]);
   add_reasons_of_strides(plan, problem.addend, problem.output, problem.sizes[kRowAxis]);
   return plan;
@@ -63,7 +60,7 @@ void run_norm(const KernelTable& kernels, const NormProblem& problem, const Plan
   const int64_t size = problem.sizes[kRowAxis];
   const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
   const size_t bytes = row_bytes(problem);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
+  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
     std::byte* const memory = static_cast<std::byte*>(scratch) + kScratchRows * bytes * static_cast<size_t>(worker);
     const auto row_at = [&](size_t index) { return reinterpret_cast<float*>(memory + index * bytes); };
     NormArguments arguments = {};

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 #include "ops/visible_keys.h"
 
@@ -26,10 +27,8 @@ Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem,
   plan.isa = kernels.isa;
   const int64_t blocks = divide_up(problem.limits.num_queries, rows_of_task(problem.size));
   const double tasks = static_cast<double>(problem.batch) * static_cast<double>(blocks);
-  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
   const double work = work_of(cost_of(problem));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
-  set_choice(plan, work);
+  plan_loop(plan, tasks, work, num_workers);
   add_reasons_of_strides(plan, problem.input, problem.output, problem.size);
   return plan;
 }
@@ -38,7 +37,7 @@ void run_positions(const KernelTable& kernels, const PositionsProblem& problem, 
                    const Workers& workers) {
   const int64_t rows = rows_of_task(problem.size);
   const int64_t blocks = divide_up(problem.limits.num_queries, rows);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task, int32_t) {
     const int64_t b = task / blocks;
     const Sequence& sequence = sequence_of(problem.limits, b);
     const int64_t begin = task % blocks * rows;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
@@ -25,17 +26,15 @@ Plan plan_rotations(const KernelTable& kernels, const RotationsProblem& problem,
   plan.isa = kernels.isa;
   const double tasks =
       static_cast<double>(problem.batch) * static_cast<double>(divide_up(most_rows(problem), kTaskRows));
-  plan.num_tasks = static_cast<int64_t>(std::min(tasks, 0x1p62));
   const double work = static_cast<double>(problem.batch) * static_cast<double>(most_rows(problem)) *
                       static_cast<double>(problem.num_pairs) * kFlopsPerPair;
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, work, num_workers);
-  set_choice(plan, work);
+  plan_loop(plan, tasks, work, num_workers);
   return plan;
 }
 
 void run_rotations(const RotationsProblem& problem, const Plan& plan, const Workers& workers) {
   const int64_t tasks_of_element = divide_up(most_rows(problem), kTaskRows);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task, int32_t) {
     const int64_t b = task / tasks_of_element;
     const int64_t begin = task % tasks_of_element * kTaskRows;
     write_rotations(problem, b, begin, std::min(num_rotated_rows(problem, b), begin + kTaskRows));

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 #include "ops/lengths.h"
 
@@ -55,10 +56,8 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   plan.kernel = "softmax";
   plan.isa = kernels.isa;
   plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  plan.num_tasks = static_cast<int64_t>(std::min(count_tasks(problem), 0x1p62));
   const double flops = flops_of(problem);
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, flops, num_workers);
-  set_choice(plan, flops);
+  plan_loop(plan, count_tasks(problem), flops, num_workers);
   if (is_gathered(problem.scores, problem.num_keys))
     plan.add_reason("the elements of the softmax's axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.weights, problem.num_keys))
@@ -72,7 +71,7 @@ void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, cons
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
   const int64_t task_rows = rows_of_task(problem);
   const size_t bytes = worker_bytes(problem);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice_of<double>(plan), [&](int64_t task, int32_t worker) {
+  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
     auto* memory = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {

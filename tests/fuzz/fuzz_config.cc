@@ -5,18 +5,15 @@
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "capi/support/files.h"
 #include "capi/support/objects.h"
 #include "fuzz/calls/checks.h"
+#include "fuzz/support/model_folder.h"
 #include "fuzz/support/require.h"
-#include "support/platform/files.h"
 
 namespace heed::fuzz {
 namespace {
@@ -26,12 +23,6 @@ using capi_test::Dims;
 using capi_test::Layer;
 using capi_test::Tensor;
 using property::check;
-
-// Where folders for files are made: that of the program, since libFuzzer runs in another one.
-std::filesystem::path& folder_of_program() {
-  static std::filesystem::path folder = ".";
-  return folder;
-}
 
 struct FileTensor {
   const char* name;
@@ -232,11 +223,6 @@ bool is_loaded(const std::vector<uint8_t>& parameters) {
   return true;
 }
 
-void require_one_line(void* /*user*/, int32_t /*level*/, const char* text) {
-  const std::string line = text;
-  require(!line.empty() && line.find('\n') == std::string::npos, "a message is one line: " + line);
-}
-
 Context make_logging_context() {
   const heed_logger logger = {sizeof logger, require_one_line, nullptr};
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
@@ -248,11 +234,10 @@ Context make_logging_context() {
 // A folder with the files of modules, and their layers.
 class Model {
  public:
-  Model() : folder_(make_unique_folder((folder_of_program() / "fuzz-config-").string())) {
+  Model() {
     for (const auto& make : {llama, gemma3, gpt_oss, phi3, bloom, gpt2, t5, vision_tower, positions_of_opt}) {
       Module& module = modules_.emplace_back(make(context_.get()));
-      module.path = (folder_ / (std::to_string(modules_.size()) + ".safetensors")).string();
-      write(module.path, file_of(module));
+      module.path = folder_.write(std::to_string(modules_.size()) + ".safetensors", file_of(module));
       heed_weights* weights = nullptr;
       check(heed_weights_open(context_.get(), module.path.c_str(), &weights));
       module.weights.reset(weights);
@@ -261,15 +246,9 @@ class Model {
       module.initial_parameters = parameters_of(module.layer.get());
     }
   }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
-  ~Model() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
 
   void load_with(const std::string& configuration) {
-    write((folder_ / "config.json").string(), configuration);
+    folder_.write("config.json", configuration);
     size_t num_unreadable = 0;
     for (const Module& module : modules_) {
       const heed_status status = heed_layer_load(module.layer.get(), module.path.c_str(), module.prefix);
@@ -297,13 +276,6 @@ class Model {
   }
 
  private:
-  static void write(const std::string& path, const std::string& bytes) {
-    std::ofstream file(path, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    require(file.good(), "a file can be written: " + path);
-  }
-
   // Random weights.
   void initialize(const Module& module) const {
     const Tensor queries = capi_test::make_shape_only(context_.get(), {1, 1, kEmbedding});
@@ -323,19 +295,13 @@ class Model {
     }
   }
 
-  std::filesystem::path folder_;
+  ModelFolder folder_;
   const Context context_ = make_logging_context();
   std::vector<Module> modules_;
 };
 
 }  // namespace
 }  // namespace heed::fuzz
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerInitialize(const int* /*num_arguments*/, char*** arguments) {
-  heed::fuzz::folder_of_program() = std::filesystem::path((*arguments)[0]).parent_path();
-  return 0;
-}
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t num_bytes) {

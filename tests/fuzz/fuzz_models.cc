@@ -5,37 +5,23 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "capi/support/objects.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/models/edits.h"
 #include "fuzz/models/golden.h"
 #include "fuzz/models/model_calls.h"
-#include "support/platform/files.h"
+#include "fuzz/support/model_folder.h"
 
 namespace heed::fuzz {
 namespace {
 
 using capi_test::Context;
 using capi_test::Layer;
-
-// Where folders for files are made: that of the program, since libFuzzer runs in another one.
-std::filesystem::path& folder_of_program() {
-  static std::filesystem::path folder = ".";
-  return folder;
-}
-
-void require_one_line(void* /*user*/, int32_t /*level*/, const char* text) {
-  const std::string line = text;
-  require(!line.empty() && line.find('\n') == std::string::npos, "a message is one line: " + line);
-}
 
 // Memory for a context, much less than a host has.
 class LittleMemory {
@@ -68,36 +54,6 @@ class LittleMemory {
   heed_allocator allocator_ = HEED_ALLOCATOR_INIT;
 };
 
-class Folder {
- public:
-  Folder() : folder_(make_unique_folder((folder_of_program() / "fuzz-models-").string())) {}
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  std::string path() const { return folder_.string(); }
-  // Writes the file anew if it has other bytes.
-  void write(const std::string& name, const std::string& bytes) {
-    std::string& written = written_[name];
-    if (written == bytes) return;
-    const std::filesystem::path path = folder_ / name;
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    std::ofstream file(path, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    require(file.good(), "a file can be written: " + path.string());
-    written = bytes;
-  }
-
- private:
-  std::filesystem::path folder_;
-  std::map<std::string, std::string> written_;
-};
-
 void make_and_use_model(Bytes bytes, std::string_view text_after) {
   const std::vector<GoldenModel>& models = golden_models();
   const size_t choice = bytes.next() % models.size();
@@ -116,8 +72,8 @@ void make_and_use_model(Bytes bytes, std::string_view text_after) {
   configuration.append(text_after);
 
   // One folder for each model, so that its weights need not be written again as long as they are unchanged.
-  static std::map<size_t, Folder> folders;
-  Folder& folder = folders[choice];
+  static std::map<size_t, ModelFolder> folders;
+  ModelFolder& folder = folders[choice];
   const std::string file = weights.bytes();
   folder.write("config.json", configuration.text());
   folder.write("model.safetensors", file);
@@ -144,12 +100,6 @@ void make_and_use_model(Bytes bytes, std::string_view text_after) {
 
 }  // namespace
 }  // namespace heed::fuzz
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerInitialize(const int* /*num_arguments*/, char*** arguments) {
-  heed::fuzz::folder_of_program() = std::filesystem::path((*arguments)[0]).parent_path();
-  return 0;
-}
 
 // The bytes are changes, and behind the byte 0xFF the text of settings.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name

@@ -8,7 +8,7 @@
 
 namespace heed::capi_test {
 
-TemporaryFolder::TemporaryFolder() : folder_(make_unique_folder("capi-tmp-")) {}
+TemporaryFolder::TemporaryFolder(const std::string& prefix) : folder_(make_unique_folder(prefix)) {}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;

@@ -11,7 +11,8 @@ namespace heed::capi_test {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder();
+  // `prefix`: the path of a folder, and the beginning of the name in it.
+  explicit TemporaryFolder(const std::string& prefix = "capi-tmp-");
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/calls/checks.h"
 
+#include <string>
+
 namespace heed::fuzz {
 namespace {
 
@@ -24,6 +26,13 @@ void require_result_or_error(bool is_result, const char* getter) {
   // The last error must be the getter's, not the one set by forget_last_error.
   require(heed_last_status() != HEED_ERROR_DEVICE_UNAVAILABLE, getter);
   require_error(heed_last_status());
+}
+
+void require_one_line(void* /*user*/, int32_t level, const char* text) {
+  require(level >= HEED_LOG_ERROR && level <= HEED_LOG_DEBUG, "a message has a level");
+  const std::string line = text;
+  require(!line.empty() && line.find('\n') == std::string::npos, "a message is one line: " + line);
+  require(heed_tensor_rank(nullptr) == -1, "a logger may call heed");
 }
 
 }  // namespace heed::fuzz

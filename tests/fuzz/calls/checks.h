@@ -23,6 +23,9 @@ bool succeeded(heed_status status);
 // The same for getters, which have no status: `is_result` says whether the returned value is a result.
 void require_result_or_error(bool is_result, const char* getter);
 
+// A logger that calls back into heed. Fails unless a message is one line.
+void require_one_line(void* user, int32_t level, const char* text);
+
 // Creates an object by create(&object). Nothing on failure; the out-parameter must then be unchanged.
 template <typename Object, typename Create>
 Object* made_by(Object* capi_test::OutParameters::*member, Create create) {

@@ -14,14 +14,6 @@ namespace {
 // Enough for every kind of object to be used with every other. Longer programs only take more time.
 constexpr int kMaxOperations = 200;
 
-// A logger that calls back into heed.
-void require_one_line(void* /*user*/, int32_t level, const char* text) {
-  require(level >= HEED_LOG_ERROR && level <= HEED_LOG_DEBUG, "a message has a level");
-  const std::string line = text;
-  require(!line.empty() && line.find('\n') == std::string::npos, "a message is one line: " + line);
-  require(heed_tensor_rank(nullptr) == -1, "a logger may call heed");
-}
-
 }  // namespace
 
 HostMemory::~HostMemory() { require(sizes_.empty(), "every byte is given back to the host"); }

@@ -85,7 +85,8 @@ static int has_tokens(const Translator* translator, const Beam* beam, const int6
   return 0;
 }
 
-/* Returns the elements of a tensor of expected.safetensors, which the caller frees, and the sizes of its axes. */
+/* Reads the tensor `name` of expected.safetensors. Returns its elements, which the caller frees, and sets `dims` to the sizes
+ * of its `rank` axes. */
 static void* load(const Translator* translator, const char* folder, const char* name, size_t element_size, int32_t rank,
                   int64_t* dims) {
   heed_tensor* tensor = NULL;

@@ -8,8 +8,8 @@ namespace Heed;
 /// steps of two frames. Forward takes a list of features (B, NumMels, T) of Float32, Float16 or BFloat16, such as a
 /// log-Mel spectrogram, and gives one array (B, T / 2 rounded up, NumHiddens) of that type.</summary>
 /// <remarks>Its parameters are "conv_1.weight" (NumHiddens, 3 * NumMels), "conv_1.bias" (NumHiddens), "conv_2.weight"
-/// (NumHiddens, 3 * NumHiddens) and "conv_2.bias" (NumHiddens): PyTorch's weights (out, in, 3) in the order (out, 3,
-/// in).</remarks>
+/// (NumHiddens, 3 * NumHiddens) and "conv_2.bias" (NumHiddens). A weight is that of PyTorch's Conv1d, (out, in, 3),
+/// with its last two axes exchanged, as a matrix (out, 3 * in).</remarks>
 public sealed class AudioEmbedding : NativeBlock
 {
     private readonly AudioEmbeddingOptions options;

@@ -60,7 +60,7 @@ public sealed partial class NDArray
         return manager.NewArray(shape, dataType, target => HeedNative.HeedSoftmax(source, axis, target));
     }
 
-    /// <summary>What <see cref="Activation"/> gives.</summary>
+    /// <summary>The activation of each element, as a block of <see cref="Activation"/> computes it.</summary>
     internal NDArray Activated(ActivationKind activation)
     {
         NativeTensor source = Tensor;

@@ -120,8 +120,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Makes arrays of Float32 of the right shapes for taps in calls with these inputs, for <see
-    /// cref="AttentionOutputs.Taps"/>.</summary>
+    /// <summary>Makes the arrays of Float32 that calls with these inputs write when <see cref="AttentionOutputs.Taps"/>
+    /// is these taps.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
     /// <param name="taps">Which children's; gets the arrays, which belong to the manager of the queries or, if they are
     /// null, of the keys or the memory. If the call fails, the taps are as they were.</param>

@@ -25,7 +25,8 @@ public sealed class Taps : IDisposable
 
     private readonly List<Tap> taps = new List<Tap>();
 
-    /// <summary>Makes taps of the attention weights of some children. <see cref="Add"/> can add others.</summary>
+    /// <summary>Makes taps that return the attention weights of these children. <see cref="Add"/> adds further
+    /// ones.</summary>
     /// <param name="children">Their names, such as "layers.0.self_attention".</param>
     public Taps(params string[] children)
     {

@@ -11,7 +11,8 @@ public sealed class TransformerDecoderOptions : TransformerStackOptions
     public TransformerDecoderBlockOptions? Layer { get; set; }
 
     /// <summary>The layers, each with its own options, in place of Layer; null, the default: all have those of Layer. All
-    /// have the same NumHiddens; norm and dropout of the first are those of the children that are no layers.</summary>
+    /// have the same NumHiddens. The final norm, the embedding's norm and its dropout have the options of the first
+    /// layer.</summary>
     public IReadOnlyList<TransformerDecoderBlockOptions>? Layers { get; set; }
 
     /// <summary>The options of the first layer.</summary>

@@ -12,17 +12,18 @@ public sealed class TransformerEncoderOptions : TransformerStackOptions
     public TransformerEncoderBlockOptions? Layer { get; set; }
 
     /// <summary>The layers, each with its own options, in place of Layer; null, the default: all have those of Layer. All
-    /// have the same NumHiddens; norm and dropout of the first are those of the children that are no layers.</summary>
+    /// have the same NumHiddens. The final norm, the embedding's norm and its dropout have the options of the first
+    /// layer.</summary>
     public IReadOnlyList<TransformerEncoderBlockOptions>? Layers { get; set; }
 
     /// <summary>The embedding of patches, with which Forward reads images (B, C, H, W) in place of rows, as ViT; its
-    /// NumHiddens may be 0 for the size of the rows. Lengths, masks and positions are those of its rows. Null, the
+    /// NumHiddens may be 0 for the size of the rows. Lengths, masks and positions count the rows of its output. Null, the
     /// default: none. Not together with Embedding or Audio.</summary>
     public PatchEmbeddingOptions? Patches { get; set; }
 
     /// <summary>The embedding of audio, with which Forward reads features (B, NumMels, T) in place of rows, as Whisper;
-    /// its NumHiddens may be 0 for the size of the rows. Lengths, masks and positions are those of its rows. Null, the
-    /// default: none. Not together with Embedding or Patches.</summary>
+    /// its NumHiddens may be 0 for the size of the rows. Lengths, masks and positions count the rows of its output. Null,
+    /// the default: none. Not together with Embedding or Patches.</summary>
     public AudioEmbeddingOptions? Audio { get; set; }
 
     /// <summary>The options of the first layer.</summary>

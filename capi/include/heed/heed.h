@@ -1027,7 +1027,7 @@ typedef struct heed_patch_embedding_options {
  * num_mels. The output is (B, T / 2 rounded up, size), with x and h 0 outside of their frames:
  *   h[t] = gelu(conv_1.weight [x[t - 1], x[t], x[t + 1]] + conv_1.bias)                 for the T frames of x
  *   output[t] = gelu(conv_2.weight [h[2t - 1], h[2t], h[2t + 1]] + conv_2.bias)
- * Parameters, which are PyTorch's Conv1d weights (out, in, 3) in the order (out, 3, in):
+ * Parameters; a weight is that of PyTorch's Conv1d, (out, in, 3), with its last two axes exchanged, as a matrix (out, 3 * in):
  *   conv_1.weight (size, 3 * M)     conv_1.bias (size)     conv_2.weight (size, 3 * size)     conv_2.bias (size) */
 typedef struct heed_audio_embedding_options {
   size_t struct_size;
@@ -1118,8 +1118,8 @@ typedef struct heed_encoder_options {
                             with norm_first a stack usually has it, in nn.Transformer without norm_first too */
   int32_t reserved;      /* 0 */
   const heed_encoder_layer_options* const* layers; /* NULL, or num_layers options, one for each layer; then layer is NULL.
-                                                      All have the same num_hiddens; norm and dropout of the first are
-                                                      those of the children that are no layers */
+                                                      All have the same num_hiddens. The final norm, embedding_norm and
+                                                      embedding_dropout have the norm and dropout of the first layer */
   const heed_embedding_options* embedding;  /* NULL: queries are rows; embedding_size 0: E */
   const heed_positional_encoding_options* positions; /* NULL: none; size 0: that of the rows. Its dropout is besides
                                                         embedding_dropout, which has the layers' */
@@ -1130,8 +1130,8 @@ typedef struct heed_encoder_options {
   int32_t no_projection_bias; /* 1: embedding_projection has no bias (OPT) */
   int32_t reserved_2;      /* 0 */
   const heed_patch_embedding_options* patches; /* NULL: queries are no images; not with embedding; size 0: E. Lengths, masks
-                                                  and positions are those of its rows (ViT). Learned positions are as many
-                                                  as these rows, unless the call gives positions */
+                                                  and positions count the rows of its output (ViT). Learned positions are
+                                                  as many as these rows, unless the call gives positions */
   const heed_audio_embedding_options* audio;   /* NULL: queries are no features; likewise, and not with patches (Whisper) */
 } heed_encoder_options;
 #define HEED_ENCODER_OPTIONS_INIT \

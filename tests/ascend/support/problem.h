@@ -19,7 +19,7 @@ inline ContextOptions simulated_npu(bool allow_reduced_precision = true) {
   return options;
 }
 
-// A tensor of these numbers, which the dtype represents.
+// A tensor of these numbers. The dtype must represent them exactly.
 Tensor tensor_of(const std::shared_ptr<Context>& context, DType dtype, const Shape& shape,
                  const std::vector<float>& numbers);
 

@@ -18,7 +18,7 @@ const Json& one_of(const std::vector<Json>& values, Bytes& bytes) {
 
 std::string pointer_in(const Json& settings, Bytes& bytes) {
   const Json flat = settings.flatten();
-  // The pointer of an object without members is "".
+  // flatten() makes of an empty object one member with the pointer "", which is that of the whole.
   if (settings.empty()) return "/model_type";
   return std::next(flat.begin(), bytes.next() % static_cast<int64_t>(flat.size())).key();
 }

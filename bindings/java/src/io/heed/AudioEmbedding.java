@@ -7,7 +7,8 @@ package io.heed;
  * frames.
  *
  * <p>Its parameters are "conv_1.weight" (numHiddens, 3 * numMels), "conv_1.bias" (numHiddens), "conv_2.weight"
- * (numHiddens, 3 * numHiddens) and "conv_2.bias" (numHiddens): PyTorch's weights (out, in, 3) in the order (out, 3, in).
+ * (numHiddens, 3 * numHiddens) and "conv_2.bias" (numHiddens). A weight is that of PyTorch's Conv1d, (out, in, 3), with
+ * its last two axes exchanged, as a matrix (out, 3 * in).
  *
  * <p>forward takes a list of features (B, numMels, T) of FLOAT32, FLOAT16 or BFLOAT16, such as a log-Mel spectrogram,
  * and returns a list of one array (B, T / 2 rounded up, numHiddens) of that type. Many threads may call it on one block

@@ -552,7 +552,7 @@ public final class NDArray implements AutoCloseable {
         return data.computed(data.shape.dims(), result -> HeedNative.heed_softmax(data.tensor(), axis, result));
     }
 
-    /** What {@link Activation} gives. */
+    /** The activation of each element, as a block of {@link Activation} computes it. */
     NDArray activated(ActivationKind activation) {
         return data.computed(
                 data.shape.dims(), result -> HeedNative.heed_activation(data.tensor(), activation.code, result));

@@ -226,8 +226,8 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Makes arrays of FLOAT32 of the right shapes for taps in calls with these inputs, for {@link
-     * AttentionOutputs#setTaps}.
+     * Makes the arrays of FLOAT32 that calls with these inputs write when {@link AttentionOutputs#setTaps} is given
+     * these taps.
      *
      * @param inputs the inputs, of which only shapes and types are read
      * @param taps which children's; gets the arrays, which belong to the manager of the queries, or of the keys if there

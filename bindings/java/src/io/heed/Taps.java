@@ -48,7 +48,7 @@ public final class Taps implements AutoCloseable {
     private final Map<String, Tap> taps = new LinkedHashMap<>();
 
     /**
-     * Makes taps of the attention weights of some children. {@link #add} can add others.
+     * Makes taps that return the attention weights of these children. {@link #add} adds further ones.
      *
      * @param children their names, such as "layers.0.self_attention"
      */

@@ -89,7 +89,7 @@ public final class TransformerEncoder extends TransformerBlock<TransformerEncode
 
         /**
          * Sets the embedding of patches, with which forward reads images (B, C, H, W) in place of rows (ViT). Lengths,
-         * masks and positions are those of its rows.
+         * masks and positions count the rows of its output.
          *
          * @param patches its options; numHiddens may be left out; null, the default: forward reads no images. Not
          *     together with an embedding or audio
@@ -102,7 +102,7 @@ public final class TransformerEncoder extends TransformerBlock<TransformerEncode
 
         /**
          * Sets the embedding of audio, with which forward reads features (B, numMels, T) in place of rows (Whisper).
-         * Lengths, masks and positions are those of its rows.
+         * Lengths, masks and positions count the rows of its output.
          *
          * @param audio its options; numHiddens may be left out; null, the default: forward reads no features. Not
          *     together with an embedding or patches

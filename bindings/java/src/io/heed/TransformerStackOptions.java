@@ -84,7 +84,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
         return layers.size();
     }
 
-    /** The options of the first layer, which are those of the children that are no layers. */
+    /** The options of the first layer. The final norm, the embedding's norm and its dropout have them too. */
     final L first() {
         return layers == null ? layer : layers.get(0);
     }
@@ -160,8 +160,8 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the layers, each with its own options, in place of {@code setLayer}. All have the same numHiddens; norm and
-     * dropout of the first are those of the children that are no layers.
+     * Sets the layers, each with its own options, in place of {@code setLayer}. All have the same numHiddens. The
+     * final norm, the embedding's norm and its dropout have the options of the first layer.
      *
      * @param layers the options of each; there are as many layers
      * @return this

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms, activations, embeddings and positions of rows in the NPU's memory: in which dtype they are computed, and operands that share
-// memory. The property tests compare random calls with the f64 reference.
+// Norms, activations, embeddings and positions of rows in the NPU's memory: in which dtype they are computed, and
+// operands that share memory or are out of reach. The property tests compare random calls with the f64 reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +9,7 @@
 
 #include "ascend/support/problem.h"
 #include "ops/activate.h"
+#include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/norm.h"
 #include "ops/positions.h"
@@ -155,6 +156,12 @@ TEST(RowsOnTheNpu, OperandsOutOfReachAreComputedOnTheHost) {
   activation.input = rows.problem.input;
   activation.output = rows.problem.output;
   expect_on_host(activation.op);
+
+  DropoutProblem copy;
+  set_sizes(copy.sizes, 2, 2);
+  copy.input = rows.problem.input;
+  copy.output = rows.problem.output;
+  expect_on_host(copy.op);
 
   EmbeddingProblem embedding;
   set_sizes(embedding.sizes, 2, 2);

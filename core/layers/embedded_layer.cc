@@ -58,13 +58,28 @@ std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const 
   return ErrorsOfMember(member).of([&] { return make_part<Kind>(context, options); });
 }
 
-std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, PositionalEncodingOptions options,
+// Whether positions are added behind the projection, to rows of the layers' size `size`.
+bool projects_before_positions(const EmbeddedOptions& options, int64_t size) {
+  return embedding_size_of(options, size) != size && options.positions && options.positions->size == size;
+}
+
+// `size`: of the layers' rows.
+std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, const EmbeddedOptions& given,
                                       int64_t size) {
-  if (options.size == 0) options.size = size;
-  if (options.size != size) {
+  PositionalEncodingOptions options = *given.positions;
+  const int64_t own_size = embedding_size_of(given, size);
+  if (options.size == 0) options.size = own_size;
+  if (options.size != own_size && options.size != size) {
+    if (own_size == size) {
+      fail(Status::InvalidArgument,
+           "options->positions->size is %" PRId64 ", expected %" PRId64
+           " or 0: positions are added to rows of that size",
+           options.size, size);
+    }
     fail(Status::InvalidArgument,
-         "options->positions->size is %" PRId64 ", expected %" PRId64 " or 0: positions are added to rows of that size",
-         options.size, size);
+         "options->positions->size is %" PRId64 ", expected 0, %" PRId64 " or %" PRId64
+         ": positions are added to rows of the embedding, of %" PRId64 ", or of the layers, of %" PRId64,
+         options.size, own_size, size, own_size, size);
   }
   return ErrorsOfMember("positions").of([&] { return make_part<PositionalEncoding>(context, options); });
 }
@@ -103,11 +118,16 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
     add(Role::Audio,
         make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
-  if (options.positions) add(Role::Positions, make_positions(context, *options.positions, own_size));
-  if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
-  if (own_size != size)
+  const bool projects = own_size != size;
+  const bool projects_first = projects_before_positions(options, size);
+  const auto add_projection = [&] {
     add(Role::Projection,
         make_part<Linear>(context, LinearOptions{.output_size = size, .no_bias = options.no_projection_bias}));
+  };
+  if (projects_first) add_projection();
+  if (options.positions) add(Role::Positions, make_positions(context, options, size));
+  if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
+  if (projects && !projects_first) add_projection();
   if (!children.empty()) add(Role::Dropout, make_part<Dropout>(context, DropoutOptions{dropout}));
   return children;
 }

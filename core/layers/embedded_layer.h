@@ -36,7 +36,7 @@ struct EmbeddedOptions {
 //   patches, audio                    rows of images or of features, one of them
 //   positions                         added
 //   embedding_norm
-//   embedding_projection              to E, if the embedding has another size
+//   embedding_projection              to E, if the embedding has another size; before positions if these have the size E
 //   embedding_dropout
 class EmbeddedLayer : public Layer {
  public:

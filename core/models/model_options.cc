@@ -345,6 +345,8 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
+    // OPT adds positions behind the projection.
+    if (family_.has(kProjectionWithoutBias)) positions.size = size;
     if (options.patches) require_image_size(*options.patches, positions.max_positions);
     options.positions = positions;
   }

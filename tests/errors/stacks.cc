@@ -39,6 +39,8 @@ Topic stack_options() {
           PROVOKE(heed_encoder_create(context, &encoder, &new_layer), encoder.embedding = &embedding;
                   encoder.num_token_types = -1),
           PROVOKE(heed_encoder_create(context, &encoder, &new_layer), encoder.positions = &encoding),
+          PROVOKE(heed_encoder_create(context, &encoder, &new_layer), encoder.positions = &encoding;
+                  encoder.embedding = &embedding; embedding.embedding_size = 4),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.scale = NAN),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.soft_cap = -1),
           PROVOKE(heed_decoder_create(context, &decoder, &new_layer), decoder.output = &output; output.size = 0),

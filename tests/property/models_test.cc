@@ -44,6 +44,7 @@ class RandomModel {
     positions_.kind = random_.one_of<int32_t>({HEED_POSITIONS_SINUSOIDAL, HEED_POSITIONS_LEARNED});
     positions_.max_positions = kMostRows + random_.below(3);
     if (positions_.kind == HEED_POSITIONS_LEARNED) positions_.first_row = random_.below(3);
+    if (random_.chance(0.5)) positions_.size = random_.chance(0.5) ? size_ : embedding_size;
     embedding_norm_ = random_.chance(0.5) ? 1 : 0;
     share_layers_ = random_.chance(0.2) ? 1 : 0;
     has_output = random_.chance(0.6);

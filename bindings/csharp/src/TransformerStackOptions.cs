@@ -12,8 +12,9 @@ namespace Heed;
 /// positions, embedding_norm, embedding_projection, embedding_dropout
 /// </code>
 /// that the options have, in this order. They are children with these names; embedding_projection, a
-/// <see cref="Linear"/>, is there if the embedding has rows of another size, embedding_dropout if any of the others is
-/// there, with the layers' Dropout.</remarks>
+/// <see cref="Linear"/>, is there if the embedding has rows of another size, and comes before positions if these have
+/// the size of the layers' rows (OPT); embedding_dropout is there if any of the others is, with the layers'
+/// Dropout.</remarks>
 public abstract class TransformerStackOptions
 {
     private protected TransformerStackOptions()
@@ -38,6 +39,8 @@ public abstract class TransformerStackOptions
         int EmbeddingNorm { set; }
 
         int ShareLayers { set; }
+
+        int NoProjectionBias { set; }
     }
 
     /// <summary>How many layers there are, 1 to 4096. Must be set with Layer; with Layers 0, the default, means as many
@@ -53,8 +56,9 @@ public abstract class TransformerStackOptions
     /// default: the block reads rows.</summary>
     public EmbeddingOptions? Embedding { get; set; }
 
-    /// <summary>The positional encoding of the rows, whose NumHiddens may be 0 for their size; null, the default: none.
-    /// With a cache, positions continue those of its sequences.</summary>
+    /// <summary>The positional encoding of the rows, whose NumHiddens may be 0 for the size of the embedding's rows, or
+    /// of the layers' without an embedding; null, the default: none. With a cache, positions continue those of its
+    /// sequences.</summary>
     public PositionalEncodingOptions? Positions { get; set; }
 
     /// <summary>How many token types there are, whose rows are added to those of the ids; 0, the default: none. Only
@@ -69,7 +73,12 @@ public abstract class TransformerStackOptions
     /// default.</summary>
     public bool ShareLayers { get; set; }
 
-    /// <summary>The projection of the last layer's rows, for example to logits; null, the default: none.</summary>
+    /// <summary>Whether embedding_projection has a bias; true by default, false in OPT.</summary>
+    public bool ProjectionBias { get; set; } = true;
+
+    /// <summary>The projection of the last layer's rows, for example to logits; null, the default: none. If it is tied
+    /// to an embedding of another size, the child "output_projection" projects the rows to that size before, without
+    /// bias (OPT).</summary>
     public OutputOptions? Output { get; set; }
 
     /// <summary>Whether the block reads ids.</summary>
@@ -80,6 +89,9 @@ public abstract class TransformerStackOptions
 
     /// <summary>The size of the layers' rows.</summary>
     private protected abstract long Size { get; }
+
+    /// <summary>The size of the embedding's rows, or of the layers' without an embedding.</summary>
+    private long EmbeddingSize => Embedding is { EmbeddingSize: not 0 } ? Embedding.EmbeddingSize : Size;
 
     /// <summary>Whether the block reads images or features in place of rows.</summary>
     private protected virtual bool ReadsSignals => false;
@@ -113,6 +125,7 @@ public abstract class TransformerStackOptions
         if (Positions != null) members.Add($"positions={Positions.Describe()}");
         if (EmbeddingNorm) members.Add($"embeddingNorm={EmbeddingNorm}");
         if (ShareLayers) members.Add($"shareLayers={ShareLayers}");
+        if (!ProjectionBias) members.Add($"projectionBias={ProjectionBias}");
         if (Output != null) members.Add($"output={Output.Describe()}");
         return string.Join(", ", members);
     }
@@ -127,6 +140,7 @@ public abstract class TransformerStackOptions
         members.NumTokenTypes = NumTokenTypes;
         members.EmbeddingNorm = EmbeddingNorm ? 1 : 0;
         members.ShareLayers = ShareLayers ? 1 : 0;
+        members.NoProjectionBias = ProjectionBias ? 0 : 1;
     }
 
     /// <summary>Makes all children, in the order of C's.</summary>
@@ -150,6 +164,10 @@ public abstract class TransformerStackOptions
         {
             yield return new LayerNorm(LayerOptions!.NormOrDefaults, at("norm"));
         }
+        if (Output is { Tied: true } && EmbeddingSize != Size)
+        {
+            yield return new Linear(EmbeddingSize, false, at("output_projection"));
+        }
         if (Output != null)
         {
             yield return Output.MakeChild(Embedding, at("output"));
@@ -159,7 +177,9 @@ public abstract class TransformerStackOptions
     /// <summary>Makes the children before the first layer.</summary>
     private IEnumerable<NativeBlock> MakeFirstChildren(Func<string, NativeBlock.ChildPlace> at)
     {
-        long embeddingSize = Embedding is { EmbeddingSize: not 0 } ? Embedding.EmbeddingSize : Size;
+        long embeddingSize = EmbeddingSize;
+        bool projects = embeddingSize != Size;
+        bool projectsFirst = projects && Positions?.NumHiddens == Size;
         if (Embedding != null)
         {
             EmbeddingOptions options = Embedding.Copy();
@@ -175,19 +195,23 @@ public abstract class TransformerStackOptions
             var options = new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = embeddingSize };
             yield return new Embedding(options, at("token_type_embedding"));
         }
+        if (projectsFirst)
+        {
+            yield return new Linear(Size, ProjectionBias, at("embedding_projection"));
+        }
         if (Positions != null)
         {
             PositionalEncodingOptions options = Positions.Copy();
-            options.NumHiddens = embeddingSize;
+            options.NumHiddens = projectsFirst ? Size : embeddingSize;
             yield return new PositionalEncoding(options, at("positions"));
         }
         if (EmbeddingNorm)
         {
             yield return new LayerNorm(LayerOptions!.NormOrDefaults, at("embedding_norm"));
         }
-        if (embeddingSize != Size)
+        if (projects && !projectsFirst)
         {
-            yield return new Linear(Size, true, at("embedding_projection"));
+            yield return new Linear(Size, ProjectionBias, at("embedding_projection"));
         }
         if (Embedding != null || ReadsSignals || Positions != null || EmbeddingNorm)
         {

@@ -1108,7 +1108,8 @@ typedef struct heed_output_options {
  *   rows of the ids = embedding(ids) + token_type_embedding(inputs->token_types)     with embedding and num_token_types
  *   rows of the images = patches(images), or rows of the features = audio(features)
  *   positions, embedding_norm, embedding_projection to E if the embedding has another size, embedding_dropout
- * that the options have, in this order. Children: these, "layers.0", "layers.1", ..., "norm" with final_norm, and "output".
+ * that the options have, in this order; if positions->size is E and the embedding has another size, embedding_projection
+ * comes before positions (OPT). Children: these, "layers.0", "layers.1", ..., "norm" with final_norm, and "output".
  * With an embedding the output has the dtype of its table, or F32. */
 typedef struct heed_encoder_options {
   size_t struct_size;
@@ -1121,8 +1122,8 @@ typedef struct heed_encoder_options {
                                                       All have the same num_hiddens. The final norm, embedding_norm and
                                                       embedding_dropout have the norm and dropout of the first layer */
   const heed_embedding_options* embedding;  /* NULL: queries are rows; embedding_size 0: E */
-  const heed_positional_encoding_options* positions; /* NULL: none; size 0: that of the rows. Its dropout is besides
-                                                        embedding_dropout, which has the layers' */
+  const heed_positional_encoding_options* positions; /* NULL: none; size 0: that of the embedding, or E without one. Its
+                                                        dropout is besides embedding_dropout, which has the layers' */
   const heed_output_options* output;        /* NULL: none */
   int64_t num_token_types; /* 0: none; only with an embedding */
   int32_t embedding_norm;  /* 1: a norm before the first layer, with the options of the layers' norms */

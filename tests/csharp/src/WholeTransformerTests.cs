@@ -69,6 +69,37 @@ public sealed class WholeTransformerTests : IDisposable
         Assert.Equal(DataType.BFloat16, scene.Run(encoder, ids, lens).DataType);
     }
 
+    /// <summary>As in OPT, where positions have the size of the layers' rows, and the output is tied to a smaller
+    /// embedding.</summary>
+    [Fact]
+    public void AnEmbeddingMayBeProjectedBeforePositions()
+    {
+        TransformerDecoderOptions options = DecoderOfIds(crosses: false);
+        options.Embedding!.EmbeddingSize = 6;
+        options.Positions = new PositionalEncodingOptions { NumHiddens = 8, MaxLen = 5, Kind = PositionKind.Learned };
+        options.ProjectionBias = false;
+        options.FinalNorm = true;
+        options.Output = new OutputOptions { Tied = true };
+        using var decoder = new TransformerDecoder(options);
+        NDArray ids = Ids(2, 4, 0, 1, 2, 3, 4, 5, 6, 0);
+        scene.Ready(decoder, ids);
+        Assert.Equal(
+            new[] { "embedding", "embedding_projection", "positions", "embedding_dropout" },
+            decoder.Children.Keys.Take(4));
+        Assert.Equal(new[] { "norm", "output_projection", "output" }, decoder.Children.Keys.TakeLast(3));
+        Assert.Equal(decoder.Parameters.Keys, NamesOf(decoder, string.Empty));
+        Assert.Equal("Linear(units=8, bias=False)", decoder.Children["embedding_projection"].ToString());
+        Assert.Equal("Linear(units=6, bias=False)", decoder.Children["output_projection"].ToString());
+        NDArray rows = ids;
+        foreach (string name in decoder.Children.Keys)
+        {
+            rows = scene.Run(decoder.Children[name], rows);
+        }
+        Assert.Equal(new Shape(2, 4, 7), rows.Shape);
+        TransformerScene.Near(rows.ToFloatArray(), scene.Run(decoder, ids).ToFloatArray());
+        Assert.Contains("projectionBias=False", decoder.ToString());
+    }
+
     [Fact]
     public void LayersMayBeShared()
     {

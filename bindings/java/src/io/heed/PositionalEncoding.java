@@ -90,6 +90,11 @@ public final class PositionalEncoding extends SingleInputBlock<PositionalEncodin
             return HeedNative.heed_positional_encoding_create(context, toNative(structs));
         }
 
+        /** The size of a row, or the given one if none was set. */
+        long sizeOr(long size) {
+            return numHiddens == 0 ? size : numHiddens;
+        }
+
         /** The options as C's struct. */
         NativePositionalEncodingOptions toNative(NativeStructs structs) {
             NativePositionalEncodingOptions members = structs.add(new NativePositionalEncodingOptions());

@@ -35,6 +35,8 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
         void setEmbeddingNorm(int embeddingNorm);
 
         void setShareLayers(int shareLayers);
+
+        void setNoProjectionBias(int noProjectionBias);
     }
 
     private L layer;
@@ -49,6 +51,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     private long numTokenTypes;
     private boolean embeddingNorm;
     private boolean shareLayers;
+    private boolean projectionBias = true;
 
     TransformerStackOptions() {}
 
@@ -70,6 +73,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
         members.setNumTokenTypes(numTokenTypes);
         members.setEmbeddingNorm(embeddingNorm ? 1 : 0);
         members.setShareLayers(shareLayers ? 1 : 0);
+        members.setNoProjectionBias(projectionBias ? 0 : 1);
     }
 
     /** The number of layers. C reads as many options of layers, so there must be no fewer. */
@@ -101,6 +105,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
                 + (positions == null ? "" : ", positions=" + positions.describe())
                 + (embeddingNorm ? ", embeddingNorm=true" : "")
                 + (shareLayers ? ", shareLayers=true" : "")
+                + (projectionBias ? "" : ", projectionBias=false")
                 + (output == null ? "" : ", output=" + output.describe()) + ")";
     }
 
@@ -132,9 +137,11 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
                 return new Embedding(
                         Embedding.builder().setNumEmbeddings(numTokenTypes).setEmbeddingSize(size), place);
             case "positions":
-                return new PositionalEncoding(positions.copy().setNumHiddens(size), place);
+                return new PositionalEncoding(positions.copy().setNumHiddens(positions.sizeOr(size)), place);
             case "embedding_projection":
-                return new Linear(Linear.builder().setUnits(numHiddens()), place);
+                return new Linear(Linear.builder().setUnits(numHiddens()).optBias(projectionBias), place);
+            case "output_projection":
+                return new Linear(Linear.builder().setUnits(size).optBias(false), place);
             case "embedding_dropout":
                 return first().newDropout(place);
             case "embedding_norm":
@@ -214,7 +221,9 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
      * Sets the positions that are added to the rows of the embedding, or without one to those that forward reads. With
      * a cache they continue those of its sequences.
      *
-     * @param positions their options; numHiddens may be left out; null, the default: none are added
+     * @param positions their options; numHiddens may be left out for the size of the embedding's rows; if it is that of
+     *     the layers' rows, and the embedding has another, the rows are projected first (OPT); null, the default: none
+     *     are added
      * @return this
      */
     public final B optPositions(PositionalEncoding.Builder positions) {
@@ -257,7 +266,19 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
     }
 
     /**
-     * Sets the projection of the last rows, for example to logits.
+     * Sets whether the projection of an embedding of another size than the layers' rows has a bias.
+     *
+     * @param projectionBias true, the default: "embedding_projection" has one; false: it has none (OPT)
+     * @return this
+     */
+    public final B optProjectionBias(boolean projectionBias) {
+        this.projectionBias = projectionBias;
+        return self();
+    }
+
+    /**
+     * Sets the projection of the last rows, for example to logits. If it is tied to an embedding of another size, the
+     * rows are projected to that size before, without bias, by the child "output_projection" (OPT).
      *
      * @param output its options; null, the default: the output are the rows
      * @return this

@@ -142,6 +142,35 @@ class WholeTransformerTest {
         near(forward(stack, ids.get(new NDIndex("0:1"))), manager.create(steps, new Shape(1, 3, 7)));
     }
 
+    /** As in OPT, where positions have the size of the layers' rows, and the output is tied to a smaller embedding. */
+    @Test
+    void anEmbeddingMayBeProjectedBeforePositions() {
+        TransformerDecoder stack = TransformerDecoder.builder()
+                .setLayer(decoderBlock())
+                .setNumLayers(1)
+                .optEmbedding(embedding().setEmbeddingSize(6))
+                .optPositions(positions().setNumHiddens(SIZE))
+                .optProjectionBias(false)
+                .optFinalNorm(true)
+                .optOutput(OutputOptions.builder().optTied(true).build())
+                .build();
+        stack.initialize(manager, DataType.FLOAT32, ids.getShape());
+        BlockList children = stack.getChildren();
+        assertEquals(
+                List.of("embedding", "embedding_projection", "positions", "embedding_dropout", "layers.0", "norm",
+                        "output_projection", "output"),
+                children.keys());
+        assertEquals("Linear(units=8, bias=false)", children.get("embedding_projection").toString());
+        assertEquals("Linear(units=6, bias=false)", children.get("output_projection").toString());
+        NDArray rows = ids;
+        for (String name : children.keys()) {
+            rows = forward(children.get(name), rows);
+        }
+        assertEquals(new Shape(2, 3, 7), rows.getShape());
+        near(rows, forward(stack, ids));
+        assertTrue(stack.toString().contains(", projectionBias=false, output="), stack.toString());
+    }
+
     @Test
     void sharedLayersAreOne() {
         TransformerEncoder stack = encoder().optShareLayers(true).build();

@@ -153,6 +153,8 @@ constexpr ChildModule kModernBertModel[] = {{"embedding", "embeddings.tok_embedd
                                             {"embedding_norm", "embeddings.norm"},
                                             {"layers.*", "layers.*"},
                                             {"norm", "final_norm"}};
+constexpr ChildModule kT5EncoderModel[] = {
+    {"embedding", "shared"}, {"layers.*", "encoder.block.*"}, {"norm", "encoder.final_layer_norm"}};
 constexpr ChildModule kGpt2WithHead[] = {{"embedding", "transformer.wte"},
                                          {"positions", "transformer.wpe"},
                                          {"layers.*", "transformer.h.*"},
@@ -205,6 +207,7 @@ constexpr BlockLayout kBlockLayouts[] = {
     {layout_title::kClip, "encoder", kClipModel},
     {layout_title::kViT, "encoder", kViTModel},
     {layout_title::kModernBert, "encoder", kModernBertModel},
+    {layout_title::kT5EncoderModel, "encoder", kT5EncoderModel},
     {layout_title::kBert, nullptr, kBertStack},
     {layout_title::kBart, nullptr, kBartStack},
     {layout_title::kOpt, nullptr, kOptStack},

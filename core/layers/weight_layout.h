@@ -75,6 +75,7 @@ inline constexpr const char* kAlbert = "Hugging Face ALBERT";
 inline constexpr const char* kBart = "Hugging Face BART";
 inline constexpr const char* kLlama = "Hugging Face Llama";
 inline constexpr const char* kT5 = "Hugging Face T5";
+inline constexpr const char* kT5EncoderModel = "Hugging Face T5EncoderModel";
 inline constexpr const char* kDistilBert = "Hugging Face DistilBERT";
 inline constexpr const char* kGpt2 = "Hugging Face GPT-2";
 inline constexpr const char* kGptNeoX = "Hugging Face GPT-NeoX";

@@ -41,8 +41,8 @@ std::shared_ptr<Layer> make(const std::shared_ptr<Context>& context, const Optio
   return host_make_shared<Kind>(context->host_allocator(), context, options);
 }
 
-std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, ModelKind kind, ModelOptions& options) {
-  switch (kind) {
+std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, ModelOptions& options) {
+  switch (options.kind()) {
     case ModelKind::Encoder: return make<Encoder>(context, options.encoder());
     case ModelKind::Decoder: return make<Decoder>(context, options.decoder());
     case ModelKind::Transformer: break;
@@ -111,7 +111,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   require_known_settings(*config);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);
-  std::shared_ptr<Layer> layer = make_layer(context, family->kind, options);
+  std::shared_ptr<Layer> layer = make_layer(context, options);
   LoadOptions load_options;
   load_options.config = &config;
   load_options.function = kFunction;

@@ -278,17 +278,17 @@ AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) con
   return {.num_mels = weight.rank == 3 ? weight[1] : 0};
 }
 
-bool ModelOptions::has_head() const {
-  constexpr std::string_view kHeads[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
+bool ModelOptions::has_class(std::span<const std::string_view> endings) const {
   for (int64_t i = 0;; ++i) {
     const std::string_view name = settings_.text("architectures", i);
     if (name.empty()) return false;
-    if (std::ranges::any_of(kHeads, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
+    if (std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
   }
 }
 
 std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t num_embeddings) {
-  if (!has_head()) return std::nullopt;
+  constexpr std::string_view kWithHead[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
+  if (!has_class(kWithHead)) return std::nullopt;
   OutputOptions output;
   output.is_tied = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
   output.size = num_embeddings;
@@ -321,7 +321,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     options.patches = patch_options(module_of(side, "patches"));
   } else if (reads_audio && is_encoder) {
     options.audio = audio_options(module_of(side, "audio"));
-  } else if (reads_audio || family_.kind != ModelKind::Transformer) {
+  } else if (reads_audio || kind() != ModelKind::Transformer) {
     options.embedding = embedding_options(module_of(side, "embedding"), size);
   }
   if (family_.has(kTokenTypes))
@@ -388,8 +388,14 @@ void ModelOptions::require_one_shared_layer() const {
 
 // ---- models ---------------------------------------------------------------------------------------------------------
 
+ModelKind ModelOptions::kind() const {
+  constexpr std::string_view kEncoderAlone[] = {"EncoderModel"};
+  return family_.encoder_layout != nullptr && has_class(kEncoderAlone) ? ModelKind::Encoder : family_.kind;
+}
+
 EncoderOptions ModelOptions::encoder() {
-  const Side side = side_of("encoder", family_.model_layout, base_, false);
+  const bool is_of_two = family_.kind == ModelKind::Transformer;
+  const Side side = side_of("encoder", is_of_two ? family_.encoder_layout : family_.model_layout, base_, false);
   EncoderOptions options;
   add_encoder_layers(side, options);
   set_stack(side, options);

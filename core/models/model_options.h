@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layers/model_settings.h"
@@ -24,6 +26,9 @@ class ModelOptions {
   // The arguments must outlive this object, and it the options that it returns.
   ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file);
 
+  // What the model is: of a Transformer's family also its encoder alone, as T5EncoderModel.
+  ModelKind kind() const;
+  // Those of that kind.
   EncoderOptions encoder();
   DecoderOptions decoder();
   TransformerOptions transformer();
@@ -72,7 +77,8 @@ class ModelOptions {
   void require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const;
   AudioEmbeddingOptions audio_options(const std::string& module) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
-  bool has_head() const;
+  // Whether `architectures` names a class that ends so.
+  bool has_class(std::span<const std::string_view> endings) const;
 
   const ModelConfig& config_;
   const ModelFamily& family_;

@@ -50,6 +50,8 @@ struct ModelFamily {
   const char* base;
   EmbeddingScale scale = EmbeddingScale::One;
   ModelInput input = ModelInput::Ids;
+  // Of a Transformer: the layout of its encoder alone, which has the embedding. Null: there are no such models.
+  const char* encoder_layout = nullptr;
 
   constexpr bool has(int32_t any_of) const { return (traits & any_of) != 0; }
 };

@@ -56,6 +56,21 @@ def write(name, tensors, description, options, made_by):
     return path
 
 
+def read(path):
+    """Name to array, of a file without bfloat16."""
+    content = path.read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    header.pop("__metadata__", None)
+    numpy_names = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        data = content[8 + length + begin : 8 + length + end]
+        tensors[name] = np.frombuffer(data, numpy_names[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
 def show(path):
     content = path.read_bytes()
     (length,) = struct.unpack_from("<Q", content)

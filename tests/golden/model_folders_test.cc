@@ -74,6 +74,47 @@ constexpr ModelFolder kModelFolders[] = {
     {"whisper", Transformer},
 };
 
+// Of data/model_settings: models whose settings differ from those above.
+constexpr ModelFolder kFoldersOfOtherSettings[] = {
+    {"albert-gelu-new", Encoder},
+    {"bart-scaled-embedding", Transformer},
+    {"bert-masked-lm", Encoder},
+    {"clip-text-gelu", Encoder},
+    {"distilbert-masked-lm", Encoder},
+    {"electra-without-projection", Encoder},
+    {"gemma-key-heads", Decoder},
+    {"gemma2-full-first", Decoder},
+    {"gemma2-version-4", Decoder},
+    {"gemma3-three-layers", Decoder},
+    {"gemma3-version-4", Decoder},
+    {"gpt2-scale-by-layer", Decoder},
+    {"granite-tied", Decoder},
+    {"llama-biases", Decoder},
+    {"llama-linear-version-4", Decoder},
+    {"llama-version-4", Decoder},
+    {"llama-yarn-mscale", Decoder},
+    {"llama-yarn-untruncated", Decoder},
+    {"marian-plain-embedding", Transformer},
+    {"mbart-plain-embedding", Transformer},
+    {"mistral-head-size", Decoder},
+    {"modernbert-biases", Encoder},
+    {"modernbert-version-4", Encoder},
+    {"opt-norm-last", Decoder},
+    {"opt-projection", Decoder},
+    {"phi3-longrope-factor", Decoder},
+    {"phi3-longrope-version-4", Decoder},
+    {"phi3-window", Decoder},
+    {"qwen2-tied", Decoder},
+    {"qwen2-version-4", Decoder},
+    {"qwen3-biases", Decoder},
+    {"roberta-without-head", Encoder},
+    {"t5-encoder-alone", Encoder},
+    {"t5-gated-untied", Transformer},
+    {"t5-version-4", Transformer},
+    {"vit-without-qkv-bias", Encoder},
+    {"whisper-mels", Transformer},
+};
+
 // The output of a call.
 std::vector<double> run(const heed_layer* layer, const heed_layer_inputs& inputs, Dims* dims = nullptr) {
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
@@ -308,6 +349,7 @@ TEST_P(EveryModelFolder, GivesTheNumbersOfStepsWithTheMemoryInACache) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModelFolder, testing::ValuesIn(kModelFolders), name_of_folder);
+INSTANTIATE_TEST_SUITE_P(OtherSettings, EveryModelFolder, testing::ValuesIn(kFoldersOfOtherSettings), name_of_folder);
 
 }  // namespace
 }  // namespace heed::golden

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "golden/support/derived_bound.h"
 #include "property/support/device.h"
@@ -15,7 +16,12 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::Tensor;
 
-std::string folder_of(const std::string& family) { return HEED_SOURCE_DIR "/tests/golden/data/models/" + family; }
+std::string folder_of(const std::string& family) {
+  const std::string data = HEED_SOURCE_DIR "/tests/golden/data/";
+  const std::string with_other_settings = data + "model_settings/" + family;
+  return !family.empty() && std::filesystem::exists(with_other_settings) ? with_other_settings
+                                                                         : data + "models/" + family;
+}
 std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
 
 heed_status load_accepting(heed_layer* layer, const std::string& family, const char* prefix, const char* accept) {

@@ -198,7 +198,7 @@ class Configured {
   }
 
   void read_causal() {
-    if (path_.is_cross() || is_vision_tower_ || settings_.is_set("use_bidirectional_attention")) {
+    if (path_.is_cross() || is_vision_tower_ || is_bidirectional()) {
       attention_.causal = false;
       return;
     }
@@ -217,6 +217,9 @@ class Configured {
     if (!attention_.causal) attention_.unknown.push_back(feature::kCausal);
   }
 
+  bool is_bidirectional() const {
+    return settings_.is_set("use_bidirectional_attention") || settings_.is_cleared("is_causal");
+  }
   bool is_decoder() const { return settings_.is_set("is_decoder") || settings_.is_set("causal"); }
 
   void read_causal_of_text() {
@@ -312,6 +315,8 @@ class Configured {
       attention_.window.reset();
       attention_.unknown.push_back(feature::kWindow);
     } else if (*windowed) {
+      // How far such a window reaches to the right, no model of transformers shows.
+      if (settings_.is_cleared("is_causal")) attention_.add(unsupported::kAttention);
       // The configured size counts the query's own token. Bidirectional Gemma 3 and ModernBERT have half of the window on
       // each side.
       const bool is_halved = model_type_ == "modernbert" ||

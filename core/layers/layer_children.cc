@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the parameters of a layer that is made of others in a file, child by child.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -62,6 +64,21 @@ void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
   }
 }
 
+// Whether two tensors of a file are the same.
+bool are_equal(const SafetensorsFile& file, const SafetensorsEntry& a, const SafetensorsEntry& b) {
+  if (a.dtype != b.dtype || !(a.shape == b.shape)) return false;
+  constexpr size_t kMostBytes = 65536;
+  std::vector<std::byte> part_of_a(std::min(kMostBytes, a.num_bytes));
+  std::vector<std::byte> part_of_b(part_of_a.size());
+  for (size_t begin = 0; begin < a.num_bytes; begin += kMostBytes) {
+    const size_t num_bytes = std::min(kMostBytes, a.num_bytes - begin);
+    file.read(a, begin, num_bytes, part_of_a.data());
+    file.read(b, begin, num_bytes, part_of_b.data());
+    if (std::memcmp(part_of_a.data(), part_of_b.data(), num_bytes) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
@@ -87,6 +104,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
   std::vector<size_t> norms;  // indices of their weights
+  const SafetensorsEntry* table = nullptr;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Layer& child = *children_[indices[i]].layer;
     of_children.bias_option = bias_option_of_child(indices[i]);
@@ -94,6 +112,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     const std::string member = options_of_child(indices[i]);
     FoundWeights found = member.empty() ? find() : ErrorsOfMember(member.c_str()).of(find);
     if (all.title == kOwnTitle) all.title = found.title;
+    if (children_[indices[i]].name == "embedding") table = file.find(found.weights.front().name);
     if (child.kind() == std::string_view("layer_norm")) norms.push_back(all.weights.size());
     std::ranges::move(found.weights, std::back_inserter(all.weights));
     std::ranges::move(found.known, std::back_inserter(all.known));
@@ -121,6 +140,9 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     return is_of_embedding && (!of_children.has_embedding || has_child(child));
   });
   std::erase_if(others, [&](const std::string& name) {
+    // In BART and T5 both sides may have a copy of the embedding that they share.
+    if (table != nullptr && name.ends_with(".embed_tokens.weight") && are_equal(file, *file.find(name), *table))
+      return true;
     return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
   });
   if (others.empty()) return all;

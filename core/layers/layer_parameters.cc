@@ -291,6 +291,11 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   check.require_options();
   check_found(file, found);
   check.warn(context_->logger(), options.function);
+  if (reads_whole_module()) {
+    // A layer with this child need not look for another one that reads them.
+    std::ranges::move(unread_tensors(file, prefix, found), std::back_inserter(found.known));
+    std::ranges::sort(found.known);
+  }
   return found;
 }
 

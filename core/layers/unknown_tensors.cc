@@ -64,6 +64,18 @@ class UnknownTensors {
     return unknown;
   }
 
+  std::vector<std::string> find_unread() const {
+    std::vector<std::string> unread;
+    const std::string module = prefix_ + found_.separator;
+    for (size_t i = 0; i < file_.num_tensors() && !prefix_.empty(); ++i) {
+      const std::string name(file_.name(i));
+      if (!name.starts_with(module) || is_found(name)) continue;
+      const std::string_view below = std::string_view(name).substr(module.size());
+      if (is_unread(name, below) || below.ends_with("inv_freq")) unread.push_back(name);
+    }
+    return unread;
+  }
+
  private:
   bool is_found(const std::string& name) const {
     return std::binary_search(found_.known.begin(), found_.known.end(), name) ||
@@ -81,16 +93,21 @@ class UnknownTensors {
     return std::any_of(modules.begin(), modules.end(), [&](const char* module) { return is_in(below, module); });
   }
 
-  bool is_harmless(const std::string& name, std::string_view below) const {
+  // Whether no class of the model reads the tensor.
+  bool is_unread(const std::string& name, std::string_view below) const {
     const std::string_view last = below.substr(below.rfind(found_.separator) + 1);
     if (std::find(kBuffers.begin(), kBuffers.end(), last) != kBuffers.end()) return true;
     if (below == "bias" && is_causal_mask(name)) return true;
+    // The first T5 files have one in the decoder's first cross attention, and no release of T5 read it.
+    return prefix_.ends_with("EncDecAttention") && is_in(below, "relative_attention_bias");
+  }
+
+  bool is_harmless(const std::string& name, std::string_view below) const {
+    if (is_unread(name, below)) return true;
     if (is_in_one_of(below, kOtherModules)) return true;
     const bool is_of_bert =
         title_ == layout_title::kBert || title_ == layout_title::kViT || title_ == layout_title::kAlbert;
     if (is_of_bert && is_in_one_of(below, kNorms)) return true;
-    // The first T5 files have one in the decoder's first cross attention, and no release of T5 read it.
-    if (prefix_.ends_with("EncDecAttention") && is_in(below, "relative_attention_bias")) return true;
     if (below.find(found_.separator) != std::string_view::npos) return false;
     // No class with heed's own names keeps a tensor outside its projections, so a single tensor is data.
     if (title_ == kOwnTitle && feature_of_tensor(below) == nullptr) return true;
@@ -132,6 +149,11 @@ class UnknownTensors {
 std::vector<UnsupportedTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
                                                const FoundWeights& found) {
   return UnknownTensors(file, prefix, found).find();
+}
+
+std::vector<std::string> unread_tensors(const SafetensorsFile& file, std::string_view prefix,
+                                        const FoundWeights& found) {
+  return UnknownTensors(file, prefix, found).find_unread();
 }
 
 }  // namespace heed

@@ -17,4 +17,9 @@ namespace heed {
 std::vector<UnsupportedTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
                                                const FoundWeights& found);
 
+// The file's tensors below the prefix, which must not be empty, that no class of the model reads, or that only say what
+// its configuration says: masks, position numbers, rotary frequencies, and a bias of T5's first files.
+std::vector<std::string> unread_tensors(const SafetensorsFile& file, std::string_view prefix,
+                                        const FoundWeights& found);
+
 }  // namespace heed

@@ -76,6 +76,15 @@ void warn_of_others(const Logger& logger, const SafetensorsFile& file, const Mod
       kFunction, in_quotes(file.path()).c_str(), count, in_quotes(first).c_str());
 }
 
+// Logs that the folder has a class of its own, which may compute something else than transformers' class of the family.
+void warn_of_code(const Logger& logger, const ModelConfig& config, std::string_view model_type) {
+  if (!config.is_object("auto_map")) return;
+  log(logger, LogLevel::Warning,
+      "%s: %s has \"auto_map\", which names code for this model: the layer is the model of transformers of model_type "
+      "\"%s\"",
+      kFunction, in_quotes(config.path()).c_str(), std::string(model_type).c_str());
+}
+
 // `num_layers`: of all stacks.
 void log_made(const Logger& logger, const std::string& folder, const std::string& model_type, int64_t num_layers,
               const Layer& layer) {
@@ -109,6 +118,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
   require_known_settings(*config);
+  warn_of_code(context->logger(), *config, model_type);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);
   std::shared_ptr<Layer> layer = make_layer(context, options);

@@ -110,6 +110,7 @@ class ModelConfigParser : public JsonEvents {
     if (levels_.empty()) fail_config(shown_path_, "is no JSON object, expected a model's settings");
     if (!levels_.back().is_kept) return true;
     setting.path = next_path();
+    setting.is_inner = levels_.size() > 1;
     if (settings_.size() == kMaxModelSettings)
       fail_config(shown_path_, "has more than " + std::to_string(kMaxModelSettings) + " settings");
     settings_.push_back(std::move(setting));
@@ -223,7 +224,7 @@ std::vector<std::string> ModelConfig::names_in_use() const {
   std::vector<std::string> names;
   for (const Setting& setting : settings_) {
     const bool is_off = setting.kind == Kind::Null || (setting.kind == Kind::Flag && setting.number == 0);
-    if (!is_off && setting.path.find('.') == std::string::npos) names.push_back(setting.path);
+    if (!is_off && !setting.is_inner) names.push_back(setting.path);
   }
   return names;
 }

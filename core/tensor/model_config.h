@@ -57,6 +57,7 @@ class ModelConfig {
     Kind kind = Kind::Null;
     double number = 0;
     std::string text;
+    bool is_inner = false;  // of an object or an array in the configuration
   };
 
   // Null if there is no setting of this path.

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capi/support/model_call.h"
@@ -30,7 +31,8 @@ TEST(ModelSettings, ThatAreNotKnownAreRefused) {
     EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", "\"my_new_option\""}}));
   }
   // No part of a name, and no names joined.
-  for (const char* name : {"hidden", "hidden_siz", "size,hidden_size", "vocab_size,", ",", "", " ", "Hidden_Size"}) {
+  for (const char* name : {"hidden", "hidden_siz", "size,hidden_size", "vocab_size,", ",", "", " ", "Hidden_Size",
+                           "transformers.other", "rope_parameters.rope_theta", "."}) {
     SCOPED_TRACE(name);
     ModelCopy copy("bert");
     copy.set(name, "3");
@@ -44,6 +46,51 @@ TEST(ModelSettings, ThatAreNotKnownButOffAreAccepted) {
   copy.set("my_new_option", "null");
   copy.set("my_other_option", "false");
   EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+}
+
+// What published models of the families say beside the settings that transformers writes.
+TEST(ModelSettings, OfPublishedModelsChangeNothing) {
+  struct Published {
+    const char* family;
+    std::vector<std::pair<const char*, const char*>> settings;
+  };
+  const Published models[] = {
+      {"bert",
+       {{"gradient_checkpointing", "false"},
+        {"position_embedding_type", "\"absolute\""},
+        {"sbert_ce_default_activation_function", "\"torch.nn.modules.linear.Identity\""},
+        {"sentence_transformers", "{\"version\": \"5.1.0\"}"}}},
+      {"distilbert", {{"tie_weights_", "true"}, {"pruned_heads", "{}"}, {"output_past", "true"}}},
+      {"llama",
+       {{"is_llama_config", "true"},
+        {"rope_interleaved", "false"},
+        {"max_sequence_length", "2048"},
+        {"neftune_noise_alpha", "5.0"},
+        {"unsloth_fixed", "true"},
+        {"transformers.js_config", "{\"dtype\": \"q4\", \"kv_cache_dtype\": {\"q4f16\": \"float16\"}}"}}},
+      {"gemma2", {{"sliding_window_size", "4"}, {"cache_implementation", "\"hybrid\""}}},
+      {"qwen2", {{"is_causal", "true"}, {"use_mrope", "false"}}},
+      {"phi3", {{"full_attn_mod", "1"}, {"interpolate_factor", "1"}, {"lm_head_bias", "false"}}},
+      {"bart", {{"force_bos_token_to_be_generated", "true"}, {"replacing_rate", "0"}}},
+  };
+  for (const Published& model : models) {
+    SCOPED_TRACE(model.family);
+    ModelCopy copy(model.family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    for (const auto& [setting, json] : model.settings) copy.set(setting, json);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  }
+}
+
+// A decoder whose rows see those behind them, as a text encoder made of it. Of windows no model says how far.
+TEST(ModelSettings, OfDecodersThatAreNotCausalAreKept) {
+  ModelCopy copy("qwen2");
+  const std::vector<uint8_t> causal = ModelCall(copy.write()).run();
+  copy.set("is_causal", "false");
+  EXPECT_NE(ModelCall(copy.write()).run(), causal);
+  ModelCopy with_windows("mistral");
+  with_windows.set("is_causal", "false");
+  EXPECT_TRUE(is_refused(try_model(with_windows), {HEED_ERROR_UNSUPPORTED, {"visible keys of another kind"}}));
 }
 
 TEST(ModelSettings, OfUnknownFamiliesAreRefused) {

@@ -301,6 +301,40 @@ TEST(ModelFolders, WarnOfTensorsThatAreNotRead) {
   EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
 }
 
+// Both sides of a BART or T5 have the table, and some programs write it for each.
+TEST(ModelFolders, MayHaveCopiesOfTheEmbeddingThatBothSidesShare) {
+  for (const auto& [family, table, prefix] :
+       {std::tuple{"bart", "model.shared.weight", "model."}, {"t5", "shared.weight", ""}}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    for (const char* const side : {"encoder", "decoder"}) {
+      NamedFloats another = copy.tensor(table);
+      another.name = std::string(prefix) + side + ".embed_tokens.weight";
+      copy.tensors.push_back(another);
+    }
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+    NamedFloats& last = copy.tensors.back();
+    last.elements.back() += 1;
+    EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_INVALID_ARGUMENT, {"\"" + last.name + "\""}}));
+    last = copy.tensor(table);
+    last.name = std::string(prefix) + "decoder.embed_tokens.weight";
+    last.dims = {last.dims[1], last.dims[0]};
+    EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_INVALID_ARGUMENT, {"\"" + last.name + "\""}}));
+  }
+}
+
+TEST(ModelFolders, WarnOfCodeOfTheirOwn) {
+  ModelCopy copy("phi3");
+  EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+  copy.set("auto_map", "{\"AutoModelForCausalLM\": \"modeling_phi3.Phi3ForCausalLM\"}");
+  const std::vector<std::string> warnings = messages_of(copy.write()).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(contains(warnings[0], "\"auto_map\"")) << warnings[0];
+  EXPECT_TRUE(contains(warnings[0], "model_type \"phi3\"")) << warnings[0];
+}
+
 TEST(ModelFolders, TellWhatWasMade) {
   for (const auto& [family, model_type, kind, num_layers] : {std::tuple{"bert", "bert", "encoder", 2},
                                                              {"gemma3", "gemma3_text", "decoder", 2},

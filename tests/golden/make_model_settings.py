@@ -293,6 +293,10 @@ OLD_ROPE = {"rope_parameters": None, "dtype": None}
 SETTINGS = {
     "albert-gelu-new": ("albert", dict(BERT, hidden_act="gelu_new", embedding_size=8, num_hidden_layers=3)),
     "bert-masked-lm": ("bert", dict(BERT, hidden_act="gelu_new", architectures=["BertForMaskedLM"])),
+    "bert-gamma-beta": (
+        "bert", dict(BERT, architectures=["BertForMaskedLM"]),
+        {"add_cross_attention": None, "dtype": None, "gradient_checkpointing": False, "position_embedding_type": "absolute",
+         "tie_word_embeddings": None, "transformers_version": "4.6.0.dev0"}),
     "roberta-without-head": ("roberta", dict(BERT, architectures=["RobertaModel"], layer_norm_eps=1e-12,
                                              hidden_act="relu")),
     "electra-without-projection": ("electra", dict(BERT, embedding_size=HIDDEN)),
@@ -303,6 +307,7 @@ SETTINGS = {
         hidden_size=HIDDEN, num_attention_heads=2, intermediate_size=INNER, num_channels=1, image_size=15, patch_size=5,
         qkv_bias=False, hidden_act="gelu_new")),
     "clip-text-gelu": ("clip-text", dict(BERT, hidden_act="gelu")),
+    "clip-text-prefix": ("clip-text", dict(BERT, num_hidden_layers=1)),
     "modernbert-biases": ("modernbert", dict(
         BERT, local_attention=6, attention_bias=True, mlp_bias=True, norm_bias=True, num_hidden_layers=3,
         layer_types=["full_attention", "sliding_attention", "full_attention"],
@@ -310,6 +315,9 @@ SETTINGS = {
     "gpt2-scale-by-layer": ("gpt2", {
         "n_embd": 15, "n_head": 5, "n_inner": 20, "n_layer": 3, "vocab_size": IDS, "n_positions": POSITIONS,
         "activation_function": "relu", "scale_attn_by_inverse_layer_idx": True}),
+    "gpt2-buffers": ("gpt2", {
+        "n_embd": 12, "n_head": 3, "vocab_size": IDS, "n_positions": POSITIONS, "scale_attn_weights": False,
+        "activation_function": "gelu"}),
     "opt-norm-last": ("opt", {
         "hidden_size": HIDDEN, "num_attention_heads": 3, "ffn_dim": INNER, "vocab_size": IDS, "word_embed_proj_dim": 8,
         "max_position_embeddings": POSITIONS, "do_layer_norm_before": False}),
@@ -325,6 +333,7 @@ SETTINGS = {
         "yarn", factor=4.0, original_max_position_embeddings=512, mscale=0.707, mscale_all_dim=1.3))),
     "mistral-head-size": ("mistral", dict(LLAMA, head_dim=10, sliding_window=3)),
     "qwen2-tied": ("qwen2", dict(LLAMA, tie_word_embeddings=True)),
+    "qwen2-bidirectional": ("qwen2", dict(LLAMA, is_causal=False)),
     "qwen3-biases": ("qwen3", dict(LLAMA, head_dim=10, attention_bias=True)),
     "phi3-window": ("phi3", dict(LLAMA, head_dim=6, sliding_window=5,
                                  rope_parameters=rope("default", partial_rotary_factor=0.75))),
@@ -404,6 +413,29 @@ SETTINGS = {
          "relative_attention_max_distance": None, "dtype": None}),
 }
 
+# Other names of tensors: in files that were converted from TensorFlow, as bert-base-uncased, and in gpt2.
+OTHER_NAMES = {
+    "clip-text-prefix": {"": "text_model."},
+    "bert-gamma-beta": {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"},
+    "gpt2-buffers": {"transformer.": ""},
+}
+# Tensors that transformers does not read: buffers, copies of the embedding, and a bias that T5's first class had.
+OTHER_TENSORS = {
+    "llama-version-4": {"model.layers.0.self_attn.rotary_emb.inv_freq": (2,),
+                        "model.layers.1.self_attn.rotary_emb.inv_freq": (2,)},
+    "clip-text-prefix": {"text_model.embeddings.position_ids": (1, POSITIONS)},
+    "gpt2-buffers": {"h.0.attn.bias": (1, 1, POSITIONS, POSITIONS), "h.1.attn.bias": (1, 1, POSITIONS, POSITIONS),
+                     "h.0.attn.masked_bias": (), "h.1.attn.masked_bias": ()},
+    "t5-version-4": {"encoder.embed_tokens.weight": (IDS, HIDDEN), "decoder.embed_tokens.weight": (IDS, HIDDEN),
+                     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": (8, 3)},
+}
+
+
+def other_name(folder, tensor):
+    for name, other in OTHER_NAMES.get(folder, {}).items():
+        tensor = tensor.replace(name, other, 1)
+    return tensor
+
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 
@@ -433,7 +465,7 @@ def inputs_of(c, draw):
         inputs.update(input_ids=np.where(mask == 1, ids(2, 13), c["pad_token_id"] or 0), attention_mask=mask)
     if c.get("type_vocab_size", 1) > 1:
         inputs["token_type_ids"] = draw.integers(0, 2, (2, 13))
-    if kind in DECODERS:
+    if kind in DECODERS and c.get("is_causal", True):
         inputs["decode.input_ids"] = ids(2, 16)
     if kind in TRANSFORMERS and not is_encoder_alone(c):
         inputs.update({"decoder_input_ids": ids(2, 10), "decode.decoder_input_ids": ids(2, 16)})
@@ -452,6 +484,9 @@ def write(name):
     said_in_file = {key: value for key, value in dict(c, **(written[0] if written else {})).items() if value is not None}
     (folder / "config.json").write_text(json.dumps(said_in_file, indent=2, sort_keys=True) + "\n")
     said = ", ".join(f"{key} = {value}" for key, value in settings.items())
+    weights = {other_name(name, tensor): array for tensor, array in weights.items()}
+    for tensor, shape in OTHER_TENSORS.get(name, {}).items():
+        weights[tensor] = weights["shared.weight"] if tensor.endswith("embed_tokens.weight") else np.ones(shape, np.float32)
     golden_file.write(f"model_settings/{name}/model", weights, f"random weights of {c['architectures'][0]}", said, "make_model_settings.py")
     golden_file.write(f"model_settings/{name}/cases", {**inputs, **expected},
                       "inputs, and the results in F64 of model_formulas.py, stored as F32", said, "make_model_settings.py")

@@ -15,10 +15,21 @@ Object* sentinel() {
   return reinterpret_cast<Object*>(&place);
 }
 
+// Without what stands between quotes: names of the caller, which may have anything in them.
+std::string without_quotes(const std::string& text) {
+  std::string rest;
+  bool is_inside = false;
+  for (const char c : text) {
+    if (c == '"') is_inside = !is_inside;
+    if (!is_inside) rest += c;
+  }
+  return rest;
+}
+
 bool is_one_sentence(const std::string& text) {
   const bool is_ascii = std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
   return is_ascii && !text.empty() && text.size() <= kLongestSentence && text.back() != '.' &&
-         text.find(". ") == std::string::npos && text.front() != ' ' && text.back() != ' ';
+         without_quotes(text).find(". ") == std::string::npos && text.front() != ' ' && text.back() != ' ';
 }
 
 }  // namespace

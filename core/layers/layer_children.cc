@@ -140,6 +140,8 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     return is_of_embedding && (!of_children.has_embedding || has_child(child));
   });
   std::erase_if(others, [&](const std::string& name) {
+    // The first files of BART and OPT have the version of fairseq's class.
+    if (name.ends_with("coder.version")) return true;
     // In BART and T5 both sides may have a copy of the embedding that they share.
     if (table != nullptr && name.ends_with(".embed_tokens.weight") && are_equal(file, *file.find(name), *table))
       return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/known_settings.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -57,11 +58,50 @@ constexpr std::string_view kKnown =
     "use_bidirectional_attention,use_cache,use_return_dict,use_sliding_window,use_weighted_layer_sum,vocab_size,"
     "word_embed_proj_dim,";
 
+// Settings that change the numbers of some families alone. The classes of others ignore them, and where one is set all the
+// same, the model is perhaps another one.
+struct OfFamilies {
+  std::string_view name;
+  std::string_view families;
+};
+constexpr std::string_view kGemma = ",gemma2,gemma3_text,";
+constexpr std::string_view kGranite = ",granite,";
+constexpr OfFamilies kOfFamilies[] = {
+    {"attention_multiplier", kGranite},
+    {"attn_logit_softcapping", kGemma},
+    {"embedding_multiplier", kGranite},
+    {"final_logit_softcapping", kGemma},
+    {"local_attention", ",modernbert,"},
+    {"logits_scaling", kGranite},
+    {"query_pre_attn_scalar", kGemma},
+    {"residual_multiplier", kGranite},
+    {"rope_parameters", ",gemma,gemma2,gemma3_text,granite,llama,mistral,modernbert,phi3,qwen2,qwen3,"},
+    {"rope_scaling", ",gemma,gemma2,gemma3_text,granite,llama,mistral,modernbert,phi3,qwen2,qwen3,"},
+    {"scale_embedding", ",bart,marian,mbart,whisper,"},
+    {"sliding_window", ",gemma2,gemma3_text,mistral,phi3,qwen2,qwen3,"},
+};
+
+// Whether `list` has the name between two of its commas.
+bool has(std::string_view list, std::string_view name) {
+  return name.find(',') == std::string_view::npos && list.find("," + std::string(name) + ",") != std::string_view::npos;
+}
+
+bool is_of_another_family(std::string_view name, std::string_view model_type) {
+  return std::ranges::any_of(kOfFamilies,
+                             [&](const OfFamilies& one) { return one.name == name && !has(one.families, model_type); });
+}
+
 }  // namespace
 
-void require_known_settings(const ModelConfig& config) {
+void require_known_settings(const ModelConfig& config, std::string_view model_type) {
   for (const std::string& name : config.names_in_use()) {
-    if (name.find(',') == std::string::npos && kKnown.find("," + name + ",") != std::string_view::npos) continue;
+    if (is_of_another_family(name, model_type)) {
+      fail(Status::Unsupported,
+           "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
+           "others: expected a configuration without it",
+           in_quotes(config.path()).c_str(), shown(name).c_str(), std::string(model_type).c_str());
+    }
+    if (has(kKnown, name)) continue;
     fail(Status::Unsupported,
          "%s has \"%s\", a setting that heed does not know and that may change the model's numbers: expected a "
          "configuration without it",

@@ -3,11 +3,14 @@
 // training. Another one might change the numbers, so that the model is refused.
 #pragma once
 
+#include <string_view>
+
 #include "tensor/model_config.h"
 
 namespace heed {
 
-// Throws Unsupported that names the first setting which is neither known nor null nor false.
-void require_known_settings(const ModelConfig& config);
+// Throws Unsupported that names the first setting which is neither null nor false, and not known or only of other
+// families. `model_type`: of a family of model_table.h.
+void require_known_settings(const ModelConfig& config, std::string_view model_type);
 
 }  // namespace heed

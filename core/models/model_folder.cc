@@ -52,8 +52,8 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
 
 // Whether the tensor says nothing that the layer does not know: buffers, copies of the embedding, and tables of sinusoids.
 bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
-  constexpr std::string_view kRedundantTensors[] = {"position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias",
-                                                    ".embed_tokens.weight"};
+  constexpr std::string_view kRedundantTensors[] = {
+      "position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias", ".embed_tokens.weight", "coder.version"};
   if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
     return true;
   if (family.has(kSinusoids) && name.ends_with(".embed_positions.weight")) return true;
@@ -117,7 +117,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
          "one of docs/models.md",
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
-  require_known_settings(*config);
+  require_known_settings(*config, model_type);
   warn_of_code(context->logger(), *config, model_type);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);

@@ -40,6 +40,29 @@ TEST(ModelSettings, ThatAreNotKnownAreRefused) {
   }
 }
 
+// transformers' classes ignore them; a model that needs one has another class.
+TEST(ModelSettings, OfOtherFamiliesAreRefused) {
+  constexpr const char* kSettings[][2] = {{"attention_multiplier", "0.5"}, {"attn_logit_softcapping", "2.0"},
+                                          {"embedding_multiplier", "3.0"}, {"final_logit_softcapping", "5.0"},
+                                          {"local_attention", "4"},        {"logits_scaling", "4.0"},
+                                          {"query_pre_attn_scalar", "20"}, {"residual_multiplier", "0.7"},
+                                          {"scale_embedding", "true"},     {"sliding_window", "4"}};
+  for (const auto& [setting, json] : kSettings) {
+    SCOPED_TRACE(setting);
+    ModelCopy copy("llama");
+    copy.set(setting, json);
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", setting, "\"llama\""}}));
+    copy.set(setting, "null");
+    EXPECT_EQ(try_model(copy), HEED_OK);
+  }
+  for (const char* setting : {"rope_parameters", "rope_scaling"}) {
+    SCOPED_TRACE(setting);
+    ModelCopy copy("bert");
+    copy.set(setting, "{\"rope_type\": \"linear\", \"factor\": 2.0}");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", setting, "\"bert\""}}));
+  }
+}
+
 TEST(ModelSettings, ThatAreNotKnownButOffAreAccepted) {
   ModelCopy copy("bert");
   const std::vector<uint8_t> expected = ModelCall(copy.write()).run();

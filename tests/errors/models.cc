@@ -15,6 +15,8 @@ Topic model_folders() {
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert','my_new_option':3}", {}),
                                                 &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','sliding_window':4}", {}),
+                                                &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {{"a", {1}}}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'albert','num_hidden_layers':2,'num_hidden_groups':2}", {{"a", {1}}}),

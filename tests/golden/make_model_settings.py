@@ -415,12 +415,20 @@ SETTINGS = {
 
 # Other names of tensors: in files that were converted from TensorFlow, as bert-base-uncased, and in gpt2.
 OTHER_NAMES = {
+    "albert-gelu-new": {"": "albert."},
+    "electra-without-projection": {"": "electra."},
+    "modernbert-version-4": {"": "model."},
+    "vit-without-qkv-bias": {"": "vit."},
     "clip-text-prefix": {"": "text_model."},
     "bert-gamma-beta": {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"},
     "gpt2-buffers": {"transformer.": ""},
 }
 # Tensors that transformers does not read: buffers, copies of the embedding, and a bias that T5's first class had.
 OTHER_TENSORS = {
+    "bart-scaled-embedding": {"model.encoder.version": (1,), "model.decoder.version": (1,)},
+    "modernbert-version-4": {"head.dense.weight": (HIDDEN, HIDDEN), "head.norm.weight": (HIDDEN,), "decoder.bias": (IDS,)},
+    "opt-projection": {"model.decoder.version": (1,)},
+    "vit-without-qkv-bias": {"classifier.weight": (4, HIDDEN), "classifier.bias": (4,)},
     "llama-version-4": {"model.layers.0.self_attn.rotary_emb.inv_freq": (2,),
                         "model.layers.1.self_attn.rotary_emb.inv_freq": (2,)},
     "clip-text-prefix": {"text_model.embeddings.position_ids": (1, POSITIONS)},

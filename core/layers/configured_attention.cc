@@ -239,6 +239,8 @@ class Configured {
       attention_.scale = 1 / std::sqrt(*scalar);
     } else if (const auto scale = settings_.number("attn_config.softmax_scale")) {
       attention_.scale = *scale;
+    } else if (defaults_.scale != 0) {
+      attention_.scale = defaults_.scale;
     } else if (defaults_.query_scalar != 0) {
       attention_.scale = 1 / std::sqrt(defaults_.query_scalar);
     } else if (family_ == nullptr) {
@@ -299,7 +301,8 @@ class Configured {
         or_default(settings_.count({"sliding_window_pattern", "_sliding_window_pattern"}), defaults_.window_pattern);
     // EXAONE 4 may have a text in place of the number, such as "LLLG".
     const bool is_text = !settings_.text("sliding_window_pattern").empty();
-    const std::optional<double> first = settings_.number("max_window_layers");
+    std::optional<double> first = settings_.number("max_window_layers");
+    if (!first && defaults_.max_window_layers != 0) first = static_cast<double>(defaults_.max_window_layers);
     if (!has_types && !global && !pattern && !is_text && !first) return true;
     if (!layer || is_text) return std::nullopt;
     if (global) return *layer % *global != 0;

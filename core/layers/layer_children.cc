@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the parameters of a layer that is made of others in a file, child by child.
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -62,21 +60,6 @@ void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
          "or RMS norms",
          in_quotes(file.path()).c_str(), in_quotes(name).c_str());
   }
-}
-
-// Whether two tensors of a file are the same.
-bool are_equal(const SafetensorsFile& file, const SafetensorsEntry& a, const SafetensorsEntry& b) {
-  if (a.dtype != b.dtype || !(a.shape == b.shape)) return false;
-  constexpr size_t kMostBytes = 65536;
-  std::vector<std::byte> part_of_a(std::min(kMostBytes, a.num_bytes));
-  std::vector<std::byte> part_of_b(part_of_a.size());
-  for (size_t begin = 0; begin < a.num_bytes; begin += kMostBytes) {
-    const size_t num_bytes = std::min(kMostBytes, a.num_bytes - begin);
-    file.read(a, begin, num_bytes, part_of_a.data());
-    file.read(b, begin, num_bytes, part_of_b.data());
-    if (std::memcmp(part_of_a.data(), part_of_b.data(), num_bytes) != 0) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -143,7 +126,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     // The first files of BART and OPT have the version of fairseq's class.
     if (name.ends_with("coder.version")) return true;
     // In BART and T5 both sides may have a copy of the embedding that they share.
-    if (table != nullptr && name.ends_with(".embed_tokens.weight") && are_equal(file, *file.find(name), *table))
+    if (table != nullptr && name.ends_with(".embed_tokens.weight") && file.are_equal(*file.find(name), *table))
       return true;
     return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
   });

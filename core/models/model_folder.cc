@@ -128,6 +128,11 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   std::vector<std::string> read;
   load_options.read = &read;
   layer->load(file, options.prefix(), load_options);
+  if (options.has_other_head()) {
+    log(context->logger(), LogLevel::Warning,
+        "%s: %s ties the head to the embedding, but %s has another head: that is the layer's, as in transformers 5",
+        kFunction, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
+  }
   log_made(context->logger(), folder, model_type, options.num_layers(), *layer);
   warn_of_others(context->logger(), file, *family, options.is_head_tied(), read);
   return layer;

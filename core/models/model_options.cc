@@ -11,6 +11,7 @@
 #include "base/shown_text.h"
 #include "layers/block_layout.h"
 #include "layers/configured_attention.h"
+#include "layers/family_table.h"
 #include "layers/model_block.h"
 #include "layers/model_family.h"
 #include "layers/model_numbers.h"
@@ -286,23 +287,44 @@ bool ModelOptions::has_class(std::span<const std::string_view> endings) const {
   }
 }
 
-std::optional<OutputOptions> ModelOptions::output_options(int64_t size, int64_t num_embeddings) {
+bool ModelOptions::find_other_head(const SafetensorsEntry& table) const {
+  for (const char* const name : {"lm_head.weight", "proj_out.weight"}) {
+    const SafetensorsEntry* const head = file_.find(name);
+    if (head == nullptr || file_.are_equal(*head, table)) continue;
+    const char* const kind = family_.kind == ModelKind::Decoder ? "decoder" : "transformer";
+    if (module_of_child(family_.model_layout, kind, "output") == kHead) return true;
+    fail(
+        Status::Unsupported,
+        "%s has \"%s\", which is not the embedding that the head of models of model_type \"%s\" is tied to: heed makes "
+        "such models without a head of their own",
+        in_quotes(file_.path()).c_str(), name, std::string(family_.model_type).c_str());
+  }
+  return false;
+}
+
+std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const std::string& embedding) {
   constexpr std::string_view kWithHead[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
   if (!has_class(kWithHead)) return std::nullopt;
   OutputOptions output;
-  output.is_tied = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
-  output.size = num_embeddings;
+  const SafetensorsEntry& table = *require(embedding, "weight").entry;
+  const bool ties = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
+  // transformers 5 ties nothing that differs in the file, and it says "tie_word_embeddings" of every T5.
+  has_other_head_ = ties && find_other_head(table);
+  output.is_tied = ties && !has_other_head_;
+  output.size = table.shape[0];
   if (!output.is_tied) {
     const Shape& weight = require(kHead, "weight").entry->shape;
     if (weight.rank == 2) require_row_size(kHead, weight, size);
     output.size = weight[0];
   }
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
-  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(output.is_tied))
+  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(ties && !family_.has(kUntied)))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
-  output.soft_cap = static_cast<float>(settings_.number("final_logit_softcapping").value_or(0));
+  constexpr const char* kSoftCap = "final_logit_softcapping";
+  const double usual = settings_.is_left_out(kSoftCap) ? defaults_of_family(family_.model_type).output_soft_cap : 0;
+  output.soft_cap = static_cast<float>(settings_.number(kSoftCap).value_or(usual));
   is_head_beside_ = !output.is_tied || output.has_bias;
   is_head_tied_ = output.is_tied;
   return output;
@@ -407,7 +429,7 @@ DecoderOptions ModelOptions::decoder() {
   DecoderOptions options;
   add_decoder_layers(side, options);
   set_stack(side, options);
-  options.output = output_options(hidden_size(side), options.embedding ? options.embedding->num_embeddings : 0);
+  options.output = output_options(hidden_size(side), module_of(side, "embedding"));
   return options;
 }
 
@@ -424,11 +446,11 @@ TransformerOptions ModelOptions::transformer() {
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);
   if (options.encoder.audio) {
-    options.decoder.output = output_options(size, options.decoder.embedding->num_embeddings);
+    options.decoder.output = output_options(size, module_of(decoder, "embedding"));
     return options;
   }
   options.embedding = embedding_options(base_of("embedding"), size);
-  options.output = output_options(size, options.embedding->num_embeddings);
+  options.output = output_options(size, base_of("embedding"));
   return options;
 }
 

@@ -36,6 +36,8 @@ class ModelOptions {
   // The prefix of the layer's tensors in the file.
   std::string prefix() const;
   bool is_head_tied() const { return is_head_tied_; }
+  // Whether the configuration ties the head, but the file has another one than the embedding.
+  bool has_other_head() const { return has_other_head_; }
   // Of all stacks whose options were returned.
   int64_t num_layers() const { return num_layers_; }
 
@@ -67,8 +69,10 @@ class ModelOptions {
   int64_t hidden_size(const Side& side) const;
   template <typename LayerOptions>
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);
-  // The options of the head, if the model has one. `size`: of the hidden states. `num_embeddings`: of the table.
-  std::optional<OutputOptions> output_options(int64_t size, int64_t num_embeddings);
+  // The options of the head, if the model has one. `size`: of the hidden states. `embedding`: the module of the table.
+  std::optional<OutputOptions> output_options(int64_t size, const std::string& embedding);
+  // Whether the file has a head that is not the table. Fails if the layer could not have it.
+  bool find_other_head(const SafetensorsEntry& table) const;
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   PatchEmbeddingOptions patch_options(const std::string& module) const;
@@ -88,6 +92,7 @@ class ModelOptions {
   // Whether the head has parameters of its own, which lie beside the model.
   bool is_head_beside_ = false;
   bool is_head_tied_ = false;
+  bool has_other_head_ = false;
   int64_t num_layers_ = 0;
   // The memory of rotary factors in the options.
   std::deque<std::vector<ModelRopeFactors>> kept_;

@@ -119,6 +119,8 @@ class SafetensorsFile {
   void read(const SafetensorsEntry& entry, void* destination) const;
   // The same for a range of the entry's bytes.
   void read(const SafetensorsEntry& entry, uint64_t offset, size_t num_bytes, void* destination) const;
+  // Whether two tensors have the same dtype, shape and bytes.
+  bool are_equal(const SafetensorsEntry& a, const SafetensorsEntry& b) const;
 
   // If the path names one of several files and there is no index beside it, so that the contents of the other files are
   // unknown: "part 1 of 3, whose index, "...", is not there". Otherwise empty.

@@ -103,7 +103,10 @@ TEST_F(Families, WindowsDependOnTheLayersIndex) {
       {R"({"model_type":"olmo3","sliding_window":7})", "layers.2.a", true},
       {R"({"model_type":"olmo3","sliding_window":7})", "layers.3.a", false},
       {R"({"model_type":"qwen2","sliding_window":7})", "layers.0.a", false},
-      {R"({"model_type":"qwen2","sliding_window":7,"use_sliding_window":true})", "layers.0.a", true},
+      {R"({"model_type":"qwen2","sliding_window":7,"use_sliding_window":true})", "layers.27.a", false},
+      {R"({"model_type":"qwen2","sliding_window":7,"use_sliding_window":true})", "layers.28.a", true},
+      {R"({"model_type":"qwen3","sliding_window":7,"use_sliding_window":true,"max_window_layers":0})", "layers.0.a",
+       true},
       {R"({"model_type":"mistral","sliding_window":null})", "layers.0.a", false},
   };
   for (const auto& one : cases) {

@@ -325,6 +325,40 @@ TEST(ModelFolders, MayHaveCopiesOfTheEmbeddingThatBothSidesShare) {
   }
 }
 
+// As transformers 5: a configuration ties no head that the file has besides, if it is another one.
+TEST(ModelFolders, WithAHeadBesideATiedOneHaveThatOfTheFile) {
+  ModelCopy copy("gpt2");
+  const std::vector<uint8_t> tied = ModelCall(copy.write()).run();
+  NamedFloats head = copy.tensor("transformer.wte.weight");
+  head.name = "lm_head.weight";
+  copy.tensors.push_back(head);
+  EXPECT_EQ(ModelCall(copy.write()).run(), tied);
+  EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+  copy.tensors.back().elements[0] += 1;
+  const std::vector<uint8_t> other = ModelCall(copy.write()).run();
+  EXPECT_NE(other, tied);
+  const std::vector<std::string> warnings = messages_of(copy.write()).warnings;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(contains(warnings[0], "has another head")) << warnings[0];
+  copy.set("tie_word_embeddings", "false");
+  EXPECT_EQ(ModelCall(copy.write()).run(), other);
+}
+
+// Their layouts have no head of its own.
+TEST(ModelFolders, OfBartAndWhisperWithAnotherHeadAreRefused) {
+  for (const auto& [family, table, name] : {std::tuple{"bart", "model.shared.weight", "lm_head.weight"},
+                                            {"whisper", "model.decoder.embed_tokens.weight", "proj_out.weight"}}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    NamedFloats head = copy.tensor(table);
+    head.name = name;
+    copy.tensors.push_back(head);
+    EXPECT_EQ(try_model_folder(copy.write()), HEED_OK);
+    copy.tensors.back().elements[0] += 1;
+    EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_UNSUPPORTED, {name, family}}));
+  }
+}
+
 TEST(ModelFolders, WarnOfCodeOfTheirOwn) {
   ModelCopy copy("phi3");
   EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());

@@ -67,6 +67,18 @@ Topic model_folders() {
                      "'max_position_embeddings':1000000}",
                      {{"encoder.layers.0.final_layer_norm.weight", {8}}, {"encoder.layers.0.fc1.weight", {10, 8}}}),
               &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'marian','architectures':['MarianMTModel'],'num_hidden_layers':1,"
+                     "'encoder_attention_heads':2,'decoder_attention_heads':2,'max_position_embeddings':16}",
+                     {{"encoder.layers.0.final_layer_norm.weight", {8}},
+                      {"encoder.layers.0.fc1.weight", {10, 8}},
+                      {"decoder.layers.0.final_layer_norm.weight", {8}},
+                      {"decoder.layers.0.fc1.weight", {10, 8}},
+                      {"decoder.layers.0.encoder_attn_layer_norm.weight", {8}},
+                      {"shared.weight", {10, 8}},
+                      {"lm_head.weight", {12, 8}}}),
+              &new_layer)),
       }};
 }
 

@@ -245,7 +245,7 @@ def of_t5(c):
     return t
 
 
-TENSORS = {"vit": of_vit, "clip_text_model": of_clip_text, "modernbert": of_modernbert, "gpt2": of_gpt2, "opt": of_opt,
+TENSORS = {"mt5": of_t5, "vit": of_vit, "clip_text_model": of_clip_text, "modernbert": of_modernbert, "gpt2": of_gpt2, "opt": of_opt,
            "t5": of_t5}
 # The names of the classes with a head, which have the model as a module.
 WITH_HEAD = ("ForMaskedLM", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel")
@@ -261,7 +261,7 @@ def tensors_of(c):
         t["lm_head.bias"] = (ids,)
         t.linear("lm_head.dense", size, size)
         t.norm("lm_head.layer_norm", size)
-    elif kind in DECODERS or kind == "t5":
+    elif kind in DECODERS or kind in ("t5", "mt5"):
         if not c["tie_word_embeddings"] and not is_encoder_alone(c):
             t["lm_head.weight"] = (ids, size or c["d_model"])
     elif kind in ("bart", "mbart", "marian"):
@@ -285,6 +285,8 @@ def rope(kind, theta=10000.0, **more):
 
 
 # What config.json lacks of those that make_models.py wrote, in files of older versions of transformers.
+T5 = {"d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3, "num_layers": 1, "num_decoder_layers": 1,
+      "vocab_size": IDS, "feed_forward_proj": "gated-gelu", "dense_act_fn": "gelu_new", "is_gated_act": True}
 OLD_ROPE = {"rope_parameters": None, "dtype": None}
 
 
@@ -360,10 +362,8 @@ SETTINGS = {
         "d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3, "num_layers": 1, "vocab_size": IDS,
         "relative_attention_num_buckets": 12, "relative_attention_max_distance": 20, "feed_forward_proj": "gated-gelu",
         "dense_act_fn": "gelu_new", "is_gated_act": True, "tie_word_embeddings": False, "scale_decoder_outputs": False}),
-    "t5-encoder-alone": ("t5", {
-        "architectures": ["T5EncoderModel"], "d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3,
-        "vocab_size": IDS, "feed_forward_proj": "gated-gelu", "dense_act_fn": "gelu_new", "is_gated_act": True,
-        "tie_word_embeddings": False}),
+    "t5-encoder-alone": ("t5", dict(T5, architectures=["T5EncoderModel"], tie_word_embeddings=False)),
+    "t5-tied-unscaled": ("t5", dict(T5, scale_decoder_outputs=False)),
     "whisper-mels": ("whisper", dict(BART, decoder_layers=1, num_mel_bins=5, max_source_positions=11,
                                      max_target_positions=POSITIONS)),
     "llama-version-4": (
@@ -405,10 +405,32 @@ SETTINGS = {
             layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"],
             rope_parameters={"full_attention": rope("default", 900.0), "sliding_attention": rope("default", 40.0)}),
         dict(OLD_ROPE, layer_types=None, global_rope_theta=900.0, local_rope_theta=40.0)),
+    "gemma2-defaults": (
+        "gemma2", dict(LLAMA, head_dim=6, query_pre_attn_scalar=256, attn_logit_softcapping=50.0,
+                       final_logit_softcapping=30.0, sliding_window=4096),
+        dict.fromkeys(("query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping", "sliding_window",
+                       "rms_norm_eps", "hidden_activation"))),
+    "granite-defaults": (
+        "granite", dict(LLAMA, attention_multiplier=1.0, embedding_multiplier=1.0, residual_multiplier=1.0,
+                        logits_scaling=1.0),
+        dict.fromkeys(("attention_multiplier", "embedding_multiplier", "residual_multiplier", "logits_scaling",
+                       "rms_norm_eps", "hidden_act", "tie_word_embeddings"))),
+    "qwen2-defaults": (
+        "qwen2", dict(LLAMA, sliding_window=3, use_sliding_window=True),
+        dict.fromkeys(("max_window_layers", "layer_types", "rms_norm_eps", "hidden_act", "tie_word_embeddings"))),
+    # transformers 5 says "tie_word_embeddings" of every T5, and ties no head that is in the file.
+    "llama-head-beside": ("llama", LLAMA, {"tie_word_embeddings": True}),
+    "t5-head-beside": (
+        "t5", dict(T5, tie_word_embeddings=False, scale_decoder_outputs=False), {"tie_word_embeddings": True}),
+    "mt5-head-beside": (
+        "t5", dict(T5, model_type="mt5", architectures=["MT5ForConditionalGeneration"], tie_word_embeddings=False,
+                   scale_decoder_outputs=False), {"tie_word_embeddings": True, "scale_decoder_outputs": None}),
+    "mt5-version-4": (
+        "t5", dict(T5, model_type="mt5", architectures=["MT5ForConditionalGeneration"], tie_word_embeddings=False,
+                   scale_decoder_outputs=False),
+        {"scale_decoder_outputs": None, "dense_act_fn": None, "is_gated_act": None, "feed_forward_proj": None}),
     "t5-version-4": (
-        "t5", {"d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3, "num_layers": 1, "num_decoder_layers": 1,
-               "vocab_size": IDS, "feed_forward_proj": "gated-gelu", "dense_act_fn": "gelu_new", "is_gated_act": True,
-               "relative_attention_num_buckets": 8, "relative_attention_max_distance": 128},
+        "t5", dict(T5, relative_attention_num_buckets=8, relative_attention_max_distance=128),
         {"dense_act_fn": None, "is_gated_act": None, "num_decoder_layers": None, "scale_decoder_outputs": None,
          "relative_attention_max_distance": None, "dtype": None}),
 }

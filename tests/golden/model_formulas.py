@@ -325,7 +325,7 @@ def llama(m, input_ids, attention_mask):
             h = m.rms_norm(h, at + "post_feedforward_layernorm", epsilon, offset)
         x = x + keep * h
     x = m.rms_norm(x, "norm", epsilon, offset)
-    head = table if c["tie_word_embeddings"] else m.w["lm_head.weight"]
+    head = m.w.get("lm_head.weight", table)
     logits = x @ head.T / c.get("logits_scaling", 1.0)
     cap = c.get("final_logit_softcapping")
     return cap * np.tanh(logits / cap) if cap else logits
@@ -466,9 +466,8 @@ class T5:
     def logits(self, ids, memory, mask):
         c = self.m.c
         x = self.stack(ids, "decoder", c["num_decoder_layers"], causal(ids.shape[1]), memory, of_keys(mask))
-        if c["tie_word_embeddings"]:
-            return x * c["d_model"] ** -0.5 @ self.m.get("shared.weight").T
-        return x @ self.m.w["lm_head.weight"].T
+        head = self.m.w.get("lm_head.weight", self.m.w["shared.weight"])
+        return (x * c["d_model"] ** -0.5 if c["scale_decoder_outputs"] else x) @ head.T
 
 
 ENCODERS = {"bert": bert, "roberta": bert, "electra": bert, "distilbert": bert, "albert": bert, "clip_text_model": clip_text,
@@ -476,9 +475,9 @@ ENCODERS = {"bert": bert, "roberta": bert, "electra": bert, "distilbert": bert, 
 DECODERS = {"gpt2": gpt2, "opt": opt}
 DECODERS.update(dict.fromkeys(
     ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3", "granite"), llama))
-TRANSFORMERS = {"bart": Bart, "mbart": Bart, "marian": Bart, "whisper": Bart, "t5": T5}
+TRANSFORMERS = {"bart": Bart, "mbart": Bart, "marian": Bart, "whisper": Bart, "t5": T5, "mt5": T5}
 # What the names of the model's modules begin with in the file of a model with a head.
-PREFIXES = {"gpt2": "transformer.", "opt": "model.decoder.", "t5": ""}
+PREFIXES = {"gpt2": "transformer.", "opt": "model.decoder.", "t5": "", "mt5": ""}
 
 
 def usual_prefix(kind):

@@ -105,6 +105,138 @@ TEST(ModelSettings, OfPublishedModelsChangeNothing) {
   }
 }
 
+// The defaults of the configuration classes of transformers 5. Another value gives other numbers, so that each is read.
+TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
+  struct Default {
+    const char* family;
+    const char* setting;
+    const char* json;
+    const char* other;
+  };
+  constexpr const char* kRope = R"({"rope_type": "default", "rope_theta": 10000.0})";
+  constexpr const char* kOtherRope = R"({"rope_type": "default", "rope_theta": 10.0})";
+  constexpr Default kDefaults[] = {
+      {"albert", "hidden_act", R"("gelu_new")", R"("relu")"},
+      {"albert", "layer_norm_eps", "1e-12", "0.1"},
+      {"bart", "activation_function", R"("gelu")", R"("relu")"},
+      {"bart", "scale_embedding", "false", "true"},
+      {"bart", "tie_word_embeddings", "true", nullptr},
+      {"bert", "hidden_act", R"("gelu")", R"("relu")"},
+      {"bert", "layer_norm_eps", "1e-12", "0.1"},
+      {"clip-text", "hidden_act", R"("quick_gelu")", R"("relu")"},
+      {"clip-text", "layer_norm_eps", "1e-05", "0.1"},
+      {"distilbert", "activation", R"("gelu")", R"("relu")"},
+      {"electra", "hidden_act", R"("gelu")", R"("relu")"},
+      {"electra", "layer_norm_eps", "1e-12", "0.1"},
+      {"gemma", "hidden_act", R"("gelu_pytorch_tanh")", R"("relu")"},
+      {"gemma", "rms_norm_eps", "1e-06", "0.1"},
+      {"gemma", "rope_parameters", kRope, kOtherRope},
+      {"gemma", "tie_word_embeddings", "true", nullptr},
+      {"gemma2", "attn_logit_softcapping", "50.0", "1.0"},
+      {"gemma2", "final_logit_softcapping", "30.0", "1.0"},
+      {"gemma2", "hidden_activation", R"("gelu_pytorch_tanh")", R"("relu")"},
+      {"gemma2", "layer_types", R"(["sliding_attention", "full_attention"])",
+       R"(["full_attention", "full_attention"])"},
+      {"gemma2", "query_pre_attn_scalar", "256", "4"},
+      {"gemma2", "rms_norm_eps", "1e-06", "0.1"},
+      {"gemma2", "rope_parameters", kRope, kOtherRope},
+      {"gemma2", "sliding_window", "4096", "2"},
+      {"gemma2", "tie_word_embeddings", "true", nullptr},
+      {"gemma3", "hidden_activation", R"("gelu_pytorch_tanh")", R"("relu")"},
+      {"gemma3", "query_pre_attn_scalar", "256", "4"},
+      {"gemma3", "rms_norm_eps", "1e-06", "0.1"},
+      {"gemma3", "rope_parameters",
+       R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+           "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})",
+       R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+           "full_attention": {"rope_type": "default", "rope_theta": 10.0}})"},
+      {"gemma3", "sliding_window", "4096", "2"},
+      {"gemma3", "tie_word_embeddings", "true", nullptr},
+      {"gpt2", "activation_function", R"("gelu_new")", R"("relu")"},
+      {"gpt2", "layer_norm_epsilon", "1e-05", "0.1"},
+      {"gpt2", "scale_attn_by_inverse_layer_idx", "false", "true"},
+      {"gpt2", "scale_attn_weights", "true", "false"},
+      {"gpt2", "tie_word_embeddings", "true", nullptr},
+      {"granite", "attention_multiplier", "1.0", "0.5"},
+      {"granite", "embedding_multiplier", "1.0", "0.5"},
+      {"granite", "hidden_act", R"("silu")", R"("relu")"},
+      {"granite", "logits_scaling", "1.0", "0.5"},
+      {"granite", "residual_multiplier", "1.0", "0.5"},
+      {"granite", "rms_norm_eps", "1e-06", "0.1"},
+      {"granite", "rope_parameters", kRope, kOtherRope},
+      {"granite", "tie_word_embeddings", "false", nullptr},
+      {"llama", "hidden_act", R"("silu")", R"("relu")"},
+      {"llama", "rms_norm_eps", "1e-06", "0.1"},
+      {"llama", "rope_parameters", kRope, kOtherRope},
+      {"llama", "tie_word_embeddings", "false", nullptr},
+      {"marian", "activation_function", R"("gelu")", R"("relu")"},
+      {"marian", "scale_embedding", "false", "true"},
+      {"mbart", "activation_function", R"("gelu")", R"("relu")"},
+      {"mbart", "scale_embedding", "false", "true"},
+      {"mistral", "hidden_act", R"("silu")", R"("relu")"},
+      {"mistral", "rms_norm_eps", "1e-06", "0.1"},
+      {"mistral", "rope_parameters", kRope, kOtherRope},
+      {"mistral", "sliding_window", "4096", "2"},
+      {"mistral", "tie_word_embeddings", "false", nullptr},
+      {"modernbert", "hidden_activation", R"("gelu")", R"("relu")"},
+      {"modernbert", "layer_types", R"(["full_attention", "sliding_attention"])",
+       R"(["sliding_attention", "sliding_attention"])"},
+      {"modernbert", "local_attention", "128", "2"},
+      {"modernbert", "norm_eps", "1e-05", "0.1"},
+      {"modernbert", "rope_parameters",
+       R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+           "full_attention": {"rope_type": "default", "rope_theta": 160000.0}})",
+       R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+           "full_attention": {"rope_type": "default", "rope_theta": 10.0}})"},
+      {"opt", "activation_function", R"("relu")", R"("gelu")"},
+      {"opt", "tie_word_embeddings", "true", nullptr},
+      {"phi3", "hidden_act", R"("silu")", R"("relu")"},
+      {"phi3", "rms_norm_eps", "1e-05", "0.1"},
+      {"phi3", "rope_parameters", kRope, kOtherRope},
+      {"phi3", "sliding_window", "null", "2"},
+      {"phi3", "tie_word_embeddings", "false", nullptr},
+      {"qwen2", "hidden_act", R"("silu")", R"("relu")"},
+      {"qwen2", "rms_norm_eps", "1e-06", "0.1"},
+      {"qwen2", "rope_parameters", kRope, kOtherRope},
+      {"qwen2", "tie_word_embeddings", "false", nullptr},
+      {"qwen3", "hidden_act", R"("silu")", R"("relu")"},
+      {"qwen3", "rms_norm_eps", "1e-06", "0.1"},
+      {"qwen3", "rope_parameters", kRope, kOtherRope},
+      {"qwen3", "tie_word_embeddings", "false", nullptr},
+      {"roberta", "hidden_act", R"("gelu")", R"("relu")"},
+      {"roberta", "layer_norm_eps", "1e-12", "0.1"},
+      {"roberta", "pad_token_id", "1", "2"},
+      {"t5", "layer_norm_epsilon", "1e-06", "0.1"},
+      {"t5", "relative_attention_max_distance", "128", "5"},
+      {"t5", "scale_decoder_outputs", "true", "false"},
+      {"t5", "tie_word_embeddings", "true", nullptr},
+  };
+  for (const Default& row : kDefaults) {
+    SCOPED_TRACE(std::string(row.family) + ", " + row.setting);
+    ModelCopy copy(row.family);
+    copy.set(row.setting, row.json);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    if (row.other != nullptr) {
+      copy.set(row.setting, row.other);
+      EXPECT_NE(ModelCall(copy.write()).run(), expected);
+    }
+    copy.remove_setting(row.setting);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  }
+}
+
+// Families with the classes of another one.
+TEST(ModelSettings, OfFamiliesOfTheSameLayersGiveTheSameNumbers) {
+  constexpr const char* kTypes[][2] = {{"roberta", "xlm-roberta"}, {"roberta", "camembert"}};
+  for (const auto& [family, model_type] : kTypes) {
+    SCOPED_TRACE(model_type);
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    copy.set("model_type", "\"" + std::string(model_type) + "\"");
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  }
+}
+
 // A decoder whose rows see those behind them, as a text encoder made of it. Of windows no model says how far.
 TEST(ModelSettings, OfDecodersThatAreNotCausalAreKept) {
   ModelCopy copy("qwen2");

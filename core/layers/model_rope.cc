@@ -127,6 +127,8 @@ class RopeReader {
     RopeOptions& options = model_.options;
     if (settings_.number(object_ + "mrope_section.0")) return &kSeveralAxes;
     if (type.empty() || type == "default") return nullptr;
+    // Names of longrope in Phi-3's first files.
+    if (type == "su" || (type == "yarn" && settings_.text("model_type") == "phi3")) type = "longrope";
     if (type == "dynamic") return &kDynamic;
     const std::optional<double> factor = number("factor");
     options.factor = static_cast<float>(factor.value_or(length_ratio()));
@@ -139,7 +141,7 @@ class RopeReader {
       options.high_freq_factor = static_cast<float>(number_or("high_freq_factor", 4));
     } else if (type == "yarn") {
       read_yarn();
-    } else if (type == "longrope" || type == "su") {
+    } else if (type == "longrope") {
       read_factors();
     } else {
       return &kOtherType;

@@ -225,6 +225,20 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
   }
 }
 
+// Phi-3's first files have other names for longrope.
+TEST(ModelSettings, OfLongropeHaveSeveralNames) {
+  for (const char* const family : {"phi3-longrope-long", "phi3-longrope-short"}) {
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    for (const char* const name : {"\"su\"", "\"yarn\""}) {
+      SCOPED_TRACE(std::string(family) + ", " + name);
+      ModelCopy other(family);
+      other.config.replace(other.config.find("\"longrope\""), 10, name);
+      EXPECT_EQ(ModelCall(other.write()).run(), expected);
+    }
+  }
+}
+
 // Families with the classes of another one.
 TEST(ModelSettings, OfFamiliesOfTheSameLayersGiveTheSameNumbers) {
   constexpr const char* kTypes[][2] = {{"roberta", "xlm-roberta"}, {"roberta", "camembert"}};

@@ -1622,9 +1622,9 @@ HEED_API heed_status heed_transformer_create(heed_context* context, const heed_t
 /* Makes the whole model of a folder, with its weights: config.json, and model.safetensors or
  * model.safetensors.index.json with the files that it names, as Hugging Face's libraries write them. The model_type says
  * which layer it is:
- *   an encoder      bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model:
- *                   ids (B, S) to hidden states (B, S, E), the model's last_hidden_state; vit: pixel_values (B, C, H, W)
- *                   of the image_size of config.json to the same
+ *   an encoder      bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model,
+ *                   and t5 and mt5 whose architectures name an ...EncoderModel: ids (B, S) to hidden states (B, S, E), the
+ *                   model's last_hidden_state; vit: pixel_values (B, C, H, W) of the image_size of config.json to the same
  *   a decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite: ids (B, S) to
  *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
  *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise; whisper: input_features

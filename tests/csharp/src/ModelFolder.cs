@@ -6,20 +6,20 @@ using Xunit;
 namespace Heed.Tests;
 
 /// <summary>A model of tests/golden/data/models with its cases: a small model of a family, and what Hugging Face's own
-/// classes compute with it in 64 bits.</summary>
+/// classes compute with it in 64 bits; or one of data/model_settings.</summary>
 internal sealed class ModelFolder : IDisposable
 {
     /// <summary>How much a number may differ, in parts of the largest magnitude.</summary>
     private const double Rounding = 1e-5;
 
-    private readonly string family;
+    private readonly string path;
     private NDArray? lens;
 
-    internal ModelFolder(string family)
+    internal ModelFolder(string name, string parent = "models")
     {
-        this.family = family;
-        Model = new Model(family);
-        Model.Load(Folder(family));
+        path = $"{parent}/{name}";
+        Model = new Model(name);
+        Model.Load(TestFiles.Data(path));
     }
 
     internal NDManager Manager { get; } = NDManager.NewBaseManager();
@@ -41,7 +41,7 @@ internal sealed class ModelFolder : IDisposable
 
     internal static string Folder(string family) => TestFiles.Data("models/" + family);
 
-    internal NDArray Case(string name) => Manager.Load(TestFiles.Golden($"models/{family}/cases"), name);
+    internal NDArray Case(string name) => Manager.Load(TestFiles.Golden($"{path}/cases"), name);
 
     internal NDArray Run(Block block, params NDArray?[] inputs)
     {

@@ -40,6 +40,16 @@ public sealed class ModelTests
         Assert.Contains("\"encoder\"", bert.Block.Explain(new NDList(ids, bert.Lens, types)));
     }
 
+    /// <summary>T5EncoderModel, whose folder has no decoder.</summary>
+    [Fact]
+    public void TheEncoderOfATransformerMayBeAlone()
+    {
+        using var encoder = new ModelFolder("t5-encoder-alone", "model_settings");
+        NDArray ids = encoder.Case("input_ids");
+        encoder.Expect("last_hidden_state", encoder.Run(encoder.Block, ids, encoder.Lens), isPadded: true);
+        Assert.DoesNotContain("decoder", encoder.Block.Children.Keys);
+    }
+
     /// <summary>Each family has the list of its kind.</summary>
     [Theory]
     [InlineData("clip-text", "last_hidden_state")]

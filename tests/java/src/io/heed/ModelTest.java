@@ -102,6 +102,17 @@ class ModelTest {
         }
     }
 
+    /** T5EncoderModel, whose folder has no decoder. */
+    @Test
+    void theEncoderOfATransformerAlone() {
+        folder = TestFiles.data("model_settings/t5-encoder-alone");
+        model.load(folder);
+        NDArray ids = array("input_ids");
+        NDArray found = forward(model.getBlock(), ids, manager.create(lengths()));
+        expect("last_hidden_state", found, lengths());
+        assertFalse(model.getBlock().getChildren().keys().contains("decoder"));
+    }
+
     @Test
     void decoders() {
         for (String family : new String[] {"gpt2", "llama"}) {

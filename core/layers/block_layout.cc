@@ -153,8 +153,10 @@ constexpr ChildModule kModernBertModel[] = {{"embedding", "embeddings.tok_embedd
                                             {"embedding_norm", "embeddings.norm"},
                                             {"layers.*", "layers.*"},
                                             {"norm", "final_norm"}};
-constexpr ChildModule kT5EncoderModel[] = {
-    {"embedding", "shared"}, {"layers.*", "encoder.block.*"}, {"norm", "encoder.final_layer_norm"}};
+constexpr ChildModule kT5EncoderModel[] = {{"embedding", "shared"},
+                                           {nullptr, "encoder.embed_tokens"},
+                                           {"layers.*", "encoder.block.*"},
+                                           {"norm", "encoder.final_layer_norm"}};
 constexpr ChildModule kGpt2WithHead[] = {{"embedding", "transformer.wte"},
                                          {"positions", "transformer.wpe"},
                                          {"layers.*", "transformer.h.*"},
@@ -172,6 +174,13 @@ constexpr ChildModule kLlamaWithHead[] = {
 constexpr ChildModule kSharedEmbedding[] = {{"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}};
 constexpr ChildModule kT5WithHead[] = {
     {"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "lm_head"}};
+// Files that have the embedding of both sides only under the decoder's name.
+constexpr ChildModule kT5WithoutShared[] = {
+    {"embedding", "decoder.embed_tokens"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "lm_head"}};
+constexpr ChildModule kBartWithoutShared[] = {{"embedding", "model.decoder.embed_tokens"},
+                                              {"encoder", "model.encoder"},
+                                              {"decoder", "model.decoder"},
+                                              {"output", ""}};
 // The weight of the head is the embedding's; its bias is "final_logits_bias".
 constexpr ChildModule kBartWithHead[] = {
     {"embedding", "model.shared"}, {"encoder", "model.encoder"}, {"decoder", "model.decoder"}, {"output", ""}};
@@ -224,6 +233,8 @@ constexpr BlockLayout kBlockLayouts[] = {
     {layout_title::kOpt, "decoder", kOptWithHead},
     {layout_title::kLlama, "decoder", kLlamaWithHead},
     {layout_title::kBart, "transformer", kBartWithHead},
+    {layout_title::kT5, "transformer", kT5WithoutShared},
+    {layout_title::kBart, "transformer", kBartWithoutShared},
 };
 
 // "layers.0" of the pattern "layers.*" gives "0"; nothing if it does not match. A pattern without '*' matches itself, with

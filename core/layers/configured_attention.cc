@@ -281,6 +281,7 @@ class Configured {
   }
 
   bool uses_windows() const {
+    if (defaults_.ignores_use_sliding_window) return window_size().has_value();
     const std::optional<bool> is_used = settings_.flag("use_sliding_window");
     return window_size() && is_used.value_or(!defaults_.needs_use_sliding_window);
   }
@@ -301,12 +302,15 @@ class Configured {
         or_default(settings_.count({"sliding_window_pattern", "_sliding_window_pattern"}), defaults_.window_pattern);
     // EXAONE 4 may have a text in place of the number, such as "LLLG".
     const bool is_text = !settings_.text("sliding_window_pattern").empty();
-    std::optional<double> first = settings_.number("max_window_layers");
+    std::optional<double> first;
+    if (!defaults_.ignores_max_window_layers) first = settings_.number("max_window_layers");
     if (!first && defaults_.max_window_layers != 0) first = static_cast<double>(defaults_.max_window_layers);
     if (!has_types && !global && !pattern && !is_text && !first) return true;
     if (!layer || is_text) return std::nullopt;
     if (global) return *layer % *global != 0;
     if (pattern) return (*layer + 1) % *pattern != 0;
+    // Of the first layers of Qwen2's mixture of experts every other one.
+    if (model_type_ == "qwen2_moe") return *layer % 2 == 0 && static_cast<double>(*layer) < *first;
     return static_cast<double>(*layer) >= *first;
   }
 
@@ -318,8 +322,9 @@ class Configured {
       attention_.window.reset();
       attention_.unknown.push_back(feature::kWindow);
     } else if (*windowed) {
-      // How far such a window reaches to the right, no model of transformers shows.
-      if (settings_.is_cleared("is_causal")) attention_.add(unsupported::kAttention);
+      // In transformers such rows see one key more than causal ones, on each side. No golden values show it yet.
+      const bool is_usually_causal = family_ == nullptr || family_->causal == CausalRule::Always;
+      if (is_usually_causal && settings_.is_cleared("is_causal")) attention_.add(unsupported::kAttention);
       // The configured size counts the query's own token. Bidirectional Gemma 3 and ModernBERT have half of the window on
       // each side.
       const bool is_halved = model_type_ == "modernbert" ||

@@ -58,11 +58,6 @@ std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const 
   return ErrorsOfMember(member).of([&] { return make_part<Kind>(context, options); });
 }
 
-// Whether positions are added behind the projection, to rows of the layers' size `size`.
-bool projects_before_positions(const EmbeddedOptions& options, int64_t size) {
-  return embedding_size_of(options, size) != size && options.positions && options.positions->size == size;
-}
-
 // `size`: of the layers' rows.
 std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, const EmbeddedOptions& given,
                                       int64_t size) {
@@ -119,7 +114,8 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
         make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   const bool projects = own_size != size;
-  const bool projects_first = projects_before_positions(options, size);
+  // Positions of the layers' size are added behind the projection.
+  const bool projects_first = projects && options.positions && options.positions->size == size;
   const auto add_projection = [&] {
     add(Role::Projection,
         make_part<Linear>(context, LinearOptions{.output_size = size, .no_bias = options.no_projection_bias}));

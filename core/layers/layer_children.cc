@@ -123,12 +123,14 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
     return is_of_embedding && (!of_children.has_embedding || has_child(child));
   });
   std::erase_if(others, [&](const std::string& name) {
-    // The first files of BART and OPT have the version of fairseq's class.
-    if (name.ends_with("coder.version")) return true;
-    // In BART and T5 both sides may have a copy of the embedding that they share.
-    if (table != nullptr && name.ends_with(".embed_tokens.weight") && file.are_equal(*file.find(name), *table))
-      return true;
-    return accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
+    // The first files of BART have the version of fairseq's class. In BART and T5 both sides may have a copy of the
+    // embedding that they share.
+    const bool is_version = name.ends_with("coder.version");
+    const bool is_copy =
+        table != nullptr && name.ends_with(".embed_tokens.weight") && file.are_equal(*file.find(name), *table);
+    if (is_version || is_copy) all.known.push_back(name);
+    return is_version || is_copy ||
+           accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
   });
   if (others.empty()) return all;
   const std::string more =

@@ -276,8 +276,11 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   set_norms_plus_one(found, models);
   std::vector<UnsupportedTensor> changing = found.changing;
   if (reads_whole_module()) {
-    const std::vector<UnsupportedTensor> unknown = unknown_tensors(file, prefix, found);
-    changing.insert(changing.end(), unknown.begin(), unknown.end());
+    OtherTensors others = other_tensors(file, prefix, found);
+    std::ranges::move(others.unknown, std::back_inserter(changing));
+    // Otherwise a layer that has this one as a child would report them as tensors that nothing reads.
+    std::ranges::move(others.unread, std::back_inserter(found.known));
+    std::ranges::sort(found.known);
   }
   if (attention.is_multi_head) move_rotary_tensors(changing, attention.rope.has_value(), found.lacking);
   const ModelCheck check(file, prefix, attention, models, found.lacking, accept);
@@ -291,11 +294,6 @@ FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_
   check.require_options();
   check_found(file, found);
   check.warn(context_->logger(), options.function);
-  if (reads_whole_module()) {
-    // A layer with this child need not look for another one that reads them.
-    std::ranges::move(unread_tensors(file, prefix, found), std::back_inserter(found.known));
-    std::ranges::sort(found.known);
-  }
   return found;
 }
 
@@ -308,9 +306,12 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   FreshMemory fresh;
+  if (options.read != nullptr) {
+    *options.read = all_found.known;
+    for (const FoundWeight& weight : found) options.read->push_back(weight.name);
+  }
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
-    if (options.read != nullptr) options.read->push_back(found[i].name);
     // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
     const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
     const DType dtype = parameters_[i].kept_dtype(stored, keeps_form);

@@ -21,7 +21,8 @@ struct LoadOptions {
   bool has_embedding = false;
   // The option that gives the layer a bias, if it is one of a layer around it; null: its own.
   const char* bias_option = nullptr;
-  // Gets the names of the tensors that parameters are read from; null: not wanted.
+  // Gets the names of the tensors that parameters are read from, and of those that the layers know and do not read. Some of
+  // the latter may not be in the file. Null: not wanted.
   std::vector<std::string>* read = nullptr;
   // The name of the called C function, for log messages.
   const char* function = "heed_layer_load";

@@ -51,29 +51,21 @@ class UnknownTensors {
   UnknownTensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
       : file_(file), prefix_(prefix), found_(found), title_(found.title) {}
 
-  std::vector<UnsupportedTensor> find() const {
-    std::vector<UnsupportedTensor> unknown;
+  OtherTensors find() const {
+    OtherTensors others;
     const std::string module = prefix_.empty() ? std::string() : prefix_ + found_.separator;
     for (size_t i = 0; i < file_.num_tensors(); ++i) {
-      const std::string name(file_.name(i));
-      if (!name.starts_with(module) || is_found(name)) continue;
-      const std::string_view below = std::string_view(name).substr(module.size());
-      if (!is_harmless(name, below)) unknown.push_back({name, found_.title});
+      const std::string_view tensor = file_.name(i);
+      if (!tensor.starts_with(module)) continue;
+      const std::string name(tensor);
+      if (is_found(name)) continue;
+      const std::string_view below = tensor.substr(module.size());
+      const bool is_passed_over = is_unread(name, below);
+      if (is_passed_over || below.ends_with("inv_freq")) others.unread.push_back(name);
+      if (!is_passed_over && !is_harmless(below)) others.unknown.push_back({name, found_.title});
     }
-    add_from_enclosing_modules(unknown);
-    return unknown;
-  }
-
-  std::vector<std::string> find_unread() const {
-    std::vector<std::string> unread;
-    const std::string module = prefix_ + found_.separator;
-    for (size_t i = 0; i < file_.num_tensors() && !prefix_.empty(); ++i) {
-      const std::string name(file_.name(i));
-      if (!name.starts_with(module) || is_found(name)) continue;
-      const std::string_view below = std::string_view(name).substr(module.size());
-      if (is_unread(name, below) || below.ends_with("inv_freq")) unread.push_back(name);
-    }
-    return unread;
+    add_from_enclosing_modules(others.unknown);
+    return others;
   }
 
  private:
@@ -102,8 +94,7 @@ class UnknownTensors {
     return prefix_.ends_with("EncDecAttention") && is_in(below, "relative_attention_bias");
   }
 
-  bool is_harmless(const std::string& name, std::string_view below) const {
-    if (is_unread(name, below)) return true;
+  bool is_harmless(std::string_view below) const {
     if (is_in_one_of(below, kOtherModules)) return true;
     const bool is_of_bert =
         title_ == layout_title::kBert || title_ == layout_title::kViT || title_ == layout_title::kAlbert;
@@ -146,14 +137,8 @@ class UnknownTensors {
 
 }  // namespace
 
-std::vector<UnsupportedTensor> unknown_tensors(const SafetensorsFile& file, std::string_view prefix,
-                                               const FoundWeights& found) {
+OtherTensors other_tensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found) {
   return UnknownTensors(file, prefix, found).find();
-}
-
-std::vector<std::string> unread_tensors(const SafetensorsFile& file, std::string_view prefix,
-                                        const FoundWeights& found) {
-  return UnknownTensors(file, prefix, found).find_unread();
 }
 
 }  // namespace heed

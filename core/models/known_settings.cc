@@ -58,14 +58,15 @@ constexpr std::string_view kKnown =
     "use_bidirectional_attention,use_cache,use_return_dict,use_sliding_window,use_weighted_layer_sum,vocab_size,"
     "word_embed_proj_dim,";
 
-// Settings that change the numbers of some families alone. The classes of others ignore them, and where one is set all the
-// same, the model is perhaps another one.
+// Settings that change numbers and that only the classes of these families read. The classes of other families ignore
+// them, and heed's layers would not: such a configuration is refused.
 struct OfFamilies {
   std::string_view name;
   std::string_view families;
 };
 constexpr std::string_view kGemma = ",gemma2,gemma3_text,";
 constexpr std::string_view kGranite = ",granite,";
+constexpr std::string_view kRotary = ",gemma,gemma2,gemma3_text,granite,llama,mistral,modernbert,phi3,qwen2,qwen3,";
 constexpr OfFamilies kOfFamilies[] = {
     {"attention_multiplier", kGranite},
     {"attn_logit_softcapping", kGemma},
@@ -75,10 +76,13 @@ constexpr OfFamilies kOfFamilies[] = {
     {"logits_scaling", kGranite},
     {"query_pre_attn_scalar", kGemma},
     {"residual_multiplier", kGranite},
-    {"rope_parameters", ",gemma,gemma2,gemma3_text,granite,llama,mistral,modernbert,phi3,qwen2,qwen3,"},
-    {"rope_scaling", ",gemma,gemma2,gemma3_text,granite,llama,mistral,modernbert,phi3,qwen2,qwen3,"},
+    {"rope_parameters", kRotary},
+    {"rope_scaling", kRotary},
+    {"rope_theta", kRotary},
+    {"scale_decoder_outputs", ",t5,"},
     {"scale_embedding", ",bart,marian,mbart,whisper,"},
     {"sliding_window", ",gemma2,gemma3_text,mistral,phi3,qwen2,qwen3,"},
+    {"use_bidirectional_attention", ",gemma3_text,"},
 };
 
 // Whether `list` has the name between two of its commas.
@@ -86,7 +90,15 @@ bool has(std::string_view list, std::string_view name) {
   return name.find(',') == std::string_view::npos && list.find("," + std::string(name) + ",") != std::string_view::npos;
 }
 
-bool is_of_another_family(std::string_view name, std::string_view model_type) {
+// Phi-3 alone rotates a part of each head. Others may say that it is the whole.
+bool rotates_part(const ModelConfig& config, std::string_view name) {
+  if (name == "partial_rotary_factor") return config.number(name).value_or(1) != 1;
+  if (name != "rope_parameters" && name != "rope_scaling") return false;
+  return config.number(std::string(name) + ".partial_rotary_factor").value_or(1) != 1;
+}
+
+bool is_of_another_family(const ModelConfig& config, std::string_view name, std::string_view model_type) {
+  if (model_type != "phi3" && rotates_part(config, name)) return true;
   return std::ranges::any_of(kOfFamilies,
                              [&](const OfFamilies& one) { return one.name == name && !has(one.families, model_type); });
 }
@@ -95,7 +107,7 @@ bool is_of_another_family(std::string_view name, std::string_view model_type) {
 
 void require_known_settings(const ModelConfig& config, std::string_view model_type) {
   for (const std::string& name : config.names_in_use()) {
-    if (is_of_another_family(name, model_type)) {
+    if (is_of_another_family(config, name, model_type)) {
       fail(Status::Unsupported,
            "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
            "others: expected a configuration without it",

@@ -50,10 +50,10 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
   return make<Transformer>(context, options.transformer());
 }
 
-// Whether the tensor says nothing that the layer does not know: buffers, copies of the embedding, and tables of sinusoids.
+// Whether a tensor that lies in none of the layer's modules says nothing of the model: buffers and tables of sinusoids, the
+// version of fairseq's class, and a copy of the embedding as the head.
 bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
-  constexpr std::string_view kRedundantTensors[] = {
-      "position_ids", ".inv_freq", ".attn.bias", ".attn.masked_bias", ".embed_tokens.weight", "coder.version"};
+  constexpr std::string_view kRedundantTensors[] = {"position_ids", ".inv_freq", "coder.version"};
   if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
     return true;
   if (family.has(kSinusoids) && name.ends_with(".embed_positions.weight")) return true;
@@ -72,8 +72,9 @@ void warn_of_others(const Logger& logger, const SafetensorsFile& file, const Mod
     if (count++ == 0) first = name;
   }
   if (count == 0) return;
-  log(logger, LogLevel::Warning, "%s: %s has %zu tensors that are not part of the layer and are not read, such as %s",
-      kFunction, in_quotes(file.path()).c_str(), count, in_quotes(first).c_str());
+  log(logger, LogLevel::Warning, "%s: %s has %zu tensor%s not part of the layer, such as %s: they are not read",
+      kFunction, in_quotes(file.path()).c_str(), count, count == 1 ? " that is" : "s that are",
+      in_quotes(first).c_str());
 }
 
 // Logs that the folder has a class of its own, which may compute something else than transformers' class of the family.

@@ -293,11 +293,10 @@ bool ModelOptions::find_other_head(const SafetensorsEntry& table) const {
     if (head == nullptr || file_.are_equal(*head, table)) continue;
     const char* const kind = family_.kind == ModelKind::Decoder ? "decoder" : "transformer";
     if (module_of_child(family_.model_layout, kind, "output") == kHead) return true;
-    fail(
-        Status::Unsupported,
-        "%s has \"%s\", which is not the embedding that the head of models of model_type \"%s\" is tied to: heed makes "
-        "such models without a head of their own",
-        in_quotes(file_.path()).c_str(), name, std::string(family_.model_type).c_str());
+    fail(Status::Unsupported,
+         "%s has \"%s\" with other values than the embedding, which is the head of models of model_type \"%s\" here: "
+         "expected the same values, or a file without it",
+         in_quotes(file_.path()).c_str(), name, std::string(family_.model_type).c_str());
   }
   return false;
 }
@@ -318,7 +317,7 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
     output.size = weight[0];
   }
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
-  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(ties && !family_.has(kUntied)))
+  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(ties))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
   if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
@@ -449,8 +448,10 @@ TransformerOptions ModelOptions::transformer() {
     options.decoder.output = output_options(size, module_of(decoder, "embedding"));
     return options;
   }
-  options.embedding = embedding_options(base_of("embedding"), size);
-  options.output = output_options(size, base_of("embedding"));
+  std::string embedding = base_of("embedding");
+  if (!has(embedding)) embedding = module_of(decoder, "embedding");
+  options.embedding = embedding_options(embedding, size);
+  options.output = output_options(size, embedding);
   return options;
 }
 

@@ -42,11 +42,20 @@ TEST(ModelSettings, ThatAreNotKnownAreRefused) {
 
 // transformers' classes ignore them; a model that needs one has another class.
 TEST(ModelSettings, OfOtherFamiliesAreRefused) {
-  constexpr const char* kSettings[][2] = {{"attention_multiplier", "0.5"}, {"attn_logit_softcapping", "2.0"},
-                                          {"embedding_multiplier", "3.0"}, {"final_logit_softcapping", "5.0"},
-                                          {"local_attention", "4"},        {"logits_scaling", "4.0"},
-                                          {"query_pre_attn_scalar", "20"}, {"residual_multiplier", "0.7"},
-                                          {"scale_embedding", "true"},     {"sliding_window", "4"}};
+  constexpr const char* kSettings[][2] = {{"attention_multiplier", "0.5"},
+                                          {"attn_logit_softcapping", "2.0"},
+                                          {"embedding_multiplier", "3.0"},
+                                          {"final_logit_softcapping", "5.0"},
+                                          {"local_attention", "4"},
+                                          {"logits_scaling", "4.0"},
+                                          {"query_pre_attn_scalar", "20"},
+                                          {"residual_multiplier", "0.7"},
+                                          {"rope_parameters", "{\"partial_rotary_factor\": 0.5}"},
+                                          {"partial_rotary_factor", "0.5"},
+                                          {"use_bidirectional_attention", "true"},
+                                          {"scale_decoder_outputs", "true"},
+                                          {"scale_embedding", "true"},
+                                          {"sliding_window", "4"}};
   for (const auto& [setting, json] : kSettings) {
     SCOPED_TRACE(setting);
     ModelCopy copy("llama");
@@ -55,10 +64,16 @@ TEST(ModelSettings, OfOtherFamiliesAreRefused) {
     copy.set(setting, "null");
     EXPECT_EQ(try_model(copy), HEED_OK);
   }
-  for (const char* setting : {"rope_parameters", "rope_scaling"}) {
+  ModelCopy whole("llama");
+  whole.set("partial_rotary_factor", "1.0");
+  EXPECT_EQ(try_model(whole), HEED_OK);
+  constexpr const char* kOfRotary[][2] = {{"rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 2.0}"},
+                                          {"rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2.0}"},
+                                          {"rope_theta", "10000.0"}};
+  for (const auto& [setting, json] : kOfRotary) {
     SCOPED_TRACE(setting);
     ModelCopy copy("bert");
-    copy.set(setting, "{\"rope_type\": \"linear\", \"factor\": 2.0}");
+    copy.set(setting, json);
     EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", setting, "\"bert\""}}));
   }
 }
@@ -79,21 +94,21 @@ TEST(ModelSettings, OfPublishedModelsChangeNothing) {
   };
   const Published models[] = {
       {"bert",
-       {{"gradient_checkpointing", "false"},
-        {"position_embedding_type", "\"absolute\""},
+       {{"position_embedding_type", "\"absolute\""},
         {"sbert_ce_default_activation_function", "\"torch.nn.modules.linear.Identity\""},
         {"sentence_transformers", "{\"version\": \"5.1.0\"}"}}},
       {"distilbert", {{"tie_weights_", "true"}, {"pruned_heads", "{}"}, {"output_past", "true"}}},
       {"llama",
        {{"is_llama_config", "true"},
-        {"rope_interleaved", "false"},
         {"max_sequence_length", "2048"},
         {"neftune_noise_alpha", "5.0"},
         {"unsloth_fixed", "true"},
         {"transformers.js_config", "{\"dtype\": \"q4\", \"kv_cache_dtype\": {\"q4f16\": \"float16\"}}"}}},
       {"gemma2", {{"sliding_window_size", "4"}, {"cache_implementation", "\"hybrid\""}}},
-      {"qwen2", {{"is_causal", "true"}, {"use_mrope", "false"}}},
-      {"phi3", {{"full_attn_mod", "1"}, {"interpolate_factor", "1"}, {"lm_head_bias", "false"}}},
+      // Mistral's and Phi-3's classes have none of Qwen's settings.
+      {"mistral", {{"use_sliding_window", "false"}, {"max_window_layers", "1"}}},
+      {"qwen2", {{"is_causal", "true"}}},
+      {"phi3", {{"full_attn_mod", "1"}, {"interpolate_factor", "1"}, {"max_window_layers", "1"}}},
       {"bart", {{"force_bos_token_to_be_generated", "true"}, {"replacing_rate", "0"}}},
   };
   for (const Published& model : models) {
@@ -105,7 +120,8 @@ TEST(ModelSettings, OfPublishedModelsChangeNothing) {
   }
 }
 
-// The defaults of the configuration classes of transformers 5. Another value gives other numbers, so that each is read.
+// The defaults of the configuration classes of transformers 5, but for ViT's and Whisper's. Another value gives other
+// numbers, so that each is read.
 TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
   struct Default {
     const char* family;
@@ -120,7 +136,6 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
       {"albert", "layer_norm_eps", "1e-12", "0.1"},
       {"bart", "activation_function", R"("gelu")", R"("relu")"},
       {"bart", "scale_embedding", "false", "true"},
-      {"bart", "tie_word_embeddings", "true", nullptr},
       {"bert", "hidden_act", R"("gelu")", R"("relu")"},
       {"bert", "layer_norm_eps", "1e-12", "0.1"},
       {"clip-text", "hidden_act", R"("quick_gelu")", R"("relu")"},
@@ -131,7 +146,6 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
       {"gemma", "hidden_act", R"("gelu_pytorch_tanh")", R"("relu")"},
       {"gemma", "rms_norm_eps", "1e-06", "0.1"},
       {"gemma", "rope_parameters", kRope, kOtherRope},
-      {"gemma", "tie_word_embeddings", "true", nullptr},
       {"gemma2", "attn_logit_softcapping", "50.0", "1.0"},
       {"gemma2", "final_logit_softcapping", "30.0", "1.0"},
       {"gemma2", "hidden_activation", R"("gelu_pytorch_tanh")", R"("relu")"},
@@ -141,7 +155,6 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
       {"gemma2", "rms_norm_eps", "1e-06", "0.1"},
       {"gemma2", "rope_parameters", kRope, kOtherRope},
       {"gemma2", "sliding_window", "4096", "2"},
-      {"gemma2", "tie_word_embeddings", "true", nullptr},
       {"gemma3", "hidden_activation", R"("gelu_pytorch_tanh")", R"("relu")"},
       {"gemma3", "query_pre_attn_scalar", "256", "4"},
       {"gemma3", "rms_norm_eps", "1e-06", "0.1"},
@@ -151,12 +164,10 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
            "full_attention": {"rope_type": "default", "rope_theta": 10.0}})"},
       {"gemma3", "sliding_window", "4096", "2"},
-      {"gemma3", "tie_word_embeddings", "true", nullptr},
       {"gpt2", "activation_function", R"("gelu_new")", R"("relu")"},
       {"gpt2", "layer_norm_epsilon", "1e-05", "0.1"},
       {"gpt2", "scale_attn_by_inverse_layer_idx", "false", "true"},
       {"gpt2", "scale_attn_weights", "true", "false"},
-      {"gpt2", "tie_word_embeddings", "true", nullptr},
       {"granite", "attention_multiplier", "1.0", "0.5"},
       {"granite", "embedding_multiplier", "1.0", "0.5"},
       {"granite", "hidden_act", R"("silu")", R"("relu")"},
@@ -164,11 +175,9 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
       {"granite", "residual_multiplier", "1.0", "0.5"},
       {"granite", "rms_norm_eps", "1e-06", "0.1"},
       {"granite", "rope_parameters", kRope, kOtherRope},
-      {"granite", "tie_word_embeddings", "false", nullptr},
       {"llama", "hidden_act", R"("silu")", R"("relu")"},
       {"llama", "rms_norm_eps", "1e-06", "0.1"},
       {"llama", "rope_parameters", kRope, kOtherRope},
-      {"llama", "tie_word_embeddings", "false", nullptr},
       {"marian", "activation_function", R"("gelu")", R"("relu")"},
       {"marian", "scale_embedding", "false", "true"},
       {"mbart", "activation_function", R"("gelu")", R"("relu")"},
@@ -177,7 +186,6 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
       {"mistral", "rms_norm_eps", "1e-06", "0.1"},
       {"mistral", "rope_parameters", kRope, kOtherRope},
       {"mistral", "sliding_window", "4096", "2"},
-      {"mistral", "tie_word_embeddings", "false", nullptr},
       {"modernbert", "hidden_activation", R"("gelu")", R"("relu")"},
       {"modernbert", "layer_types", R"(["full_attention", "sliding_attention"])",
        R"(["sliding_attention", "sliding_attention"])"},
@@ -189,40 +197,59 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
            "full_attention": {"rope_type": "default", "rope_theta": 10.0}})"},
       {"opt", "activation_function", R"("relu")", R"("gelu")"},
-      {"opt", "tie_word_embeddings", "true", nullptr},
       {"phi3", "hidden_act", R"("silu")", R"("relu")"},
       {"phi3", "rms_norm_eps", "1e-05", "0.1"},
       {"phi3", "rope_parameters", kRope, kOtherRope},
       {"phi3", "sliding_window", "null", "2"},
-      {"phi3", "tie_word_embeddings", "false", nullptr},
       {"qwen2", "hidden_act", R"("silu")", R"("relu")"},
       {"qwen2", "rms_norm_eps", "1e-06", "0.1"},
       {"qwen2", "rope_parameters", kRope, kOtherRope},
-      {"qwen2", "tie_word_embeddings", "false", nullptr},
       {"qwen3", "hidden_act", R"("silu")", R"("relu")"},
       {"qwen3", "rms_norm_eps", "1e-06", "0.1"},
       {"qwen3", "rope_parameters", kRope, kOtherRope},
-      {"qwen3", "tie_word_embeddings", "false", nullptr},
       {"roberta", "hidden_act", R"("gelu")", R"("relu")"},
       {"roberta", "layer_norm_eps", "1e-12", "0.1"},
       {"roberta", "pad_token_id", "1", "2"},
       {"t5", "layer_norm_epsilon", "1e-06", "0.1"},
       {"t5", "relative_attention_max_distance", "128", "5"},
       {"t5", "scale_decoder_outputs", "true", "false"},
-      {"t5", "tie_word_embeddings", "true", nullptr},
   };
   for (const Default& row : kDefaults) {
     SCOPED_TRACE(std::string(row.family) + ", " + row.setting);
     ModelCopy copy(row.family);
     copy.set(row.setting, row.json);
     const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
-    if (row.other != nullptr) {
-      copy.set(row.setting, row.other);
-      EXPECT_NE(ModelCall(copy.write()).run(), expected);
-    }
+    copy.set(row.setting, row.other);
+    EXPECT_NE(ModelCall(copy.write()).run(), expected);
     copy.remove_setting(row.setting);
     EXPECT_EQ(ModelCall(copy.write()).run(), expected);
   }
+}
+
+// A head of its own is required where it is not tied.
+TEST(ModelSettings, LeftOutTieTheHeadAsInTransformers) {
+  const auto expect_tied = [](ModelCopy& copy, bool is_tied) {
+    std::erase_if(copy.tensors, [](const NamedFloats& tensor) { return tensor.name == "lm_head.weight"; });
+    copy.remove_setting("tie_word_embeddings");
+    const heed_status status = try_model(copy);
+    EXPECT_EQ(status, is_tied ? HEED_OK : HEED_ERROR_NOT_FOUND) << heed_last_error();
+    copy.set("tie_word_embeddings", is_tied ? "false" : "true");
+    EXPECT_NE(try_model(copy), status);
+  };
+  for (const char* const family : {"gemma", "gemma2", "gemma3", "gpt2", "opt", "t5"}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    expect_tied(copy, true);
+  }
+  for (const char* const family : {"granite", "llama", "mistral", "phi3", "qwen2", "qwen3"}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    expect_tied(copy, false);
+  }
+  ModelCopy mt5("t5");
+  mt5.set("model_type", "\"mt5\"");
+  mt5.remove_setting("scale_decoder_outputs");
+  expect_tied(mt5, false);
 }
 
 // Phi-3's first files have other names for longrope.
@@ -239,7 +266,7 @@ TEST(ModelSettings, OfLongropeHaveSeveralNames) {
   }
 }
 
-// Families with the classes of another one.
+// transformers computes these families with the class of another.
 TEST(ModelSettings, OfFamiliesOfTheSameLayersGiveTheSameNumbers) {
   constexpr const char* kTypes[][2] = {{"roberta", "xlm-roberta"}, {"roberta", "camembert"}};
   for (const auto& [family, model_type] : kTypes) {
@@ -251,12 +278,20 @@ TEST(ModelSettings, OfFamiliesOfTheSameLayersGiveTheSameNumbers) {
   }
 }
 
-// A decoder whose rows see those behind them, as a text encoder made of it. Of windows no model says how far.
-TEST(ModelSettings, OfDecodersThatAreNotCausalAreKept) {
+// Every row of a decoder then sees the whole sequence, as in text encoders made of one.
+TEST(ModelSettings, IsCausalFalseShowsLaterRows) {
   ModelCopy copy("qwen2");
-  const std::vector<uint8_t> causal = ModelCall(copy.write()).run();
+  const auto first_row = [&](int32_t last_id) {
+    ModelCall call(copy.write());
+    const std::vector<int32_t> ids = {4, 5, last_id};
+    call.inputs.queries = call.keep(make_tensor_of(call.context.get(), {1, 3}, ids));
+    std::vector<float> logits = call.run_for_floats();
+    logits.resize(logits.size() / 3);
+    return logits;
+  };
+  EXPECT_EQ(first_row(6), first_row(7));
   copy.set("is_causal", "false");
-  EXPECT_NE(ModelCall(copy.write()).run(), causal);
+  EXPECT_NE(first_row(6), first_row(7));
   ModelCopy with_windows("mistral");
   with_windows.set("is_causal", "false");
   EXPECT_TRUE(is_refused(try_model(with_windows), {HEED_ERROR_UNSUPPORTED, {"visible keys of another kind"}}));

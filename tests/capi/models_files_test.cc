@@ -325,7 +325,55 @@ TEST(ModelFolders, MayHaveCopiesOfTheEmbeddingThatBothSidesShare) {
   }
 }
 
-// As transformers 5: a configuration ties no head that the file has besides, if it is another one.
+// Some programs write it under the decoder's name alone.
+TEST(ModelFolders, MayHaveTheEmbeddingOfBothSidesInTheDecoder) {
+  for (const auto& [family, table, prefix] :
+       {std::tuple{"bart", "model.shared.weight", "model."}, {"t5", "shared.weight", ""}}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    copy.tensor(table).name = std::string(prefix) + "decoder.embed_tokens.weight";
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  }
+}
+
+// transformers would use the encoder's own table then.
+TEST(ModelFolders, OfT5EncoderModelWithAnotherTableAreRefused) {
+  ModelCopy copy("t5");
+  copy.set("architectures", R"(["T5EncoderModel"])");
+  std::erase_if(copy.tensors, [](const NamedFloats& tensor) { return tensor.name.starts_with("decoder."); });
+  NamedFloats table = copy.tensor("shared.weight");
+  table.name = "encoder.embed_tokens.weight";
+  copy.tensors.push_back(table);
+  EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+  EXPECT_EQ(try_model_folder(copy.write()), HEED_OK);
+  copy.tensors.back().elements[0] += 1;
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_INVALID_ARGUMENT, {"\"" + table.name + "\""}}));
+}
+
+// Tensors of published files that no class of their models reads.
+TEST(ModelFolders, MayHaveTensorsThatNoClassReads) {
+  ModelCopy gpt2("gpt2");
+  ModelCopy t5("t5");
+  ModelCopy llama("llama");
+  const auto expect_no_change = [](ModelCopy& copy, const char* name, const Dims& dims, size_t num_elements) {
+    SCOPED_TRACE(name);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    copy.tensors.push_back({name, dims, std::vector<float>(num_elements, 0.5f)});
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    EXPECT_EQ(messages_of(copy.write()).warnings, std::vector<std::string>());
+  };
+  expect_no_change(gpt2, "transformer.h.0.attn.bias", {1, 1, 4, 4}, 16);
+  expect_no_change(gpt2, "transformer.h.0.attn.masked_bias", {}, 1);
+  expect_no_change(t5, "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight", {8, 4}, 32);
+  expect_no_change(llama, "model.layers.1.self_attn.rotary_emb.inv_freq", {4}, 4);
+  expect_no_change(llama, "model.rotary_emb.inv_freq", {4}, 4);
+  // Of another shape it is no mask.
+  gpt2.tensors.push_back({"transformer.h.1.attn.bias", {32}, std::vector<float>(32, 0.5f)});
+  EXPECT_TRUE(is_refused(try_model_folder(gpt2.write()), {HEED_ERROR_UNSUPPORTED, {"h.1.attn.bias"}}));
+}
+
+// As transformers 5: a head with other values than the embedding is not tied to it.
 TEST(ModelFolders, WithAHeadBesideATiedOneHaveThatOfTheFile) {
   ModelCopy copy("gpt2");
   const std::vector<uint8_t> tied = ModelCall(copy.write()).run();
@@ -344,7 +392,7 @@ TEST(ModelFolders, WithAHeadBesideATiedOneHaveThatOfTheFile) {
   EXPECT_EQ(ModelCall(copy.write()).run(), other);
 }
 
-// Their layouts have no head of its own.
+// Their layouts have no module for a head.
 TEST(ModelFolders, OfBartAndWhisperWithAnotherHeadAreRefused) {
   for (const auto& [family, table, name] : {std::tuple{"bart", "model.shared.weight", "lm_head.weight"},
                                             {"whisper", "model.decoder.embed_tokens.weight", "proj_out.weight"}}) {

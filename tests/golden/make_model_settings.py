@@ -245,8 +245,8 @@ def of_t5(c):
     return t
 
 
-TENSORS = {"mt5": of_t5, "vit": of_vit, "clip_text_model": of_clip_text, "modernbert": of_modernbert, "gpt2": of_gpt2, "opt": of_opt,
-           "t5": of_t5}
+TENSORS = {"clip_text_model": of_clip_text, "gpt2": of_gpt2, "modernbert": of_modernbert, "mt5": of_t5, "opt": of_opt,
+           "t5": of_t5, "vit": of_vit}
 # The names of the classes with a head, which have the model as a module.
 WITH_HEAD = ("ForMaskedLM", "LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel")
 
@@ -284,9 +284,9 @@ def rope(kind, theta=10000.0, **more):
     return {"rope_type": kind, "rope_theta": theta, **more}
 
 
-# What config.json lacks of those that make_models.py wrote, in files of older versions of transformers.
 T5 = {"d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3, "num_layers": 1, "num_decoder_layers": 1,
       "vocab_size": IDS, "feed_forward_proj": "gated-gelu", "dense_act_fn": "gelu_new", "is_gated_act": True}
+# What config.json lacks of those that make_models.py wrote, in files of older versions of transformers.
 OLD_ROPE = {"rope_parameters": None, "dtype": None}
 
 
@@ -297,8 +297,8 @@ SETTINGS = {
     "bert-masked-lm": ("bert", dict(BERT, hidden_act="gelu_new", architectures=["BertForMaskedLM"])),
     "bert-gamma-beta": (
         "bert", dict(BERT, architectures=["BertForMaskedLM"]),
-        {"add_cross_attention": None, "dtype": None, "gradient_checkpointing": False, "position_embedding_type": "absolute",
-         "tie_word_embeddings": None, "transformers_version": "4.6.0.dev0"}),
+        {"add_cross_attention": None, "dtype": None, "gradient_checkpointing": False,
+         "position_embedding_type": "absolute", "tie_word_embeddings": None, "transformers_version": "4.6.0.dev0"}),
     "roberta-without-head": ("roberta", dict(BERT, architectures=["RobertaModel"], layer_norm_eps=1e-12,
                                              hidden_act="relu")),
     "electra-without-projection": ("electra", dict(BERT, embedding_size=HIDDEN)),
@@ -358,10 +358,9 @@ SETTINGS = {
     "mbart-plain-embedding": ("mbart", dict(BART, scale_embedding=False)),
     "marian-plain-embedding": ("marian", dict(BART, scale_embedding=False, activation_function="silu",
                                               decoder_vocab_size=IDS)),
-    "t5-gated-untied": ("t5", {
-        "d_model": HIDDEN, "d_kv": 5, "d_ff": INNER, "num_heads": 3, "num_layers": 1, "vocab_size": IDS,
-        "relative_attention_num_buckets": 12, "relative_attention_max_distance": 20, "feed_forward_proj": "gated-gelu",
-        "dense_act_fn": "gelu_new", "is_gated_act": True, "tie_word_embeddings": False, "scale_decoder_outputs": False}),
+    "t5-gated-untied": ("t5", dict(
+        T5, relative_attention_num_buckets=12, relative_attention_max_distance=20, num_decoder_layers=2,
+        tie_word_embeddings=False, scale_decoder_outputs=False)),
     "t5-encoder-alone": ("t5", dict(T5, architectures=["T5EncoderModel"], tie_word_embeddings=False)),
     "t5-tied-unscaled": ("t5", dict(T5, scale_decoder_outputs=False)),
     "whisper-mels": ("whisper", dict(BART, decoder_layers=1, num_mel_bins=5, max_source_positions=11,
@@ -397,8 +396,8 @@ SETTINGS = {
                        layer_types=["sliding_attention", "full_attention", "sliding_attention"], rope_parameters={
                            "sliding_attention": rope("default", 300.0),
                            "full_attention": rope("linear", 5000.0, factor=3.0)}),
-        dict(OLD_ROPE, rope_theta=5000.0, rope_local_base_freq=300.0, rope_scaling={"rope_type": "linear", "factor": 3.0},
-             layer_types=None, sliding_window_pattern=2, _sliding_window_pattern=None, tie_word_embeddings=None)),
+        dict(OLD_ROPE, rope_theta=5000.0, rope_local_base_freq=300.0,
+             rope_scaling={"rope_type": "linear", "factor": 3.0}, layer_types=None, sliding_window_pattern=2, _sliding_window_pattern=None, tie_word_embeddings=None)),
     "modernbert-version-4": (
         "modernbert", dict(
             BERT, local_attention=6, num_hidden_layers=4, global_attn_every_n_layers=3,
@@ -435,7 +434,8 @@ SETTINGS = {
          "relative_attention_max_distance": None, "dtype": None}),
 }
 
-# Other names of tensors: in files that were converted from TensorFlow, as bert-base-uncased, and in gpt2.
+# Other names of tensors: in files that were converted from TensorFlow, as bert-base-uncased; in gpt2, which lacks the
+# model's own module; and in files of models with a head, which have it.
 OTHER_NAMES = {
     "albert-gelu-new": {"": "albert."},
     "electra-without-projection": {"": "electra."},
@@ -448,7 +448,8 @@ OTHER_NAMES = {
 # Tensors that transformers does not read: buffers, copies of the embedding, and a bias that T5's first class had.
 OTHER_TENSORS = {
     "bart-scaled-embedding": {"model.encoder.version": (1,), "model.decoder.version": (1,)},
-    "modernbert-version-4": {"head.dense.weight": (HIDDEN, HIDDEN), "head.norm.weight": (HIDDEN,), "decoder.bias": (IDS,)},
+    "modernbert-version-4": {"head.dense.weight": (HIDDEN, HIDDEN), "head.norm.weight": (HIDDEN,),
+                             "decoder.bias": (IDS,)},
     "opt-projection": {"model.decoder.version": (1,)},
     "vit-without-qkv-bias": {"classifier.weight": (4, HIDDEN), "classifier.bias": (4,)},
     "llama-version-4": {"model.layers.0.self_attn.rotary_emb.inv_freq": (2,),
@@ -516,10 +517,12 @@ def write(name):
     said = ", ".join(f"{key} = {value}" for key, value in settings.items())
     weights = {other_name(name, tensor): array for tensor, array in weights.items()}
     for tensor, shape in OTHER_TENSORS.get(name, {}).items():
-        weights[tensor] = weights["shared.weight"] if tensor.endswith("embed_tokens.weight") else np.ones(shape, np.float32)
-    golden_file.write(f"model_settings/{name}/model", weights, f"random weights of {c['architectures'][0]}", said, "make_model_settings.py")
+        is_copy = tensor.endswith("embed_tokens.weight")
+        weights[tensor] = weights["shared.weight"] if is_copy else np.ones(shape, np.float32)
+    made_by = "make_model_settings.py"
+    golden_file.write(f"model_settings/{name}/model", weights, f"random weights of {c['architectures'][0]}", said, made_by)
     golden_file.write(f"model_settings/{name}/cases", {**inputs, **expected},
-                      "inputs, and the results in F64 of model_formulas.py, stored as F32", said, "make_model_settings.py")
+                      "inputs, and the results in F64 of model_formulas.py, stored as F32", said, made_by)
     peaks = [value.max(-1) for key, value in expected.items() if key.endswith("weights")]
     print(f"{name:28} {sum(f.stat().st_size for f in folder.iterdir()) / 1024:4.0f} KB, the largest weight of a row is "
           f"{np.mean([peak[peak > 0].mean() for peak in peaks]):.2f}")

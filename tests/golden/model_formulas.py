@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole models in NumPy and F64: hidden states and logits from the tensors of a file of Hugging Face's transformers and
-its config.json. The formulas are those of the papers of the models and of the classes of transformers 5; no two families
-share more than the functions below. make_model_settings.py compares them with the results of transformers in data/models.
+its config.json. The formulas are those of the models' papers and of the classes of transformers 5, and share nothing with
+heed. make_model_settings.py --check compares them with the results of transformers in data/models.
 """
 
 import math
@@ -470,8 +470,8 @@ class T5:
         return (x * c["d_model"] ** -0.5 if c["scale_decoder_outputs"] else x) @ head.T
 
 
-ENCODERS = {"bert": bert, "roberta": bert, "electra": bert, "distilbert": bert, "albert": bert, "clip_text_model": clip_text,
-            "modernbert": modernbert}
+ENCODERS = {"clip_text_model": clip_text, "modernbert": modernbert}
+ENCODERS.update(dict.fromkeys(("albert", "bert", "distilbert", "electra", "roberta"), bert))
 DECODERS = {"gpt2": gpt2, "opt": opt}
 DECODERS.update(dict.fromkeys(
     ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "phi3", "granite"), llama))

@@ -50,7 +50,7 @@ public sealed class Model : IDisposable
     /// model.safetensors.index.json with the files that it names. The model_type in config.json says which block it is:
     /// <code>
     /// encoder       bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert, clip_text_model,
-    ///               vit, and t5 and mt5 of a T5EncoderModel or MT5EncoderModel
+    ///               vit, and t5 and mt5 if the architectures in config.json name T5EncoderModel or MT5EncoderModel
     /// decoder       gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite
     /// Transformer   bart, mbart, marian, t5, mt5, whisper
     /// </code>

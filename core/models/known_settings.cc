@@ -72,6 +72,7 @@ constexpr OfFamilies kOfFamilies[] = {
     {"attn_logit_softcapping", kGemma},
     {"embedding_multiplier", kGranite},
     {"final_logit_softcapping", kGemma},
+    {"layer_types", ",gemma2,gemma3_text,modernbert,qwen2,qwen3,"},
     {"local_attention", ",modernbert,"},
     {"logits_scaling", kGranite},
     {"query_pre_attn_scalar", kGemma},

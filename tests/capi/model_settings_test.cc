@@ -46,6 +46,7 @@ TEST(ModelSettings, OfOtherFamiliesAreRefused) {
                                           {"attn_logit_softcapping", "2.0"},
                                           {"embedding_multiplier", "3.0"},
                                           {"final_logit_softcapping", "5.0"},
+                                          {"layer_types", "[\"full_attention\", \"sliding_attention\"]"},
                                           {"local_attention", "4"},
                                           {"logits_scaling", "4.0"},
                                           {"query_pre_attn_scalar", "20"},

@@ -206,6 +206,29 @@ TEST_F(SafetensorsTest, AcceptsWhatOtherWritersWrite) {
   EXPECT_EQ(SafetensorsFile(path().c_str()).num_tensors(), 0u);
 }
 
+// Read in pieces, so that each byte of the last piece counts too.
+TEST_F(SafetensorsTest, ComparesTwoTensorsWhole) {
+  constexpr size_t kNumBytes = 200'004;
+  const std::string entry = R"("dtype":"I8","shape":[200004],"data_offsets":)";
+  const std::string header = "{\"a\":{" + entry + "[0,200004]},\"b\":{" + entry + "[200004,400008]}," +
+                             R"("c":{"dtype":"I8","shape":[2,100002],"data_offsets":[400008,600012]},)" +
+                             R"("d":{"dtype":"F32","shape":[50001],"data_offsets":[600012,800016]}})";
+  const auto are_equal = [&](const std::string& data, const char* other) {
+    const SafetensorsFile file(write_file(header, data).c_str());
+    return file.are_equal(*file.find("a"), *file.find(other));
+  };
+  const std::string same(4 * kNumBytes, '\1');
+  EXPECT_TRUE(are_equal(same, "b"));
+  EXPECT_FALSE(are_equal(same, "c")) << "another shape";
+  EXPECT_FALSE(are_equal(same, "d")) << "another dtype";
+  for (const size_t at : {size_t{0}, size_t{65535}, size_t{65536}, size_t{131071}, kNumBytes - 1}) {
+    SCOPED_TRACE(at);
+    std::string other = same;
+    other[kNumBytes + at] = '\2';
+    EXPECT_FALSE(are_equal(other, "b"));
+  }
+}
+
 TEST_F(SafetensorsTest, RefusesATensorOfAnUnknownDtypeOnlyWhenItIsRequested) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                              R"("f8":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[4,7]},)"

@@ -78,15 +78,15 @@ struct FamilyDefaults {
   int64_t window = 0;          // sliding_window, or local_attention; 0: none
   int64_t window_pattern = 0;  // sliding_window_pattern: the last of so many layers has no window; 0: all have one
   int64_t global_layers = 0;   // global_attn_every_n_layers: the first of so many layers has no window; 0: all have one
+  int64_t max_window_layers = 0;            // the first layer with a window; 0: all have one
+  double soft_cap = 0;                      // attn_logit_softcapping
+  double output_soft_cap = 0;               // final_logit_softcapping
+  double scale = 0;                         // attention_multiplier; 0: there is none
+  double query_scalar = 0;                  // query_pre_attn_scalar; 0: the head size
+  double norm_epsilon = 1e-6;               // rms_norm_eps
   bool needs_use_sliding_window = false;    // without use_sliding_window no layer has a window
   bool ignores_use_sliding_window = false;  // the class has no such setting
-  int64_t max_window_layers = 0;            // the first layer with a window; 0: all have one
   bool ignores_max_window_layers = false;
-  double soft_cap = 0;         // attn_logit_softcapping
-  double output_soft_cap = 0;  // final_logit_softcapping
-  double scale = 0;            // attention_multiplier; 0: there is none
-  double query_scalar = 0;     // query_pre_attn_scalar; 0: the head size
-  double norm_epsilon = 1e-6;  // rms_norm_eps
 };
 
 const FamilyDefaults& defaults_of_family(std::string_view model_type);

@@ -153,11 +153,11 @@ void SafetensorsFile::read(const SafetensorsEntry& entry, uint64_t offset, size_
 
 bool SafetensorsFile::are_equal(const SafetensorsEntry& a, const SafetensorsEntry& b) const {
   if (a.dtype != b.dtype || !(a.shape == b.shape)) return false;
-  constexpr size_t kMostBytes = 65536;
-  std::vector<std::byte> part_of_a(std::min(kMostBytes, a.num_bytes));
+  constexpr size_t kPartBytes = 65536;
+  std::vector<std::byte> part_of_a(std::min(kPartBytes, a.num_bytes));
   std::vector<std::byte> part_of_b(part_of_a.size());
-  for (size_t begin = 0; begin < a.num_bytes; begin += kMostBytes) {
-    const size_t num_bytes = std::min(kMostBytes, a.num_bytes - begin);
+  for (size_t begin = 0; begin < a.num_bytes; begin += kPartBytes) {
+    const size_t num_bytes = std::min(kPartBytes, a.num_bytes - begin);
     read(a, begin, num_bytes, part_of_a.data());
     read(b, begin, num_bytes, part_of_b.data());
     if (std::memcmp(part_of_a.data(), part_of_b.data(), num_bytes) != 0) return false;

@@ -114,7 +114,7 @@ std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_p
         make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
   if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   const bool projects = own_size != size;
-  // Positions of the layers' size are added behind the projection.
+  // Positions of the layers' size can only be added after the projection to that size.
   const bool projects_first = projects && options.positions && options.positions->size == size;
   const auto add_projection = [&] {
     add(Role::Projection,

@@ -46,9 +46,9 @@ bool is_call_tensor(std::string_view name) {
                      [&](const char* word) { return is_or_ends_in(name, word); });
 }
 
-class UnknownTensors {
+class OtherTensorFinder {
  public:
-  UnknownTensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
+  OtherTensorFinder(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
       : file_(file), prefix_(prefix), found_(found), title_(found.title) {}
 
   OtherTensors find() const {
@@ -85,7 +85,7 @@ class UnknownTensors {
     return std::any_of(modules.begin(), modules.end(), [&](const char* module) { return is_in(below, module); });
   }
 
-  // Whether no class of the model reads the tensor.
+  // Whether none of the model's classes in transformers reads the tensor.
   bool is_unread(const std::string& name, std::string_view below) const {
     const std::string_view last = below.substr(below.rfind(found_.separator) + 1);
     if (std::find(kBuffers.begin(), kBuffers.end(), last) != kBuffers.end()) return true;
@@ -138,7 +138,7 @@ class UnknownTensors {
 }  // namespace
 
 OtherTensors other_tensors(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found) {
-  return UnknownTensors(file, prefix, found).find();
+  return OtherTensorFinder(file, prefix, found).find();
 }
 
 }  // namespace heed

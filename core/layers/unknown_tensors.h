@@ -16,7 +16,7 @@ struct OtherTensors {
   // Without those that are known to be harmless: `unread`, norms of the enclosing layer, other modules, and, if the prefix
   // is empty, inputs and outputs stored beside the parameters. With tables of relative positions in the enclosing modules.
   std::vector<UnsupportedTensor> unknown;
-  // Full names of those that no class of the model reads, or that only say what its configuration says: masks, position
+  // Full names of those that none of the model's classes reads, or that only repeat its configuration: masks, position
   // numbers, rotary frequencies (which are unknown, too), and a bias of T5's first files.
   std::vector<std::string> unread;
 };

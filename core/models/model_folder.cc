@@ -50,8 +50,8 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
   return make<Transformer>(context, options.transformer());
 }
 
-// Whether a tensor that lies in none of the layer's modules says nothing of the model: buffers and tables of sinusoids, the
-// version of fairseq's class, and a copy of the embedding as the head.
+// Whether a tensor outside the layer's modules adds nothing to the layer: a buffer, a table of sinusoids, the version of
+// fairseq's class, or the embedding once more as the head.
 bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
   constexpr std::string_view kRedundantTensors[] = {"position_ids", ".inv_freq", "coder.version"};
   if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
@@ -77,11 +77,12 @@ void warn_of_others(const Logger& logger, const SafetensorsFile& file, const Mod
       in_quotes(first).c_str());
 }
 
-// Logs that the folder has a class of its own, which may compute something else than transformers' class of the family.
+// Logs that the configuration names code in the folder, which may compute something else than transformers' class.
 void warn_of_code(const Logger& logger, const ModelConfig& config, std::string_view model_type) {
   if (!config.is_object("auto_map")) return;
   log(logger, LogLevel::Warning,
-      "%s: %s has \"auto_map\", which names code for this model: the layer is the model of transformers of model_type "
+      "%s: %s has \"auto_map\", which names code that heed does not run: the layer is transformers' model of "
+      "model_type "
       "\"%s\"",
       kFunction, in_quotes(config.path()).c_str(), std::string(model_type).c_str());
 }
@@ -131,7 +132,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   layer->load(file, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
-        "%s: %s ties the head to the embedding, but %s has another head: that is the layer's, as in transformers 5",
+        "%s: %s ties the head to the embedding, but %s has another head, which the layer uses, as transformers 5 does",
         kFunction, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
   }
   log_made(context->logger(), folder, model_type, options.num_layers(), *layer);

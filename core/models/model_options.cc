@@ -307,7 +307,8 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
   OutputOptions output;
   const SafetensorsEntry& table = *require(embedding, "weight").entry;
   const bool ties = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
-  // transformers 5 ties nothing that differs in the file, and it says "tie_word_embeddings" of every T5.
+  // As in transformers 5: a head with other values than the embedding is not tied to it, although the configuration says
+  // so, as that of every T5 does.
   has_other_head_ = ties && find_other_head(table);
   output.is_tied = ties && !has_other_head_;
   output.size = table.shape[0];
@@ -366,7 +367,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
-    // OPT adds positions behind the projection.
+    // OPT adds positions after the projection.
     if (family_.has(kProjectionWithoutBias)) positions.size = size;
     if (options.patches) require_image_size(*options.patches, positions.max_positions);
     options.positions = positions;

@@ -28,7 +28,7 @@ class ModelOptions {
 
   // What the model is: of a Transformer's family also its encoder alone, as T5EncoderModel.
   ModelKind kind() const;
-  // Those of that kind.
+  // The options of a model of that kind.
   EncoderOptions encoder();
   DecoderOptions decoder();
   TransformerOptions transformer();
@@ -36,7 +36,7 @@ class ModelOptions {
   // The prefix of the layer's tensors in the file.
   std::string prefix() const;
   bool is_head_tied() const { return is_head_tied_; }
-  // Whether the configuration ties the head, but the file has another one than the embedding.
+  // Whether the file has a head with other values than the embedding, although the configuration ties the two.
   bool has_other_head() const { return has_other_head_; }
   // Of all stacks whose options were returned.
   int64_t num_layers() const { return num_layers_; }
@@ -71,7 +71,7 @@ class ModelOptions {
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);
   // The options of the head, if the model has one. `size`: of the hidden states. `embedding`: the module of the table.
   std::optional<OutputOptions> output_options(int64_t size, const std::string& embedding);
-  // Whether the file has a head that is not the table. Fails if the layer could not have it.
+  // Whether the file has a head with other values than the table. Fails if the layer has no place for it.
   bool find_other_head(const SafetensorsEntry& table) const;
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
@@ -81,7 +81,7 @@ class ModelOptions {
   void require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const;
   AudioEmbeddingOptions audio_options(const std::string& module) const;
   EmbeddingOptions embedding_options(const std::string& module, int64_t size) const;
-  // Whether `architectures` names a class that ends so.
+  // Whether the name of a class in `architectures` has one of these endings.
   bool has_class(std::span<const std::string_view> endings) const;
 
   const ModelConfig& config_;

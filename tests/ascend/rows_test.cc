@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, activations, embeddings and positions of rows in the NPU's memory: in which dtype they are computed, and
-// operands that share memory or are out of reach. The property tests compare random calls with the f64 reference.
+// operands that share memory or whose rows are too far apart. The property tests compare random calls with the f64 reference.
 #include <gtest/gtest.h>
 
 #include <cmath>

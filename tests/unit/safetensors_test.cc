@@ -206,7 +206,7 @@ TEST_F(SafetensorsTest, AcceptsWhatOtherWritersWrite) {
   EXPECT_EQ(SafetensorsFile(path().c_str()).num_tensors(), 0u);
 }
 
-// Read in pieces, so that each byte of the last piece counts too.
+// Tensors are read in pieces of 65536 bytes: a difference in any piece counts.
 TEST_F(SafetensorsTest, ComparesTwoTensorsWhole) {
   constexpr size_t kNumBytes = 200'004;
   const std::string entry = R"("dtype":"I8","shape":[200004],"data_offsets":)";

@@ -77,7 +77,7 @@ public abstract class TransformerStackOptions
     public bool ProjectionBias { get; set; } = true;
 
     /// <summary>The projection of the last layer's rows, for example to logits; null, the default: none. If it is tied
-    /// to an embedding of another size, the child "output_projection" projects the rows to that size before, without
+    /// to an embedding of another size, the child "output_projection" first projects the rows to that size, without
     /// bias (OPT).</summary>
     public OutputOptions? Output { get; set; }
 

@@ -45,8 +45,8 @@ public final class Model implements AutoCloseable {
      * <ul>
      *   <li>an encoder: bert, roberta, xlm-roberta, camembert, distilbert, electra, albert, modernbert,
      *       clip_text_model, and t5 and mt5 if the architectures in config.json name T5EncoderModel or
-     *       MT5EncoderModel. ids (B, S) give hidden states (B, S, E), the model's last_hidden_state; vit likewise, of images (B, channels, height, width), a row for each
-     *       patch behind that of the class token
+     *       MT5EncoderModel. ids (B, S) give hidden states (B, S, E), the model's last_hidden_state; vit likewise, of
+     *       images (B, channels, height, width), a row for each patch behind that of the class token
      *   <li>a decoder: gpt2, opt, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi3, granite. ids (B, S)
      *       give logits (B, S, number of embeddings), or hidden states if the architectures in config.json name no head
      *   <li>a Transformer: bart, mbart, marian, t5, mt5. The ids of the decoder (B, T) and of the encoder (B, S) give

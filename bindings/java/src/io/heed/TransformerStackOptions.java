@@ -278,7 +278,7 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
 
     /**
      * Sets the projection of the last rows, for example to logits. If it is tied to an embedding of another size, the
-     * rows are projected to that size before, without bias, by the child "output_projection" (OPT).
+     * child "output_projection" first projects the rows to that size, without bias (OPT).
      *
      * @param output its options; null, the default: the output are the rows
      * @return this

@@ -234,10 +234,10 @@ const char* Scene::saved_model(const std::string& config, const std::string& mor
   const std::string saved = capi_test::read_file(path);
   uint64_t length = 0;
   std::memcpy(&length, saved.data(), sizeof length);
-  const std::string tensor = "{\"" + more + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)";
+  const std::string entry = "{\"" + more + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)";
   const std::string rest = saved.substr(sizeof length + 1);
-  length += tensor.size() - 1;
-  return bytes(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + tensor + rest);
+  length += entry.size() - 1;
+  return bytes(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + entry + rest);
 }
 
 const char* Scene::folder(const std::string& config, std::initializer_list<NamedDims> tensors) {

@@ -11,6 +11,7 @@
 
 #include "capi/support/objects.h"
 #include "property/support/device.h"
+#include "property/support/random.h"
 #include "support/numbers.h"
 
 namespace heed::property {

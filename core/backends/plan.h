@@ -13,7 +13,7 @@ namespace heed {
 inline constexpr int kMaxReasons = 4;
 
 // Size of the backend's decisions in a plan.
-inline constexpr size_t kMaxChoiceBytes = 64;
+inline constexpr size_t kMaxChoiceBytes = 96;
 
 // How an operation will be computed.
 struct Plan {

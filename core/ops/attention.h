@@ -121,7 +121,8 @@ WantedRows values_read(const AttentionProblem& problem);
 
 // flops: for each visible pair 2 * value_head_size for the value, plus 2 * head_size for a dot product or 4 * head_size
 // for an additive score (an addition, a tanh, a multiplication and an addition). Lengths, causal mask and window decide
-// which pairs are visible; mask and bias are not read. Lengths without data count as num_keys.
+// which pairs are visible, of a ring at most as many for each query as it keeps; mask and bias are not read. Lengths
+// without data count as num_keys.
 Cost cost_of(const AttentionProblem& problem);
 // The flops of cost_of(problem) alone, which backends need for each call.
 double flops_of(const AttentionProblem& problem);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "property/support/device.h"
+#include "property/support/guarded_workspace.h"
 #include "support/samples.h"
 
 namespace heed::property {
@@ -34,10 +35,8 @@ Looked look_up(const heed_embedding_options& options, const Input& table, const 
     outputs.output = output.handle();
     size_t num_bytes = 0;
     check(heed_layer_workspace_size(made, &inputs, &outputs, &num_bytes));
-    heed_workspace* workspace = nullptr;
-    if (with_workspace) check(heed_workspace_create(context.get(), num_bytes, &workspace));
-    const Workspace owned(workspace);
-    check(heed_layer_forward(made, &inputs, workspace, &outputs));
+    const GuardedWorkspace workspace = with_workspace ? GuardedWorkspace(context.get(), num_bytes) : GuardedWorkspace();
+    check(heed_layer_forward(made, &inputs, workspace.get(), &outputs));
     EXPECT_TRUE(output.padding_is_untouched());
     EXPECT_TRUE(queries.input_is_untouched());
     return Looked{output.read().values, dims};

@@ -150,7 +150,7 @@ TEST(Rule10, WorkspaceChangesNothing) {
     const size_t num_bytes = runner.workspace_size(large);
     EXPECT_LE(runner.workspace_size(small), num_bytes);
     for (size_t extra : {0U, 1U, 1000U}) {
-      const Workspace workspace = runner.make_workspace(num_bytes + extra);
+      const GuardedWorkspace workspace = runner.make_workspace(num_bytes + extra);
       EXPECT_TRUE(same_bits(runner.forward(small, workspace.get()), expected_small));
       EXPECT_TRUE(same_bits(runner.forward(large, workspace.get()), expected_large));
       EXPECT_TRUE(same_bits(runner.forward(small, workspace.get()), expected_small));
@@ -167,11 +167,8 @@ TEST(Rule10, AlignmentOfTheWorkspaceChangesNothing) {
     const Results expected = runner.forward(call);
     const size_t num_bytes = runner.workspace_size(call);
     for (size_t offset : {0U, 1U, 3U, 63U}) {
-      std::vector<uint8_t> memory(offset + num_bytes, 0xFF);
-      heed_workspace* workspace = nullptr;
-      check(heed_workspace_wrap(runner.context(), memory.data() + offset, num_bytes, &workspace));
-      const Workspace owned(workspace);
-      EXPECT_TRUE(same_bits(runner.forward(call, workspace), expected)) << offset;
+      const GuardedWorkspace workspace(runner.context(), num_bytes, offset);
+      EXPECT_TRUE(same_bits(runner.forward(call, workspace.get()), expected)) << offset;
     }
   }
 }

@@ -651,7 +651,7 @@ TEST(Rule10, WorkspaceServesAllOffsetsAndLengths) {
   for (const std::vector<int64_t>& of_keys : {std::vector<int64_t>{}, {0, 30, 200, 1, 7}}) {
     for (const Call& call : packed_calls(random, sizes, of_keys)) {
       const Runner runner(call);
-      const Workspace workspace = runner.make_workspace(runner.workspace_size(call));
+      const GuardedWorkspace workspace = runner.make_workspace(runner.workspace_size(call));
       const auto last = [](const Input& offsets) {
         std::vector<int64_t> counts(counts_of(offsets).size(), 0);
         counts.back() = static_cast<int64_t>(offsets.contents.values.back());
@@ -666,7 +666,7 @@ TEST(Rule10, WorkspaceServesAllOffsetsAndLengths) {
       Call padded = padded_form(call, kNaN);
       padded.query_lens = make_input(filled({5}, 0.0), HEED_I64);
       if (padded.valid_lens) padded.valid_lens = padded.query_lens;
-      const Workspace of_padded = runner.make_workspace(runner.workspace_size(padded));
+      const GuardedWorkspace of_padded = runner.make_workspace(runner.workspace_size(padded));
       for (double length : {100.0, 1.0, 0.0, 64.0}) {
         padded.query_lens = make_input({{5}, {length, 100.0, 0.0, length, 3.0}}, HEED_I64);
         // All rows are read now.

@@ -92,6 +92,30 @@ TEST(Cost, CountsTheFewPairsOfANarrowBandInALongSequenceExactly) {
   EXPECT_EQ(cost_of(problem).flops, 0x1p127);
 }
 
+// However long the text is that the ring has seen.
+TEST(Cost, CountsOfARingWhatItKeeps) {
+  AttentionProblem problem = small_problem();
+  problem.head_size = 8;
+  problem.value_head_size = 5;
+  problem.output.given = 1;
+  problem.limits = unlimited(3, 100000);
+  problem.cached.given = 1;
+  problem.cached.appends = 1;
+  problem.cached.sink_tiles = 1;
+  problem.cached.ring_tiles = 12;
+  problem.cached.visible_rows = 100;
+  problem.cached.max_rows = (problem.cached.sink_tiles + problem.cached.ring_tiles) * kCacheTileRows;
+  const auto heads = static_cast<double>(problem.batch * problem.num_heads);
+  const auto of_pair = 2.0 * static_cast<double>(problem.head_size + problem.value_head_size);
+  EXPECT_EQ(cost_of(problem).flops, heads * 3 * (100 + kCacheTileRows) * of_pair);
+  const double bytes = cost_of(problem).bytes;
+  problem.limits = unlimited(3, 200000);
+  EXPECT_EQ(cost_of(problem).bytes, bytes);
+  // Fewer rows than the ring keeps.
+  problem.limits = unlimited(3, 50);
+  EXPECT_EQ(cost_of(problem).flops, heads * 3 * 50 * of_pair);
+}
+
 TEST(Cost, CountsRepeatedOperandsOnce) {
   AttentionProblem problem = small_problem();
   problem.head_size = 8;

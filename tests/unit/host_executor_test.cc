@@ -217,10 +217,9 @@ TEST(BrokenExecutor, ThatDoesNotWait) {
     for (const int64_t item : {0, 2, 3}) order.run(item);
   });
   Failure failure;
-  const Workers workers(host.executor, &failure);
   std::atomic<int> num_done = 0;
   std::thread releaser;
-  workers.for_each(8, kMuch, [&](int64_t, int32_t worker) {
+  const Status status = run_tasks(host.executor, 8, kMuch, &failure, [&](int64_t, int32_t worker) {
     if (worker == 1) {
       is_inside = true;
       while (!may_go_on) std::this_thread::yield();
@@ -234,7 +233,7 @@ TEST(BrokenExecutor, ThatDoesNotWait) {
     ++num_done;
   });
   EXPECT_EQ(num_done, 8) << "the caller did not wait for the running item";
-  EXPECT_EQ(workers.status(), Status::InvalidArgument);
+  EXPECT_EQ(status, Status::InvalidArgument);
   EXPECT_NE(std::string(failure.text).find("returned before its 4 items were done"), std::string::npos) << failure.text;
   late.join();
   releaser.join();
@@ -260,15 +259,15 @@ TEST(BrokenExecutor, IsReportedByItsFirstFaultInACall) {
   Host host([](const Order& order) { run_in_order(order); });
   Failure failure;
   const Workers workers(host.executor, &failure);
-  const auto nothing = [](int64_t, int32_t) {};
-  workers.for_each(10, kMuch, nothing);
+  const auto run = [&] { workers.for_each(10, workers.num_workers(), kMuch, [](int64_t) {}); };
+  run();
   EXPECT_EQ(workers.status(), Status::Ok);
   host.parallel_for = [](const Order&) {};
-  workers.for_each(10, kMuch, nothing);
+  run();
   host.parallel_for = [](const Order&) { throw 42; };
-  workers.for_each(10, kMuch, nothing);
+  run();
   host.parallel_for = run_in_order;
-  workers.for_each(10, kMuch, nothing);
+  run();
   EXPECT_EQ(workers.status(), Status::InvalidArgument);
   EXPECT_NE(std::string(failure.text).find("returned before"), std::string::npos) << failure.text;
 }

@@ -17,32 +17,11 @@
 #include "ops/linear.h"
 #include "ops/sequence.h"
 #include "ops/visible_keys.h"
+#include "support/guarded_memory.h"
 #include "turns.h"
 
 namespace heed::cpu {
 namespace {
-
-// Memory with the alignment of scratch.
-class Scratch {
- public:
-  explicit Scratch(size_t num_bytes) : bytes_(num_bytes + kMemoryAlignment + kGuard, kPattern) {
-    const auto address = reinterpret_cast<uintptr_t>(bytes_.data());
-    begin_ = (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment;
-    end_ = begin_ + num_bytes;
-  }
-  void* data() { return bytes_.data() + begin_; }
-  bool is_guard_whole() const {
-    return std::all_of(bytes_.begin() + static_cast<std::ptrdiff_t>(end_), bytes_.end(),
-                       [](unsigned char byte) { return byte == kPattern; });
-  }
-
- private:
-  static constexpr unsigned char kPattern = 0x5d;
-  static constexpr size_t kGuard = 64;
-  std::vector<unsigned char> bytes_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
-};
 
 struct Sizes {
   int64_t batch = 1;
@@ -104,9 +83,9 @@ struct Projections {
     Turns turns(num_workers);
     Failure failure;
     const Plan plan = plan_linear(kernels, problem, num_workers);
-    Scratch scratch(plan.scratch_bytes);
+    GuardedMemory scratch(plan.scratch_bytes);
     run_linear(kernels, problem, plan, Workers(turns, &failure), scratch.data());
-    EXPECT_TRUE(scratch.is_guard_whole());
+    EXPECT_TRUE(scratch.is_intact());
   }
 
   static void place(Operand& operand, float* data, const std::array<int64_t, kOperandRank>& strides) {

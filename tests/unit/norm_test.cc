@@ -17,6 +17,7 @@
 
 #include "array_of_elements.h"
 #include "available_isas.h"
+#include "support/guarded_memory.h"
 #include "turns.h"
 
 namespace heed::cpu {
@@ -76,12 +77,9 @@ class RowNorms {
     Turns turns(num_workers);
     Failure failure;
     const Plan plan = plan_norm(kernels_, problem, num_workers);
-    Array scratch(DType::F32, static_cast<int64_t>(plan.scratch_bytes / sizeof(float)), 0);
-    scratch.first = 0;
-    std::ranges::fill(scratch.elements, kUntouched);
+    GuardedMemory scratch(plan.scratch_bytes);
     run_norm(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
-    EXPECT_TRUE(std::all_of(scratch.elements.begin() + static_cast<std::ptrdiff_t>(scratch.begin + plan.scratch_bytes),
-                            scratch.elements.end(), [](unsigned char byte) { return byte == kUntouched; }));
+    EXPECT_TRUE(scratch.is_intact());
   }
 
   int64_t index(int64_t row, int64_t i) const { return row * row_ + i * form_.element_stride; }

@@ -53,7 +53,7 @@ int32_t count_workers_that_take_part(Team& team, int32_t most) {
   std::atomic<int32_t> num_here = 0;
   Failure failure;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  Workers(team, &failure).for_each(most, kMuch, [&](int64_t, int32_t) {
+  run_tasks(team, most, kMuch, &failure, [&](int64_t, int32_t) {
     ++num_here;
     while (num_here < most && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   });
@@ -139,7 +139,7 @@ TEST(WorkerPool, RunsEachShareInOrder) {
     Failure failure;
     // For each worker and share, the tasks of that share that the worker ran, in the order in which they ran.
     std::vector<std::vector<int64_t>> tasks(static_cast<size_t>(num_workers) * num_shares);
-    Workers(*pool, &failure).for_each(1000, kMuch, [&](int64_t task, int32_t worker) {
+    run_tasks(*pool, 1000, kMuch, &failure, [&](int64_t task, int32_t worker) {
       tasks[static_cast<size_t>(worker) * num_shares + static_cast<size_t>(task) % num_shares].push_back(task);
     });
     for (const auto& of_share : tasks) EXPECT_TRUE(std::is_sorted(of_share.begin(), of_share.end()));
@@ -153,7 +153,7 @@ TEST(WorkerPool, LeavesEachWorkerItsShareIfAllAreEquallyFast) {
   std::atomic<int64_t> num_begun[2] = {0, 0};
   std::atomic<int64_t> num_foreign = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  Workers(*pool, &failure).for_each(100, kMuch, [&](int64_t task, int32_t worker) {
+  run_tasks(*pool, 100, kMuch, &failure, [&](int64_t task, int32_t worker) {
     if (task % 2 != worker) ++num_foreign;
     const int64_t mine = ++num_begun[worker];
     while (num_begun[1 - worker] < mine && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -182,7 +182,7 @@ TEST(WorkerPool, LeavesSmallLoopsToTheCaller) {
   const Pool pool = make_started_pool(4);
   Failure failure;
   for (const double flops : {0.0, 1.0, 9.9e5}) {
-    Workers(*pool, &failure).for_each(100, flops, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+    run_tasks(*pool, 100, flops, &failure, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
       EXPECT_EQ(worker, 0);
       EXPECT_EQ(std::this_thread::get_id(), caller);
     });
@@ -196,7 +196,7 @@ TEST(WorkerPool, WakesNoThreadForAShortLoop) {
     // Longer than the pauses between the loops of one forward call.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Failure failure;
-    Workers(*pool, &failure).for_each(100, 2e6, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+    run_tasks(*pool, 100, 2e6, &failure, [caller = std::this_thread::get_id()](int64_t, int32_t worker) {
       EXPECT_EQ(worker, 0);
       EXPECT_EQ(std::this_thread::get_id(), caller);
     });
@@ -228,9 +228,9 @@ TEST(WorkerPool, RunsALoopWithinALoopAlone) {
   const Pool pool = make_started_pool(3);
   std::atomic<int> num_inner = 0;
   Failure failure;
-  Workers(*pool, &failure).for_each(10, kMuch, [&](int64_t, int32_t) {
+  run_tasks(*pool, 10, kMuch, &failure, [&](int64_t, int32_t) {
     Failure inner;
-    Workers(*pool, &inner).for_each(10, kMuch, [&, caller = std::this_thread::get_id()](int64_t, int32_t worker) {
+    run_tasks(*pool, 10, kMuch, &inner, [&, caller = std::this_thread::get_id()](int64_t, int32_t worker) {
       EXPECT_EQ(worker, 0);
       EXPECT_EQ(std::this_thread::get_id(), caller);
       ++num_inner;
@@ -272,7 +272,7 @@ TEST(WorkerPool, OrdersMemory) {
   const Workers workers(*pool, &failure);
   for (int64_t round = 1; round <= 500; ++round) {
     for (int64_t& number : numbers) ++number;
-    workers.for_each(64, kMuch, [&](int64_t task, int32_t) { numbers[static_cast<size_t>(task)] += round; });
+    workers.for_each(64, 4, kMuch, [&](int64_t task) { numbers[static_cast<size_t>(task)] += round; });
     for (const int64_t number : numbers) ASSERT_EQ(number, round + round * (round + 1) / 2);
   }
 }
@@ -283,7 +283,7 @@ TEST(WorkerPool, BlocksTheHostsSignalsInItsThreads) {
   std::atomic<int32_t> num_here = 0;
   std::atomic<int> num_looked = 0;
   Failure failure;
-  Workers(*pool, &failure).for_each(2, kMuch, [&](int64_t, int32_t worker) {
+  run_tasks(*pool, 2, kMuch, &failure, [&](int64_t, int32_t worker) {
     ++num_here;
     while (num_here < 2) std::this_thread::yield();
     if (worker == 0) return;

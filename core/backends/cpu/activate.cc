@@ -26,7 +26,7 @@ Plan plan_activate(const KernelTable& kernels, const ActivateProblem& problem, i
 void run_activate(const KernelTable& kernels, const ActivateProblem& problem, const Plan& plan,
                   const Workers& workers) {
   if (count_elements(problem.sizes) == 0) return;
-  run_loop(plan, workers, [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task) {
     for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {
       const StridedRow input = row_of(problem.sizes, problem.input, row, i);
       const StridedRow output = row_of(problem.sizes, problem.output, row, i);

@@ -100,11 +100,10 @@ void run_attention(const KernelTable& kernels, const AttentionProblem& problem, 
     return;
   }
   const auto& choice = choice_of<AttentionChoice>(plan);
-  // The plan's threads are those of the kernel that it states. The other one may have scratch for one worker only.
   if (choice.kernels != AttentionKernels::Flash)
-    run_decode_attention(kernels, problem, choice, std::min(plan.num_threads, choice.decode_workers), workers, scratch);
+    run_decode_attention(kernels, problem, choice, plan.num_threads, workers, scratch);
   if (choice.kernels != AttentionKernels::Decode)
-    run_flash_attention(kernels, problem, choice, std::min(plan.num_threads, choice.flash_workers), workers, scratch);
+    run_flash_attention(kernels, problem, choice, plan.num_threads, workers, scratch);
   if (problem.limits.has_table != 0) empty_rows_beyond_queries(problem);
 }
 

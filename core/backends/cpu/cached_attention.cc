@@ -31,8 +31,8 @@ constexpr int64_t kRingRows = 64;
 struct CachedChoice {
   int64_t task_rows = 0;    // the most rows of a task
   int64_t num_results = 0;  // of chunks, for which there is room
-  size_t worker_bytes = 0;
-  int32_t num_workers = 0;  // with scratch memory
+  // Of a worker: WorkerMemory. The workers share the results of chunks and the tables of elements.
+  ScratchLayout scratch;
   double work = 0;
 };
 
@@ -68,10 +68,16 @@ double most_cut_rows(const AttentionProblem& problem) {
 
 // The work of a call whose sequences are as long as they can be.
 double most_work(const AttentionProblem& problem) {
-  const double keys = to_double(problem.batch) * to_double(problem.num_kv_heads) * to_double(problem.cached.max_rows);
-  const double size = to_double(problem.head_size + problem.value_head_size);
-  return work_of({.flops = 2 * keys * to_double(rows_of_group(problem)) * size,
-                  .bytes = keys * size * sizeof(float) + bytes_of_operands(problem)});
+  AttentionProblem longest = problem;
+  longest.limits.num_keys = std::max(problem.limits.num_keys, problem.cached.max_rows);
+  Cost cost = most_work_of(longest);
+  // The rows of the call, which are stored, and the rotations of all rows.
+  const double rows =
+      to_double(problem.batch) * to_double(problem.num_kv_heads) * to_double(problem.limits.num_queries);
+  cost.bytes += sizeof(float) *
+                (rows * to_double(problem.head_size + problem.value_head_size) +
+                 to_double(problem.batch) * to_double(longest.limits.num_keys) * to_double(problem.cached.rotary_size));
+  return work_of(cost);
 }
 
 // The memory of a worker, in this order.
@@ -132,15 +138,15 @@ int64_t position_of(const AttentionProblem& problem, int64_t b, int64_t query) {
 class CachedCall {
  public:
   CachedCall(const KernelTable& kernels, const AttentionProblem& problem, const CachedChoice& choice,
-             int32_t num_threads, const Workers& workers, void* scratch)
+             int32_t num_threads, const Workers& workers, void* memory)
       : kernels_(kernels),
         problem_(problem),
         choice_(choice),
         num_threads_(num_threads),
         workers_(workers),
-        memory_(static_cast<std::byte*>(scratch)),
+        scratch_(choice.scratch, memory),
         arguments_(arguments_of(problem)) {
-    std::byte* next = memory_ + choice.worker_bytes * static_cast<size_t>(choice.num_workers);
+    std::byte* next = scratch_.shared();
     results_ = reinterpret_cast<float*>(next);
     next += static_cast<size_t>(choice.num_results) * kernels.cached_result_bytes(&problem);
     elements_ = reinterpret_cast<Element*>(next);
@@ -148,9 +154,11 @@ class CachedCall {
     order_ = reinterpret_cast<int64_t*>(next);
   }
 
-  static size_t table_bytes(int64_t batch) {
-    const auto count = static_cast<size_t>(batch);
-    return round_up_to_alignment(count * sizeof(Element)) + round_up_to_alignment(count * sizeof(int64_t));
+  // What the workers share: the results of chunks, then the tables of elements.
+  static size_t shared_bytes(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_results) {
+    const auto count = static_cast<size_t>(problem.batch);
+    return static_cast<size_t>(num_results) * kernels.cached_result_bytes(&problem) +
+           round_up_to_alignment(count * sizeof(Element)) + round_up_to_alignment(count * sizeof(int64_t));
   }
 
   // Stores the rows first .. end - 1 of the call of each element that has them.
@@ -158,14 +166,14 @@ class CachedCall {
     const int64_t num_tasks = problem_.batch * problem_.num_kv_heads;
     const double bytes = static_cast<double>(end - first) * static_cast<double>(num_tasks) *
                          static_cast<double>(problem_.head_size + problem_.value_head_size) * 8;
-    workers_.for_each(num_tasks, Workers::num_wanted(num_tasks, bytes * 4, num_threads_), bytes * 4,
-                      [&](int64_t task, int32_t worker) {
+    workers_.for_each(scratch_, num_tasks, Workers::num_wanted(num_tasks, bytes * 4, num_threads_), bytes * 4,
+                      [&](int64_t task, std::byte* own) {
                         const int64_t b = task / problem_.num_kv_heads;
                         const Sequence& sequence = sequence_of(problem_.limits, b);
                         const int64_t last = std::min(end, sequence.query_count);
                         if (first >= last) return;
                         kernels_.cached_store(&problem_, &sequence, b, task % problem_.num_kv_heads, first, last,
-                                              reinterpret_cast<float*>(own(worker).kernel));
+                                              reinterpret_cast<float*>(parts_of(own).kernel));
                       });
   }
 
@@ -175,17 +183,15 @@ class CachedCall {
     find_leaders();
     cut();
     const int64_t num_tasks = arrange_tasks();
-    workers_.for_each(num_tasks, num_threads_, choice_.work, [&](int64_t task, int32_t worker) {
+    workers_.for_each(scratch_, num_tasks, num_threads_, choice_.work, [&](int64_t task, std::byte* own) {
       const int64_t b = element_of(task);
-      run_task(b, task - elements_[b].first_task, own(worker));
+      run_task(b, task - elements_[b].first_task, parts_of(own));
     });
     finish_cut_elements();
   }
 
  private:
-  WorkerMemory own(int32_t worker) const {
-    return {kernels_, problem_, choice_.task_rows, memory_ + choice_.worker_bytes * static_cast<size_t>(worker)};
-  }
+  WorkerMemory parts_of(std::byte* own) const { return {kernels_, problem_, choice_.task_rows, own}; }
 
   int64_t chunk_of(int64_t key) const { return key / kernels_.cached_chunk_keys; }
 
@@ -444,10 +450,10 @@ class CachedCall {
     if (!any_cut) return;
     const double work = has_weights ? choice_.work : choice_.work / static_cast<double>(kernels_.cached_chunk_keys);
     const int64_t num_tasks = problem_.batch * problem_.num_kv_heads;
-    workers_.for_each(num_tasks, Workers::num_wanted(num_tasks, work, num_threads_), work,
-                      [&](int64_t index, int32_t worker) {
+    workers_.for_each(scratch_, num_tasks, Workers::num_wanted(num_tasks, work, num_threads_), work,
+                      [&](int64_t index, std::byte* own) {
                         const int64_t b = index / problem_.num_kv_heads;
-                        if (elements_[b].is_cut()) finish(b, index % problem_.num_kv_heads, own(worker));
+                        if (elements_[b].is_cut()) finish(b, index % problem_.num_kv_heads, parts_of(own));
                       });
   }
 
@@ -475,7 +481,7 @@ class CachedCall {
   const CachedChoice& choice_;
   int32_t num_threads_;
   const Workers& workers_;
-  std::byte* memory_;
+  Scratch scratch_;
   AttentionArguments arguments_;
   float* results_;
   Element* elements_;  // [batch]
@@ -491,22 +497,23 @@ Plan plan_cached_attention(const KernelTable& kernels, const AttentionProblem& p
   plan.kernel = problem.queries.given != 0 ? "cached_attention" : "cached_store";
   const double most_rows = to_double(problem.batch) * to_double(rows_of_group(problem));
   choice.task_rows = static_cast<int64_t>(std::max(1.0, std::min(to_double(kernels.cached_max_rows), most_rows)));
-  choice.worker_bytes = WorkerMemory(kernels, problem, choice.task_rows, nullptr).num_bytes;
   const double chunks = to_double(divide_up(std::max<int64_t>(1, problem.cached.max_rows), kernels.cached_chunk_keys));
   const double wanted = problem.batch > 1 || num_workers > 1 ? most_cut_rows(problem) * chunks : 0;
   const double most_results = to_double(static_cast<int64_t>(kMaxResultBytes / kernels.cached_result_bytes(&problem)));
   choice.num_results = static_cast<int64_t>(std::min(wanted, most_results));
   choice.work = work_of(cost_of(problem));
-  const double num_tasks = to_double(problem.batch) * to_double(problem.num_kv_heads) *
-                           std::max(1.0, to_double(rows_of_group(problem)) / to_double(choice.task_rows));
-  choice.num_workers = Workers::num_with_scratch(std::max(num_tasks, chunks), most_work(problem), num_workers);
+  const double row_tasks = to_double(std::max<int64_t>(1, divide_up(rows_of_group(problem), choice.task_rows)));
+  const double num_tasks = to_double(problem.batch) * to_double(problem.num_kv_heads) * row_tasks;
+  choice.scratch = {
+      .worker_bytes = WorkerMemory(kernels, problem, choice.task_rows, nullptr).num_bytes,
+      .shared_bytes = CachedCall::shared_bytes(kernels, problem, choice.num_results),
+      .num_workers = Workers::num_with_scratch(std::max(num_tasks, chunks), most_work(problem), num_workers)};
   plan.num_tasks = static_cast<int64_t>(std::min(num_tasks, 0x1p62));
-  plan.num_threads = Workers::num_wanted(std::max<int64_t>(plan.num_tasks, num_workers), choice.work, num_workers);
+  plan.num_threads = choice.scratch.limit(
+      Workers::num_wanted(std::max<int64_t>(plan.num_tasks, num_workers), choice.work, num_workers));
   plan.block_queries = static_cast<int32_t>(choice.task_rows);
   plan.block_keys = kernels.cached_block_keys;
-  plan.scratch_bytes = choice.worker_bytes * static_cast<size_t>(choice.num_workers) +
-                       static_cast<size_t>(choice.num_results) * kernels.cached_result_bytes(&problem) +
-                       CachedCall::table_bytes(problem.batch);
+  plan.scratch_bytes = choice.scratch.num_bytes();
   if (problem.cached.rotations.given != 0)
     plan.add_reason("the cache keeps keys without rotary positions, so they are rotated whenever they are read");
   if (problem.cached.has_window != 0)

@@ -134,9 +134,8 @@ Status for_each(BackendDevice* device, int64_t num_tasks, double num_bytes,
   const double work = cpu::work_of({.flops = 0, .bytes = num_bytes});
   const int32_t wanted = cpu::Workers::num_wanted(num_tasks, work, num_threads(device));
   if (wanted > 1) start(device);
-  const cpu::Workers workers(device->team(), failure);
-  workers.for_each(num_tasks, wanted, work, [&](int64_t task, int32_t worker) { run(argument, task, worker); });
-  return workers.status();
+  const cpu::Loop loop = {.call = run, .function = argument, .num_tasks = num_tasks, .flops = work};
+  return cpu::run_on(device->team(), loop, wanted, failure);
 }
 
 void transpose(const BackendDevice* device, DType dtype, const void* from, int64_t from_stride, int64_t num_rows,

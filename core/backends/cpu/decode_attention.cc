@@ -67,6 +67,20 @@ size_t partial_bytes(const KernelTable& kernels, const AttentionProblem& problem
   return kernels.decode_partial_bytes(&problem, num_rows);
 }
 
+// The scratch of a worker: the memory of the kernel, the key ranges, and, if the keys are not cut, the partial results of
+// its task. If they are cut, the workers share the partial results of all tasks.
+size_t kernel_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice) {
+  return round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows));
+}
+
+size_t range_bytes(const AttentionChoice& choice) { return round_up_to_alignment(key_range_bytes(choice.decode_rows)); }
+
+// The partial results of a task with the most chunks.
+size_t most_task_bytes(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice) {
+  return round_up_to_alignment(partial_bytes(kernels, problem, choice.decode_rows) *
+                               static_cast<size_t>(most_chunks(problem.limits.num_keys)));
+}
+
 }  // namespace
 
 bool is_for_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int64_t num_queries,
@@ -93,16 +107,21 @@ size_t choose_decode_attention(const KernelTable& kernels, const AttentionProble
   // With more keys than one chunk, a worker may take a single chunk. num_with_scratch asks only whether there are at
   // least two tasks.
   const double num_pieces = num_keys > kMinChunkKeys ? 2 : tasks.count;
-  choice.decode_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
-  choice.decode_worker_bytes = round_up_to_alignment(kernels.decode_scratch_bytes(&problem, choice.decode_rows) +
-                                                     key_range_bytes(choice.decode_rows));
-  choice.is_cut =
-      Chunks(num_keys).count > 1 && num_workers > 1 && tasks.count < static_cast<double>(kTasksPerWorker * num_workers);
-  const double most = std::min(tasks.count, static_cast<double>(kTasksPerWorker * num_workers));
-  const auto with_partials = static_cast<size_t>(std::max(most, static_cast<double>(choice.decode_workers)));
-  return choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers) +
-         with_partials * static_cast<size_t>(most_chunks(num_keys)) *
-             partial_bytes(kernels, problem, choice.decode_rows);
+  const auto limit = static_cast<double>(kTasksPerWorker * num_workers);
+  choice.is_cut = Chunks(num_keys).count > 1 && num_workers > 1 && tasks.count < limit;
+  ScratchLayout& scratch = choice.decode_scratch;
+  scratch.num_workers = Workers::num_with_scratch(num_pieces, work_of(most_work_of(problem)), num_workers);
+  scratch.worker_bytes = kernel_bytes(kernels, problem, choice) + range_bytes(choice);
+  const size_t task_bytes = most_task_bytes(kernels, problem, choice);
+  // As many tasks have partial results at a time as a call of any of these sizes may have.
+  ScratchLayout most = scratch;
+  most.shared_bytes =
+      task_bytes * static_cast<size_t>(std::max<double>(scratch.num_workers, std::min(tasks.count, limit)));
+  if (choice.is_cut != 0)
+    scratch.shared_bytes = task_bytes * static_cast<size_t>(tasks.count);
+  else
+    scratch.worker_bytes += task_bytes;
+  return most.num_bytes();
 }
 
 void plan_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
@@ -112,32 +131,27 @@ void plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
   const double pieces = choice.is_cut != 0 ? static_cast<double>(Chunks(problem.limits.num_keys).count) : 1.0;
   choice.work = work_of(cost_of(problem));
   plan.num_tasks = static_cast<int64_t>(std::min(tasks.count * pieces, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
+  plan.num_threads = choice.decode_scratch.limit(Workers::num_wanted(plan.num_tasks, choice.work, num_workers));
   plan.block_queries = static_cast<int32_t>(choice.decode_rows);
   plan.block_keys = kernels.decode_block_keys;
 }
 
 void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-                          int32_t num_threads, const Workers& workers, void* scratch) {
+                          int32_t num_threads, const Workers& workers, void* memory) {
   const AttentionArguments arguments = arguments_of(problem);
   const TaskGrid tasks(problem, most_rows(problem), choice.decode_rows);
   const int64_t task_chunks = differ_by_element(problem.limits)
                                   ? most_chunks(problem.limits.num_keys)
                                   : Chunks(problem.batch > 0 ? longest_length(problem.limits, 0) : 0).count;
-  const size_t task_bytes = partial_bytes(kernels, problem, choice.decode_rows) * static_cast<size_t>(task_chunks);
-  auto* memory = static_cast<std::byte*>(scratch);
-  std::byte* partials = memory + choice.decode_worker_bytes * static_cast<size_t>(choice.decode_workers);
+  const size_t task_bytes = most_task_bytes(kernels, problem, choice);
+  const Scratch scratch(choice.decode_scratch, memory);
   const auto num_tasks = static_cast<int64_t>(tasks.count);
-  const size_t range_bytes = key_range_bytes(choice.decode_rows);
-
-  const auto own_scratch = [&](int32_t worker) {
-    return memory + choice.decode_worker_bytes * static_cast<size_t>(worker);
-  };
-  // The key ranges are at the end of the worker's scratch, after the memory of the kernel.
+  const size_t ranges_offset = kernel_bytes(kernels, problem, choice);
+  const size_t partials_offset = ranges_offset + range_bytes(choice);
   const auto find_ranges = [&](AttentionTask& task, std::byte* own) {
-    auto* ranges = reinterpret_cast<KeyRange*>(own + choice.decode_worker_bytes - range_bytes);
-    find_key_ranges(problem, task, ranges);
+    find_key_ranges(problem, task, reinterpret_cast<KeyRange*>(own + ranges_offset));
   };
+  const auto partials_of = [&](int64_t task) { return scratch.shared() + task_bytes * static_cast<size_t>(task); };
   const auto attend = [&](const AttentionTask& task, const Chunks& chunks, int64_t chunk, std::byte* of_task,
                           std::byte* own) {
     const int64_t end = std::min(task.sequence->key_count, (chunk + 1) * chunks.keys);
@@ -151,36 +165,33 @@ void run_decode_attention(const KernelTable& kernels, const AttentionProblem& pr
   };
 
   if (choice.is_cut == 0) {
-    workers.for_each(num_tasks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
+    workers.for_each(scratch, num_tasks, num_threads, choice.work, [&](int64_t index, std::byte* own) {
       AttentionTask task = tasks.at(problem, index);
       if (!computes(AttentionKernels::Decode, kernels, problem, choice, task)) return;
       const Chunks chunks = chunks_of(problem, task);
-      std::byte* own = own_scratch(worker);
-      std::byte* of_task = partials + task_bytes * static_cast<size_t>(worker);
+      std::byte* of_task = own + partials_offset;
       find_ranges(task, own);
       for (int64_t chunk = 0; chunk < chunks.count; ++chunk) attend(task, chunks, chunk, of_task, own);
       finish(task, chunks, of_task, own);
     });
     return;
   }
-  workers.for_each(num_tasks * task_chunks, num_threads, choice.work, [&](int64_t index, int32_t worker) {
+  workers.for_each(scratch, num_tasks * task_chunks, num_threads, choice.work, [&](int64_t index, std::byte* own) {
     AttentionTask task = tasks.at(problem, index / task_chunks);
     const Chunks chunks = chunks_of(problem, task);
     if (!computes(AttentionKernels::Decode, kernels, problem, choice, task) || index % task_chunks >= chunks.count)
       return;
-    std::byte* own = own_scratch(worker);
     find_ranges(task, own);
-    attend(task, chunks, index % task_chunks, partials + task_bytes * static_cast<size_t>(index / task_chunks), own);
+    attend(task, chunks, index % task_chunks, partials_of(index / task_chunks), own);
   });
   // Weights need another pass over the keys, so they use all threads. Otherwise finishing takes little time.
   const bool has_weights = problem.weights.given != 0;
-  workers.for_each(num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0,
-                   [&](int64_t index, int32_t worker) {
+  workers.for_each(scratch, num_tasks, has_weights ? num_threads : 1, has_weights ? choice.work : 0,
+                   [&](int64_t index, std::byte* own) {
                      AttentionTask task = tasks.at(problem, index);
                      if (!computes(AttentionKernels::Decode, kernels, problem, choice, task)) return;
-                     std::byte* own = own_scratch(worker);
                      find_ranges(task, own);
-                     finish(task, chunks_of(problem, task), partials + task_bytes * static_cast<size_t>(index), own);
+                     finish(task, chunks_of(problem, task), partials_of(index), own);
                    });
 }
 

@@ -32,6 +32,6 @@ void plan_decode_attention(const KernelTable& kernels, const AttentionProblem& p
                            AttentionChoice& choice, Plan& plan);
 // In a ragged batch it computes the batch elements for which is_for_decode_attention is true.
 void run_decode_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-                          int32_t num_threads, const Workers& workers, void* scratch);
+                          int32_t num_threads, const Workers& workers, void* memory);
 
 }  // namespace heed::cpu

@@ -36,7 +36,7 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
 
 void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers) {
   if (count_elements(problem.sizes) == 0) return;
-  run_loop(plan, workers, [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task) {
     for_each_part_of_row(problem.sizes, task, [&](int64_t element, int64_t row, int64_t i, int64_t count) {
       DropoutArguments arguments = {};
       arguments.input = row_of(problem.sizes, problem.input, row, i);

@@ -28,7 +28,7 @@ void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, 
   const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
   const Operand& table = problem.table;
   const auto element_bytes = static_cast<int64_t>(size_of(table.dtype));
-  run_loop(plan, workers, [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task) {
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
       std::byte* const data = static_cast<std::byte*>(table.data) + problem.ids[row] * table.strides[2] * element_bytes;

@@ -81,7 +81,7 @@ void order(const AttentionProblem& problem, const TaskGrid& tasks, int64_t count
 
 }  // namespace
 
-// The scratch has a part for each worker, then the order of the tasks. Its size depends only on sizes and does not
+// The workers share the order of the tasks. The size of the scratch depends only on sizes and does not
 // decrease when one of them grows, whatever the call's number of tasks and its work.
 size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
                               AttentionChoice& choice) {
@@ -89,13 +89,14 @@ size_t choose_flash_attention(const KernelTable& kernels, const AttentionProblem
   const auto tiles = static_cast<double>(divide_up(rows_of_group(problem), tile));
   // An upper bound of the number of tasks, however the rows are cut.
   const double num_tasks = static_cast<double>(problem.batch) * static_cast<double>(problem.num_kv_heads) * tiles;
-  choice.flash_workers = Workers::num_with_scratch(num_tasks, most_work_of(problem).flops, num_workers);
   const int64_t most_rows = max_task_rows(kernels, problem);
-  choice.flash_worker_bytes =
+  ScratchLayout& scratch = choice.flash_scratch;
+  scratch.num_workers = Workers::num_with_scratch(num_tasks, most_work_of(problem).flops, num_workers);
+  scratch.worker_bytes =
       round_up_to_alignment(kernels.flash_scratch_bytes(&problem, most_rows) + key_range_bytes(most_rows));
+  scratch.shared_bytes = scratch.num_workers > 1 ? kMaxOrdered * sizeof(OrderedTask) : 0;
   choice.flash_rows = cut(kernels, problem, num_workers).rows;
-  return choice.flash_worker_bytes * static_cast<size_t>(choice.flash_workers) +
-         (choice.flash_workers > 1 ? kMaxOrdered * sizeof(OrderedTask) : 0);
+  return scratch.num_bytes();
 }
 
 void plan_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers,
@@ -104,31 +105,30 @@ void plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
   const TaskGrid tasks(problem, rows_of_group(problem), choice.flash_rows);
   choice.work = flops_of(problem);
   plan.num_tasks = static_cast<int64_t>(std::min(tasks.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
+  plan.num_threads = choice.flash_scratch.limit(Workers::num_wanted(plan.num_tasks, choice.work, num_workers));
   plan.block_queries = kernels.flash_tile_rows;
   plan.block_keys = kernels.flash_block_keys;
 }
 
 void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-                         int32_t num_threads, const Workers& workers, void* scratch) {
+                         int32_t num_threads, const Workers& workers, void* memory) {
   const TaskGrid tasks(problem, rows_of_group(problem), choice.flash_rows);
   const AttentionArguments arguments = arguments_of(problem);
-  auto* memory = static_cast<std::byte*>(scratch);
-  const size_t order_offset = choice.flash_worker_bytes * static_cast<size_t>(choice.flash_workers);
-  auto* ordered = reinterpret_cast<OrderedTask*>(memory + order_offset);
+  const Scratch scratch(choice.flash_scratch, memory);
+  auto* ordered = reinterpret_cast<OrderedTask*>(scratch.shared());
   const auto count = static_cast<int64_t>(tasks.count);
   // One worker takes the tasks in the order of memory.
-  const int32_t num_workers = num_threads > 1 ? workers.num_workers() : 1;
-  const bool is_ordered = num_threads > 1 && count <= kMaxOrdered;
+  const bool is_shared = choice.flash_scratch.limit(num_threads) > 1;
+  const int32_t num_workers = is_shared ? workers.num_workers() : 1;
+  const bool is_ordered = is_shared && count <= kMaxOrdered;
   if (is_ordered) order(problem, tasks, count, num_workers, ordered);
   const size_t range_bytes = key_range_bytes(choice.flash_rows);
-  workers.for_each(count, num_threads, choice.work, [&](int64_t index, int32_t worker) {
+  workers.for_each(scratch, count, num_threads, choice.work, [&](int64_t index, std::byte* own) {
     const int64_t position = is_ordered ? ordered[index].position : index;
     AttentionTask task = tasks.at(problem, spread(position, count, num_workers));
     if (!computes(AttentionKernels::Flash, kernels, problem, choice, task)) return;
     // The key ranges are at the end of the worker's scratch, after the memory of the kernel.
-    std::byte* own = memory + choice.flash_worker_bytes * static_cast<size_t>(worker);
-    auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_worker_bytes - range_bytes);
+    auto* ranges = reinterpret_cast<KeyRange*>(own + choice.flash_scratch.worker_bytes - range_bytes);
     find_key_ranges(problem, task, ranges);
     kernels.flash_attention(&arguments, &task, own);
   });

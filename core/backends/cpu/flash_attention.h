@@ -22,6 +22,6 @@ void plan_flash_attention(const KernelTable& kernels, const AttentionProblem& pr
                           AttentionChoice& choice, Plan& plan);
 // In a ragged batch it computes the batch elements for which is_for_decode_attention is false.
 void run_flash_attention(const KernelTable& kernels, const AttentionProblem& problem, const AttentionChoice& choice,
-                         int32_t num_threads, const Workers& workers, void* scratch);
+                         int32_t num_threads, const Workers& workers, void* memory);
 
 }  // namespace heed::cpu

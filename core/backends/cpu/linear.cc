@@ -103,10 +103,9 @@ void cut(const KernelTable& kernels, const LinearProblem& problem, int32_t num_w
 struct LinearChoice {
   // By WantedRows: the number of wanted rows in the whole batch, if a part wants them.
   int64_t num_rows[4] = {};
-  double work = 0;           // of the call, in FLOPs
-  size_t worker_bytes = 0;   // scratch of one worker
-  int32_t num_workers = 1;   // the number for which the problem is cut
-  int32_t with_scratch = 1;  // the number with scratch memory
+  double work = 0;          // of the call, in FLOPs
+  ScratchLayout scratch;    // the workers share the tables of wanted rows
+  int32_t num_workers = 1;  // the number for which the problem is cut
 };
 
 // How a problem is cut into tasks: one TaskSet after another, one for all parts that want the same rows.
@@ -298,15 +297,16 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
     if (!is_counted) choice.num_rows[static_cast<size_t>(wanted)] = count_wanted(problem, wanted);
   }
   choice.work = work_of(cost_of(problem));
-  choice.worker_bytes = worker_bytes(kernels, problem);
-  choice.with_scratch = num_with_scratch(problem, num_workers);
+  choice.scratch = {.worker_bytes = worker_bytes(kernels, problem),
+                    .shared_bytes = all_table_bytes(problem),
+                    .num_workers = num_with_scratch(problem, num_workers)};
   const Cut cut(kernels, problem, choice);
   Plan plan;
   plan.kernel = "tiled";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = choice.worker_bytes * static_cast<size_t>(choice.with_scratch) + all_table_bytes(problem);
+  plan.scratch_bytes = choice.scratch.num_bytes();
   plan.num_tasks = static_cast<int64_t>(std::min(cut.count, 0x1p62));
-  plan.num_threads = Workers::num_wanted(plan.num_tasks, choice.work, num_workers);
+  plan.num_threads = choice.scratch.limit(Workers::num_wanted(plan.num_tasks, choice.work, num_workers));
   set_choice(plan, choice);
   plan.tile_rows = kernels.linear_tile_rows;
   plan.tile_columns = kernels.linear_panel_columns;
@@ -330,15 +330,14 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
 }
 
 void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
-                void* scratch) {
+                void* memory) {
   // Batch elements without rows take no memory, so their number may exceed any counter.
   if (problem.rows == 0) return;
   const auto& choice = choice_of<LinearChoice>(plan);
   const Cut cut(kernels, problem, choice);
   LinearArguments arguments = arguments_of(problem);
-  const size_t bytes = choice.worker_bytes;
-  auto* memory = static_cast<std::byte*>(scratch);
-  std::byte* table = memory + bytes * static_cast<size_t>(choice.with_scratch);
+  const Scratch scratch(choice.scratch, memory);
+  std::byte* table = scratch.shared();
   bool has_tables = false;
   for (int32_t i = 0; i < cut.num_sets; ++i) {
     const TaskSet& tasks = cut.sets[i];
@@ -354,11 +353,11 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
   }
   if (problem.rows == 1 && problem.batch > 1 && !has_tables && transforms_allow_merging(problem))
     merge_single_row_batch(problem, arguments);
-  workers.for_each(plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, int32_t worker) {
+  workers.for_each(scratch, plan.num_tasks, plan.num_threads, choice.work, [&](int64_t index, std::byte* own) {
     int64_t first_row = 0;
     LinearTask task = cut.at(index, first_row);
     find_first_row(arguments, problem.batch, first_row, task);
-    kernels.linear_task(&arguments, &task, memory + bytes * static_cast<size_t>(worker));
+    kernels.linear_task(&arguments, &task, own);
   });
 }
 

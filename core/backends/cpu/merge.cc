@@ -85,9 +85,7 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   Plan plan;
   plan.kernel = "merge";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  const double flops = flops_of(problem);
-  plan_loop(plan, count_tasks(problem), flops, num_workers);
+  plan_loop_with_scratch(plan, count_tasks(problem), flops_of(problem), worker_bytes(problem), num_workers);
   const bool is_part_gathered =
       std::any_of(problem.parts, problem.parts + problem.num_parts,
                   [&](const MergePart& part) { return is_gathered(part.output, problem.sizes[kRowAxis]); });
@@ -102,11 +100,9 @@ void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Pl
                void* scratch) {
   const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t task_rows = rows_of_task(problem);
-  const size_t bytes = worker_bytes(problem);
-  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
-    std::byte* memory = static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker);
-    auto* rows = reinterpret_cast<StridedRow*>(memory);
-    auto* weights = reinterpret_cast<float*>(memory + rows_bytes(problem));
+  run_loop_with_scratch(plan, workers, scratch, [&](int64_t task, std::byte* own) {
+    auto* rows = reinterpret_cast<StridedRow*>(own);
+    auto* weights = reinterpret_cast<float*>(own + rows_bytes(problem));
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) merge_row(kernels, problem, row, rows, weights);
   });

@@ -45,9 +45,7 @@ Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t n
   plan.isa = kernels.isa;
   const double tasks = count_tasks_of_rows(problem.sizes);
   const double work = work_of_norm(problem);
-  plan.scratch_bytes =
-      kScratchRows * row_bytes(problem) * static_cast<size_t>(Workers::num_with_scratch(tasks, work, num_workers));
-  plan_loop(plan, tasks, work, num_workers);
+  plan_loop_with_scratch(plan, tasks, work, kScratchRows * row_bytes(problem), num_workers);
   add_reasons_of_strides(plan, problem.input, problem.output, problem.sizes[kRowAxis]);
   add_reasons_of_strides(plan, problem.addend, problem.output, problem.sizes[kRowAxis]);
   return plan;
@@ -60,9 +58,8 @@ void run_norm(const KernelTable& kernels, const NormProblem& problem, const Plan
   const int64_t size = problem.sizes[kRowAxis];
   const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
   const size_t bytes = row_bytes(problem);
-  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
-    std::byte* const memory = static_cast<std::byte*>(scratch) + kScratchRows * bytes * static_cast<size_t>(worker);
-    const auto row_at = [&](size_t index) { return reinterpret_cast<float*>(memory + index * bytes); };
+  run_loop_with_scratch(plan, workers, scratch, [&](int64_t task, std::byte* own) {
+    const auto row_at = [&](size_t index) { return reinterpret_cast<float*>(own + index * bytes); };
     NormArguments arguments = {};
     arguments.weight = widened(kernels, problem.weight, size, row_at(1));
     arguments.bias = widened(kernels, problem.bias, size, row_at(2));

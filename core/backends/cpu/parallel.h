@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "backends/cpu/scratch.h"
 #include "ops/cost.h"
 
 namespace heed::cpu {
@@ -43,44 +44,43 @@ inline double work_of(const Cost& cost) {
   return std::max(cost.flops, kFlopsPerByte * cost.bytes);
 }
 
+// Runs the loop on at most num_threads workers, a number of Workers::num_wanted. A failure of the team goes to `failure`;
+// the tasks are done in both cases.
+inline Status run_on(Team& team, const Loop& loop, int32_t num_threads, Failure* failure) {
+  const auto wanted = static_cast<int32_t>(std::min<int64_t>({loop.num_tasks, num_threads, team.num_workers()}));
+  if (wanted > 1) return team.run(loop, wanted, failure);
+  loop.run_alone();
+  return Status::Ok;
+}
+
 // The team as an operation uses it.
 class Workers {
  public:
   // The first failure of the team goes to `failure`, and makes the status.
   Workers(Team& team, Failure* failure) : team_(team), failure_(failure) {}
 
-  // The largest number of workers of a loop, its caller included. num_with_scratch says how many of them need scratch
-  // memory.
+  // The largest number of workers of a loop, its caller included.
   int32_t num_workers() const { return team_.num_workers(); }
 
-  // Calls function(task, worker) once for each task from 0 to num_tasks - 1, on at most num_threads threads, a number
-  // that num_wanted() returned. Worker w of n (of at most SharedLoop::kMaxShares) begins with the tasks w, w + n, w +
-  // 2n and so on, then runs tasks that other workers have not begun; so the largest tasks should come first. 0 <=
-  // worker < num_workers(); no two calls at a time have the same worker; the calling thread is worker 0. Returns when
-  // all tasks are done, and what they wrote is then visible to the caller. `flops` estimates the work of all tasks:
+  // Calls function(task) once for each task from 0 to num_tasks - 1, on at most num_threads threads, a number that
+  // num_wanted() returned. Worker w of n (of at most SharedLoop::kMaxShares) begins with the tasks w, w + n, w + 2n and
+  // so on, then runs tasks that other workers have not begun; so the largest tasks should come first. Returns when all
+  // tasks are done, and what they wrote is then visible to the caller. `flops` estimates the work of all tasks:
   // sleeping threads are woken only for a loop that takes longer than waking them. The function must not call for_each,
   // and must not throw.
   template <typename Function>
   void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
-    const auto wanted = static_cast<int32_t>(std::min<int64_t>({num_tasks, num_threads, num_workers()}));
-    if (wanted <= 1) {
-      for (int64_t task = 0; task < num_tasks; ++task) function(task, int32_t{0});
-      return;
-    }
-    const Loop loop = {
-        .call = [](const void* erased, int64_t task,
-                   int32_t worker) { (*static_cast<const Function*>(erased))(task, worker); },
-        .function = &function,
-        .num_tasks = num_tasks,
-        .flops = flops,
-    };
-    run(loop, wanted);
+    run_numbered(num_tasks, num_threads, flops, [&](int64_t task, int32_t) { function(task); });
   }
 
-  // As for_each above, on num_wanted() threads.
+  // As above, with function(task, own): `own` is the worker's part of the scratch memory, which no other call has at the
+  // same time. Where not every worker has a part, the caller runs all tasks.
   template <typename Function>
-  void for_each(int64_t num_tasks, double flops, const Function& function) const {
-    for_each(num_tasks, num_wanted(num_tasks, flops, num_workers()), flops, function);
+  void for_each(const Scratch& scratch, int64_t num_tasks, int32_t num_threads, double flops,
+                const Function& function) const {
+    const bool has_all = scratch.layout().num_workers >= num_workers();
+    run_numbered(num_tasks, has_all ? num_threads : 1, flops,
+                 [&](int64_t task, int32_t worker) { function(task, scratch.of_worker(worker)); });
   }
 
   // Ok, or the first failure of the team; the tasks are done in both cases.
@@ -105,9 +105,19 @@ class Workers {
   // alone.
   static constexpr double kFlopsPerWorker = 5e5;
 
-  void run(const Loop& loop, int32_t wanted) const {
+  // function(task, worker): 0 <= worker < num_workers(), the caller is worker 0, and no two calls at a time have the
+  // same worker.
+  template <typename Function>
+  void run_numbered(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
+    const Loop loop = {
+        .call = [](const void* erased, int64_t task,
+                   int32_t worker) { (*static_cast<const Function*>(erased))(task, worker); },
+        .function = &function,
+        .num_tasks = num_tasks,
+        .flops = flops,
+    };
     Failure failure;
-    const Status status = team_.run(loop, wanted, &failure);
+    const Status status = run_on(team_, loop, num_threads, &failure);
     if (status == Status::Ok || status_ != Status::Ok) return;
     status_ = status;
     *failure_ = failure;

@@ -37,7 +37,7 @@ void run_positions(const KernelTable& kernels, const PositionsProblem& problem, 
                    const Workers& workers) {
   const int64_t rows = rows_of_task(problem.size);
   const int64_t blocks = divide_up(problem.limits.num_queries, rows);
-  run_loop(plan, workers, [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task) {
     const int64_t b = task / blocks;
     const Sequence& sequence = sequence_of(problem.limits, b);
     const int64_t begin = task % blocks * rows;

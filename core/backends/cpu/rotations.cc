@@ -34,7 +34,7 @@ Plan plan_rotations(const KernelTable& kernels, const RotationsProblem& problem,
 
 void run_rotations(const RotationsProblem& problem, const Plan& plan, const Workers& workers) {
   const int64_t tasks_of_element = divide_up(most_rows(problem), kTaskRows);
-  run_loop(plan, workers, [&](int64_t task, int32_t) {
+  run_loop(plan, workers, [&](int64_t task) {
     const int64_t b = task / tasks_of_element;
     const int64_t begin = task % tasks_of_element * kTaskRows;
     write_rotations(problem, b, begin, std::min(num_rotated_rows(problem, b), begin + kTaskRows));

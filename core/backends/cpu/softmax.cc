@@ -55,9 +55,7 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   Plan plan;
   plan.kernel = "softmax";
   plan.isa = kernels.isa;
-  plan.scratch_bytes = worker_bytes(problem) * static_cast<size_t>(num_workers);
-  const double flops = flops_of(problem);
-  plan_loop(plan, count_tasks(problem), flops, num_workers);
+  plan_loop_with_scratch(plan, count_tasks(problem), flops_of(problem), worker_bytes(problem), num_workers);
   if (is_gathered(problem.scores, problem.num_keys))
     plan.add_reason("the elements of the softmax's axis do not lie side by side (stride 1), so they are gathered");
   if (is_gathered(problem.weights, problem.num_keys))
@@ -70,9 +68,8 @@ void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, cons
   if (problem.num_keys == 0) return;
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
   const int64_t task_rows = rows_of_task(problem);
-  const size_t bytes = worker_bytes(problem);
-  run_loop(plan, workers, [&](int64_t task, int32_t worker) {
-    auto* memory = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + bytes * static_cast<size_t>(worker));
+  run_loop_with_scratch(plan, workers, scratch, [&](int64_t task, std::byte* own) {
+    auto* memory = reinterpret_cast<float*>(own);
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
       const int64_t q = row % problem.num_queries;

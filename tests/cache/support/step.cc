@@ -62,9 +62,7 @@ Step::Step(const CachedLayer& layer, heed_cache* cache_handle, const std::vector
   give_limits();
   make_outputs();
   if (!form.with_workspace) return;
-  heed_workspace* workspace = nullptr;
-  property::check(heed_workspace_create(layer.context(), workspace_size(), &workspace));
-  workspace_.reset(workspace);
+  workspace_ = property::GuardedWorkspace(layer.context(), workspace_size());
 }
 
 heed_tensor* Step::input(const property::Input& contents) {

@@ -91,7 +91,7 @@ class Step {
   std::optional<property::HostTensor> output_;
   std::optional<property::HostTensor> log_sum_exp_;
   std::optional<property::HostTensor> weights_;
-  property::Workspace workspace_;
+  property::GuardedWorkspace workspace_;
 };
 
 // Makes the call. Throws CallFailed.

@@ -434,17 +434,14 @@ size_t Runner::workspace_size(const Call& call) const {
   return num_bytes;
 }
 
-Workspace Runner::make_workspace(size_t num_bytes) const {
-  heed_workspace* workspace = nullptr;
-  check(heed_workspace_create(context(), num_bytes, &workspace));
-  return Workspace(workspace);
-}
+GuardedWorkspace Runner::make_workspace(size_t num_bytes) const { return {context(), num_bytes}; }
 
 Results run(const Call& call) {
   const Runner runner(call);
   // A strict context refuses to fill a cache if the device cannot.
   const bool with_workspace = call.with_workspace && (!call.cache_layout || first_fallback() == Fallback::Allowed);
-  const Workspace workspace = with_workspace ? runner.make_workspace(runner.workspace_size(call)) : nullptr;
+  const GuardedWorkspace workspace =
+      with_workspace ? runner.make_workspace(runner.workspace_size(call)) : GuardedWorkspace();
   return runner.forward(call, workspace.get());
 }
 

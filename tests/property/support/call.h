@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "property/support/device.h"
+#include "property/support/guarded_workspace.h"
 #include "reference/attention.h"
 #include "reference/multi_head_attention.h"
 #include "support/block.h"
@@ -125,7 +126,7 @@ class Runner {
   Results forward(const Call& call, heed_workspace* workspace = nullptr) const;
 
   size_t workspace_size(const Call& call) const;
-  Workspace make_workspace(size_t num_bytes) const;
+  GuardedWorkspace make_workspace(size_t num_bytes) const;
 
  private:
   struct Opened {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "property/support/guarded_workspace.h"
+
 namespace heed::property {
 namespace {
 
@@ -36,13 +38,11 @@ OneOutput forward(heed_context* context, const heed_layer* layer, const OneInput
                           call.output_strides.empty() ? row_major_strides(dims) : call.output_strides);
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
   outputs.output = output.handle();
-  Workspace workspace;
+  GuardedWorkspace workspace;
   if (call.with_workspace) {
     size_t num_bytes = 0;
     check(heed_layer_workspace_size(layer, &inputs, &outputs, &num_bytes));
-    heed_workspace* made = nullptr;
-    check(heed_workspace_create(context, num_bytes, &made));
-    workspace.reset(made);
+    workspace = GuardedWorkspace(context, num_bytes);
   }
   check(heed_layer_forward(layer, &inputs, workspace.get(), &outputs));
   EXPECT_TRUE(output.padding_is_untouched());

@@ -22,6 +22,11 @@ bool is_large_page_requested(const void* address);
 // faults. For tests that allocate and free large arrays again and again.
 void keep_freed_memory();
 
+// With the address sanitizer, heed's code that accesses these bytes ends the program until unpoison() is called. Nothing
+// without it.
+void poison(const void* memory, size_t num_bytes);
+void unpoison(const void* memory, size_t num_bytes);
+
 // A block of this size, directly before memory that cannot be read.
 class BytesBeforeAWall {
  public:

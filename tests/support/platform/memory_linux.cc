@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef HEED_POISONS_MEMORY
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include <cerrno>
 #include <cinttypes>
 #include <cstdint>
@@ -69,6 +73,14 @@ bool is_large_page_requested(const void* address) {
   std::fclose(file);
   return is_requested;
 }
+
+#ifdef HEED_POISONS_MEMORY
+void poison(const void* memory, size_t num_bytes) { __asan_poison_memory_region(memory, num_bytes); }
+void unpoison(const void* memory, size_t num_bytes) { __asan_unpoison_memory_region(memory, num_bytes); }
+#else
+void poison(const void*, size_t) {}
+void unpoison(const void*, size_t) {}
+#endif
 
 BytesBeforeAWall::BytesBeforeAWall(size_t num_bytes) {
   const size_t page = page_bytes();

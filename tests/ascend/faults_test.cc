@@ -346,7 +346,8 @@ TEST_F(Faults, ADeferredFailureIsReportedByTheCallThatWaits) {
 
 // Some codes near 507000 mean that the device is lost, others do not.
 TEST_F(Faults, ARefusedCallDoesNotLoseTheDevice) {
-  for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899", "507900", "507901"}) {
+  for (const char* code : {"107020", "107023", "507001", "507010", "507036", "507057", "507899", "507900", "507901",
+                           "507914", "507915", "507916"}) {
     const Context context = make_npu_context();
     const Tensor tensor = capi_test::make_tensor(context.get(), {16});
     ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());
@@ -354,8 +355,8 @@ TEST_F(Faults, ARefusedCallDoesNotLoseTheDevice) {
         << code;
     EXPECT_EQ(heed_context_synchronize(context.get()), HEED_ERROR_DEVICE_LOST) << code;
   }
-  for (const char* code :
-       {"107019", "107024", "507002", "507009", "507019", "507032", "507041", "507058", "507898", "507902"}) {
+  for (const char* code : {"107019", "107024", "507002", "507009", "507019", "507032", "507041", "507058", "507898",
+                           "507902", "507913", "507917"}) {
     const Context context = make_npu_context();
     const Tensor tensor = capi_test::make_tensor(context.get(), {16});
     ascend_sim_set_faults((std::string("memcpy=1:") + code).c_str());

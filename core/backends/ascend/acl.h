@@ -41,6 +41,7 @@ inline bool is_device_failure(aclError code) {
       {507033, 507036},  // the device did not start; timeout or exception of a vector core
       {507042, 507057},  // access out of bounds, no answer, memory error, broken link
       {507899, 507901},  // the driver or the AI CPU failed, or the host's connection to the device
+      {507914, 507916},  // codes of later releases for a lost device
   };
   for (const Range& failures : kFailures) {
     if (code >= failures.first && code <= failures.last) return true;

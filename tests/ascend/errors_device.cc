@@ -90,6 +90,11 @@ errors_test::Topic gaps() {
                   rope_options.layout = HEED_ROPE_HALF;
                   multi_head.rope = &rope_options; multi_head.head_size = 4098),
           PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
+                  rope_options.layout = HEED_ROPE_HALF;
+                  multi_head.rope = &rope_options; multi_head.head_size = 2050;
+                  tensor = tensor_of(HEED_BF16, {2, 5, 16}); inputs.queries = tensor;
+                  outputs.output = tensor_of(HEED_BF16, {2, 5, 16})),
+          PROVOKE(heed_layer_forward(multi_head_with(multi_head), &inputs, NULL, &outputs),
                   rope_options.layout = HEED_ROPE_INTERLEAVED;
                   multi_head.rope = &rope_options; multi_head.add_bias_kv = 1),
           PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs), options.scale = 0.003f),

@@ -152,6 +152,28 @@ TEST_F(Positions, AnInfinityStaysInItsHead) {
   }
 }
 
+// As many tokens as ATB's kernel of whole heads takes.
+RotaryCase wide_heads(heed_dtype dtype, int64_t head_size) {
+  RotaryCase call;
+  call.dtype = dtype;
+  call.head_size = head_size;
+  call.batch = call.num_heads = call.num_kv_heads = 1;
+  call.num_queries = call.num_keys = 64;
+  return call;
+}
+
+// The attention itself runs on the CPU, since its heads have more than 256 elements.
+TEST_F(Positions, WideHeadsAreRotatedOnTheDevice) {
+  const Context context = make_lenient_context();
+  for (const RotaryCase& call : {wide_heads(HEED_BF16, 2048), wide_heads(HEED_F16, 2050)}) {
+    const RotaryLayer layer(context.get(), call);
+    const uint64_t ropes = ascend_sim_count("execute:RopeOperation");
+    property::check(layer.forward());
+    EXPECT_EQ(ascend_sim_count("execute:RopeOperation") - ropes, 2u) << text_of(call);
+    EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call);
+  }
+}
+
 TEST_F(Positions, WhatAtbLacksIsNamed) {
   const Context strict = make_npu_context();
   const Context lenient = make_lenient_context();
@@ -160,7 +182,7 @@ TEST_F(Positions, WhatAtbLacksIsNamed) {
     const char* operation;
     const char* reason;
   };
-  std::vector<Gap> gaps(3);
+  std::vector<Gap> gaps(4);
   gaps[0].call.epsilon = 1e-5f;
   gaps[0].call.has_layer_norm = true;
   gaps[0].operation = "project";
@@ -172,6 +194,9 @@ TEST_F(Positions, WhatAtbLacksIsNamed) {
   gaps[2].call.epsilon = 9e-7f;
   gaps[2].operation = "project";
   gaps[2].reason = "epsilons below 1e-6";
+  gaps[3].call = wide_heads(HEED_BF16, 2050);
+  gaps[3].operation = "project";
+  gaps[3].reason = "at most 2048 elements of a head in BF16";
   for (const Gap& gap : gaps) {
     EXPECT_TRUE(is_refused(RotaryLayer(strict.get(), gap.call).forward(),
                            {HEED_ERROR_NOT_FASTEST, {gap.operation, gap.reason}}));

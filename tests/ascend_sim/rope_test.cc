@@ -202,6 +202,20 @@ TEST_F(RopeTest, WhatHardwareDoesNotCheckIsAViolation) {
   expect_violation("cosFormat 1 is not simulated");
 }
 
+TEST_F(RopeTest, WideHeadsOfBfloat16AreAViolationFrom64TokensOn) {
+  const auto code = [&](aclDataType dtype, int64_t tokens, int64_t width) {
+    Descs descs;
+    descs.q = descs.k = desc_of(dtype, {tokens, width});
+    descs.cos = descs.sin = desc_of(dtype, {tokens, width});
+    return setup_of(halves(), descs.pack());
+  };
+  EXPECT_EQ(code(ACL_BF16, 64, 2048), atb::NO_ERROR);
+  EXPECT_EQ(code(ACL_BF16, 63, 4096), atb::NO_ERROR);
+  EXPECT_EQ(code(ACL_FLOAT16, 64, 4096), atb::NO_ERROR);
+  EXPECT_EQ(code(ACL_BF16, 64, 2080), atb::ERROR_INVALID_PARAM);
+  expect_violation("bfloat16 heads of more than 2048 elements");
+}
+
 class RopePoolTest : public RopeTest {
  protected:
   void in_a_thread(const std::function<void()>& function) {

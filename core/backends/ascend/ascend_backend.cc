@@ -223,8 +223,8 @@ constexpr Operation npu_operation() {
 }
 
 Plan plan_linear(const BackendDevice& device, const LinearProblem& problem) {
-  Plan plan = ascend::plan_linear(problem);
   const DType compute = computed(problem.input.dtype);
+  Plan plan = ascend::plan_linear(problem, compute);
   check_precision(device, problem.input, "the input is", compute, plan);
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     check_precision(device, problem.parts[i].weight, "a weight is", compute, plan);

@@ -250,7 +250,7 @@ bool have_same_rotation(const LinearPart& a, const LinearPart& b) {
 
 }  // namespace
 
-void add_transform_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part) {
+void add_transform_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part, DType computed) {
   const HeadTransform& transform = part.transform;
   if (transform.norm != NormKind::None) {
     const bool is_shared = transform.norm_weight.strides[0] == 0 || num_heads(part) == 1;
@@ -264,7 +264,11 @@ void add_transform_reasons(Plan& plan, const LinearProblem& problem, const Linea
   if (transform.layout == RotaryLayout::None) return;
   if (transform.keeps_order != 0 && transform.layout == RotaryLayout::Interleaved)
     plan.add_reason("the device stores the first elements of interleaved pairs before the second ones");
-  if (widened_size(transform) > kMaxRotated) plan.add_reason("ATB's Rope rotates at most 4096 elements of a head");
+  if (widened_size(transform) > kMaxRotated) {
+    plan.add_reason("ATB's Rope rotates at most 4096 elements of a head");
+  } else if (computed == DType::BF16 && widened_size(transform) > kMaxRotatedInBf16) {
+    plan.add_reason("ATB's Rope rotates at most 2048 elements of a head in BF16");
+  }
   // Positions in the arrays are counted in 32 bits.
   const double elements = static_cast<double>(num_tokens(problem)) * static_cast<double>(part.output_size) * 2 +
                           static_cast<double>(num_tokens(problem)) * static_cast<double>(num_heads(part)) *

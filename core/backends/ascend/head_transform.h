@@ -11,8 +11,8 @@
 
 namespace heed::ascend {
 
-// Adds the reasons why ATB cannot transform the heads of this part.
-void add_transform_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part);
+// Adds the reasons why ATB cannot transform the heads of this part. `computed`: the dtype of the computation.
+void add_transform_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part, DType computed);
 
 // The heads of a part that has a transform, before and after it.
 class TransformedHeads {

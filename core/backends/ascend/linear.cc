@@ -55,7 +55,7 @@ const char* kernel_of(const LinearProblem& problem) {
 
 }  // namespace
 
-Plan plan_linear(const LinearProblem& problem) {
+Plan plan_linear(const LinearProblem& problem, DType computed) {
   Plan plan;
   plan.kernel = kernel_of(problem);
   bool can = can_arrange(problem.input, {1, problem.batch, problem.rows, problem.input_size});
@@ -63,7 +63,7 @@ Plan plan_linear(const LinearProblem& problem) {
     const LinearPart& part = problem.parts[i];
     can = can && can_arrange(part.weight, {1, 1, part.output_size, problem.input_size}) &&
           can_arrange(rows_of(problem, part, part.output));
-    if (part.transform.is_given()) add_transform_reasons(plan, problem, part);
+    if (part.transform.is_given()) add_transform_reasons(plan, problem, part, computed);
     add_epilogue_reasons(plan, problem, part);
   }
   if (problem.input_size == 0) plan.add_reason("ATB's products have at least one term");

@@ -8,10 +8,9 @@
 
 namespace heed::ascend {
 
-// The plan has the reasons why ATB cannot compute the problem, if there are any.
-Plan plan_linear(const LinearProblem& problem);
-
-// `dtype`: the dtype of the computation, F16 or BF16.
+// The plan has the reasons why ATB cannot compute the problem, if there are any. `computed` and `dtype`: the dtype of the
+// computation, F16 or BF16.
+Plan plan_linear(const LinearProblem& problem, DType computed);
 void run_linear(Npu& npu, const LinearProblem& problem, aclDataType dtype);
 
 // A weight in F32 is stored a second time in BF16, the dtype in which F32 inputs are computed. Other weights are read

@@ -51,9 +51,11 @@ void rms_norm(Npu& npu, const DeviceArray& x, const DeviceArray& weight, float e
 
 // Rotates queries (tokens, h * d) and keys (tokens, g * d), F16 or BF16: with c and s the rows of cosines and sines of a
 // token, (tokens, d), element i of each head becomes x[i] c[i] - x[i + d/2] s[i] in the head's first half and x[i] c[i] +
-// x[i - d/2] s[i] in the second one, in f32 with one rounding. d is a multiple of 32, at most kMaxRotated; g divides h.
-// Cosines and sines are F32 for F16, and BF16 for BF16.
+// x[i - d/2] s[i] in the second one, in f32 with one rounding. d is a multiple of 32, at most kMaxRotated, in BF16 at
+// most kMaxRotatedInBf16; g divides h. Cosines and sines are F32 for F16, and BF16 for BF16.
 inline constexpr int64_t kMaxRotated = 4096;
+// With more, ATB's kernel for 64 tokens or more divides by 0.
+inline constexpr int64_t kMaxRotatedInBf16 = 2048;
 inline constexpr int64_t kRotatedUnit = 32;
 void rotate(Npu& npu, const DeviceArray& queries, const DeviceArray& keys, const DeviceArray& cosines,
             const DeviceArray& sines, const DeviceArray& rotated_queries, const DeviceArray& rotated_keys);

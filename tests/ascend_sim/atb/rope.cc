@@ -24,6 +24,11 @@ constexpr int64_t kMaxWidth = 4096;
 constexpr size_t kSliceOfFloat = 4096;
 constexpr size_t kSliceOfHalf = 12288;
 
+// bfloat16 from this number of tokens on: the kernel takes whole heads out of this number of elements at a time, and divides by
+// how many they are.
+constexpr int64_t kTokensOfAlignedKernel = 64;
+constexpr int64_t kSliceOfAlignedKernel = 2048;
+
 constexpr uint64_t kVectorCores = 48;
 
 std::vector<Types> rope_types() {
@@ -142,6 +147,9 @@ class Rope final : public OperationBase {
     if (cos.shape.dims[0] != tokens)
       return refuse_unchecked(atb::ERROR_INVALID_TENSOR_SIZE, "cos has " + std::to_string(cos.shape.dims[0]) +
                                                                   " rows for " + std::to_string(tokens) + " tokens");
+    if (q.dtype == ACL_BF16 && tokens >= kTokensOfAlignedKernel && cos.shape.dims[1] > kSliceOfAlignedKernel)
+      return refuse_unchecked(atb::ERROR_INVALID_PARAM,
+                              "bfloat16 heads of more than 2048 elements, for which the kernel divides by 0");
     const auto head_size = static_cast<size_t>(cos.shape.dims[1]);
     Rotation of_q{q.dtype,
                   cos.dtype,

@@ -31,6 +31,12 @@ export DOTNET_CLI_WORKLOAD_UPDATE_NOTIFY_DISABLE=true
 export MSBUILDDISABLENODEREUSE=1
 export UseSharedCompilation=false
 
+# simulate_npu <build>: programs that are started later find the simulated NPU of the build, and what the scripts of CANN and of NNAL set.
+simulate_npu() {
+  export HEED_PLUGIN_PATH=$1/tests/ascend/plugin
+  export ASCEND_HOME_PATH=$1/tests/ascend_sim/lib ATB_HOME_PATH=$1/tests/ascend_sim/lib
+}
+
 say() {
   printf '\n==> %s\n' "$*"
 }

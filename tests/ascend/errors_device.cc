@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that get the errors of devices, of precision, of operations that run on the CPU, and of failures.
 #include "ascend/errors_scene.h"
+#include "support/platform/environment.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -15,6 +16,11 @@ errors_test::Topic devices() {
           {
               PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("device_count=0")),
               PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), ascend_sim_set_faults("soc=Ascend310P3")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), unset_environment("ASCEND_HOME_PATH")),
+              PROVOKE(heed_device_count(HEED_DEVICE_ASCEND), unset_environment("ATB_HOME_PATH")),
+              PROVOKE(heed_context_create(&context_options, &new_context),
+                      ascend_sim_set_faults("device_count=2,create_operation=1:1");
+                      context_options.device_index = 1),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 1),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.device_index = 2;
                       ascend_sim_set_faults("device_count=2")),

@@ -15,6 +15,7 @@
 #include "cache/support/caches.h"
 #include "capi/support/attention_call.h"
 #include "errors/list.h"
+#include "support/platform/environment.h"
 
 namespace heed::ascend_test {
 
@@ -50,6 +51,9 @@ class NpuScene {
   heed_cache* cache_with(const heed_cache_options& cache_options);
 
  private:
+  // A call may unset them.
+  Variable toolkit_{"ASCEND_HOME_PATH"};
+  Variable atb_{"ATB_HOME_PATH"};
   Context cpu_;
   Context npu_;
   Context narrowing_;

@@ -12,6 +12,7 @@
 #include "cache/support/caches.h"
 #include "cache/support/step.h"
 #include "capi/support/refusal.h"
+#include "support/platform/environment.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -202,7 +203,10 @@ TEST_F(Faults, ADriverWithoutOverflowModesIsAccepted) {
 TEST_F(Faults, AtbContextCannotBeMade) {
   expect_each_to_fail_so("create_context", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 1);
 }
-TEST_F(Faults, OperationCannotBeMade) { expect_each_to_fail_so("create_operation", ":1", {HEED_ERROR_INTERNAL}, 5); }
+// The first one is made to check the installation.
+TEST_F(Faults, OperationCannotBeMade) {
+  expect_each_to_fail_so("create_operation", ":1", {HEED_ERROR_DEVICE_UNAVAILABLE, HEED_ERROR_INTERNAL}, 5);
+}
 TEST_F(Faults, SetupFails) { expect_each_to_fail_so("setup", ":4", {HEED_ERROR_INTERNAL}, 10); }
 TEST_F(Faults, SetupRunsOutOfDeviceMemory) { expect_each_to_fail_so("setup", ":26", {HEED_ERROR_OUT_OF_MEMORY}, 10); }
 TEST_F(Faults, SetupThrows) { expect_each_to_fail_so("throw", "", {HEED_ERROR_OUT_OF_MEMORY}, 10); }
@@ -412,6 +416,36 @@ TEST_F(Faults, ALostDeviceCanBeOpenedAgainWhenItsObjectsAreGone) {
   }
   ascend_sim_clear_faults();
   EXPECT_EQ(run_layers(), expected);
+}
+
+// What the scripts of CANN and of NNAL set.
+TEST_F(Faults, AnEnvironmentThatWasNotSourcedIsNamed) {
+  const heed_context_options options = npu_options();
+  for (const auto& [name, script] : {std::pair("ASCEND_HOME_PATH", "the set_env.sh of the CANN toolkit"),
+                                     std::pair("ATB_HOME_PATH", "the set_env.sh of NNAL (ATB)")}) {
+    const Variable variable(name);
+    variable.unset();
+    const Refusal refusal = {HEED_ERROR_DEVICE_UNAVAILABLE, {name, "is not set", script}};
+    EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 0);
+    EXPECT_TRUE(is_refused(heed_last_status(), refusal));
+    heed_context* context = nullptr;
+    EXPECT_TRUE(is_refused(heed_context_create(&options, &context), refusal));
+    variable.set("");
+    EXPECT_TRUE(is_refused(heed_context_create(&options, &context), refusal));
+  }
+  EXPECT_EQ(heed_device_count(HEED_DEVICE_ASCEND), 1);
+}
+
+// ATB opens a library of CANN when the first Elewise is created: as soon as the device is opened.
+TEST_F(Faults, AnInstallationWithoutElewisesLibraryIsRefused) {
+  const heed_context_options options = npu_options();
+  heed_context* context = nullptr;
+  ascend_sim_set_faults("create_operation=1:1");
+  EXPECT_TRUE(is_refused(heed_context_create(&options, &context),
+                         {HEED_ERROR_DEVICE_UNAVAILABLE, {"Elewise", "libopapi.so", "set_env.sh"}}));
+  ascend_sim_set_faults("create_operation=1:26");
+  EXPECT_TRUE(
+      is_refused(heed_context_create(&options, &context), {HEED_ERROR_OUT_OF_MEMORY, {"atb::CreateOperation"}}));
 }
 
 TEST_F(Faults, WithoutADeviceTheCountIs0) {

@@ -31,7 +31,7 @@ OF_ALL = re.compile(
     r"|W_[qkvo]\.(?:weight|bias)|cross_attention|class_token"  # names of parameters and of children
     r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
     r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
-    r"|cxx_abi|ASCEND_\w+|Ascend910_93"  # options, variables and chips of Ascend
+    r"|cxx_abi|ASCEND_\w+|ATB_HOME_PATH|Ascend910_93"  # options, variables and chips of Ascend
     r"|_ZN3atb\w+|other_abi|later_release|function_of_a_later_release"  # what the system's loader writes in parentheses
 )
 

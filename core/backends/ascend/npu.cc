@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string_view>
@@ -64,6 +65,36 @@ void initialize(Registry& shared) {
   shared.is_initialized = true;
 }
 
+// What the vendor's scripts set. Without the first variable ATB finds no kernels; without the second it does not check dtypes.
+void check_environment() {
+  constexpr std::pair<const char*, const char*> kSetBy[] = {{"ASCEND_HOME_PATH", "the CANN toolkit"},
+                                                            {"ATB_HOME_PATH", "NNAL (ATB)"}};
+  for (const auto& [variable, product] : kSetBy) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') continue;
+    fail(Status::DeviceUnavailable, "%s is not set: expected the set_env.sh of %s sourced before the program starts",
+         variable, product);
+  }
+}
+
+// Elewise is the operation for which ATB opens a library of CANN. It is created here, so that an installation without that
+// library is found before a layer needs the operation.
+void check_libraries() {
+  atb::infer::ElewiseParam param;
+  param.elewiseType = atb::infer::ElewiseParam::ELEWISE_ADD;
+  atb::Operation* created = nullptr;
+  const atb::Status code = atb::CreateOperation(param, &created);
+  if (code == atb::ERROR_OUT_OF_DEVICE_MEMORY || code == atb::ERROR_OUT_OF_HOST_MEMORY)
+    fail_atb(code, "atb::CreateOperation");
+  if (code != atb::NO_ERROR) {
+    fail(Status::DeviceUnavailable,
+         "ATB cannot create an Elewise operation (CreateOperation gives %d): expected ASCEND_HOME_PATH to name a CANN "
+         "toolkit of ATB's release, with lib64/libopapi.so: source that toolkit's set_env.sh before the program starts",
+         code);
+  }
+  static_cast<void>(atb::DestroyOperation(created));
+}
+
 // Supported chips: Atlas A2 (Ascend910B1 to 910B4) and A3 (Ascend910_93...).
 bool is_supported(std::string_view chip) {
   constexpr std::string_view kA2 = "Ascend910B";
@@ -85,6 +116,7 @@ std::string supported_chip() {
 }
 
 int32_t count(Registry& shared) {
+  check_environment();
   if (!shared.is_initialized) initialize(shared);
   uint32_t count = 0;
   aclError code = aclrtGetDeviceCount(&count);
@@ -202,6 +234,7 @@ void Npu::start() {
   check(aclrtGetCurrentContext(&context_), "aclrtGetCurrentContext");
   create_stream();
   create_atb_context();
+  check_libraries();
 }
 
 void Npu::create_atb_context() {

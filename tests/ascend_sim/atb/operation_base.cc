@@ -2,6 +2,7 @@
 #include "atb/operation_base.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -373,9 +374,28 @@ Status OperationBase::Execute(const atb::VariantPack& pack, uint8_t* workspace, 
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// The vendor's library finds its kernels, and a library that Elewise needs, through the first variable, and its tables of
+// types through the second. Without that one it does not check types: a violation.
+Status check_installation(const char* name) {
+  if (!is_set("ASCEND_HOME_PATH")) return refuse(atb::ERROR_INVALID_PARAM, name, "ASCEND_HOME_PATH is not set");
+  if (is_set("ATB_HOME_PATH")) return atb::NO_ERROR;
+  violation(std::string(name) + ": ATB_HOME_PATH is not set, so types would not be checked");
+  return refuse(atb::ERROR_INVALID_PARAM, name, "ATB_HOME_PATH is not set");
+}
+
+}  // namespace
+
 Status create_operation(atb::Operation** operation, const char* name, const std::function<Status()>& check,
                         const std::function<OperationBase*()>& make) {
   if (operation == nullptr) return refuse(atb::ERROR_INVALID_PARAM, name, "operation is null");
+  if (const Status status = check_installation(name)) return status;
   int code = 0;
   if (ascend_sim_kernel_fault("create_operation", &code) != 0)
     return refuse(code, name, "a fault that the test asked for");

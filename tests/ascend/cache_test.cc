@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "ascend/support/device_cache.h"
 #include "ascend/support/explained.h"
-#include "ascend/support/simulated.h"
 #include "cache/support/caches.h"
 #include "cache/support/step.h"
 #include "capi/support/refusal.h"
@@ -31,43 +31,13 @@ using cache_test::saved;
 using cache_test::Step;
 using capi_test::is_refused;
 
-constexpr int64_t kNumSequences = 3;
-
-LayerSpec spec_of(heed_dtype dtype = HEED_F16) {
-  LayerSpec spec = cache_test::grouped_heads(2, 2, 16, 16);
-  spec.dtype = spec.parameter_dtype = dtype;
-  spec.rope = cache_test::rope_of(HEED_ROPE_HALF);
-  return spec;
-}
-
-heed_cache_options paged(const CachedLayer& layer, int64_t page_size, int64_t num_pages) {
-  heed_cache_options options = cache_test::as_paged(layer.contiguous(300, HEED_F16), page_size, num_pages);
-  options.max_sequences = kNumSequences;
-  options.num_layers = 2;
-  return options;
-}
-
-Form without_log_sum_exp(int64_t layer = 0) {
-  Form form;
-  form.layer = layer;
-  form.with_log_sum_exp = false;
-  return form;
-}
-
 // Appends rows to both layers of the cache.
 void append(const CachedLayer& layer, heed_cache* cache, const Part& part) {
   for (int64_t number = 0; number < 2; ++number)
     cache_test::forward_one(layer, cache, part, without_log_sum_exp(number));
 }
 
-class CacheOnNpu : public Simulated {
- protected:
-  static Context make_lenient_context() {
-    heed_context_options options = npu_options();
-    options.strict = 0;
-    return capi_test::make_context(&options);
-  }
-};
+using CacheOnNpu = DeviceCache;
 
 // ---- what a cache holds ---------------------------------------------------------------------------------------------
 

@@ -37,6 +37,15 @@ TEST_F(OneCall, GivesTheSameBitsAsALayer) {
   }
 }
 
+TEST_F(OneCall, ReportsAnOperationThatCannotBeExecuted) {
+  const AttentionCall call(make_npu_context(), Kind::DotProductRank3, {}, HEED_F16);
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  ascend_sim_set_faults("execute=1:4");
+  EXPECT_TRUE(
+      capi_test::is_refused(heed_scaled_dot_product_attention(call.context.get(), nullptr, &call.inputs, &call.outputs),
+                            {HEED_ERROR_INTERNAL, {"(Execute) failed with ATB's status 4"}}));
+}
+
 TEST_F(OneCall, RefusesTensorsOfAnotherDeviceNamingTheContext) {
   const Context npu = make_npu_context();
   const AttentionCall call(Kind::DotProductRank3);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "ascend/support/explained.h"
@@ -432,6 +433,42 @@ TEST_F(Positions, AnglesAreKeptByFrequenciesAndSizes) {
         property::check(layer.forward());
         EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call) << ", base " << base;
       }
+    }
+  }
+}
+
+// A part of each head, and one change of the layer or of its call, by which angles or indices of gathers are others.
+std::vector<RotaryCase> cases_of_other_constants() {
+  RotaryCase first;
+  first.head_size = 48;
+  first.rotary_offset = 8;
+  first.rotary_size = 12;
+  std::vector<RotaryCase> all = {first};
+  const auto change = [&](auto RotaryCase::*member, auto value) {
+    all.push_back(first);
+    all.back().*member = static_cast<std::remove_reference_t<decltype(first.*member)>>(value);
+  };
+  change(&RotaryCase::layout, HEED_ROPE_INTERLEAVED);
+  change(&RotaryCase::rotary_size, 20);
+  change(&RotaryCase::rotary_offset, 12);
+  change(&RotaryCase::base, 500);
+  change(&RotaryCase::attention_factor, 0.25);
+  change(&RotaryCase::last_factor, 1.0 / 2000);
+  change(&RotaryCase::batch, 3);
+  change(&RotaryCase::num_heads, 4);
+  change(&RotaryCase::num_keys, 300);
+  change(&RotaryCase::head_size, 64);
+  return all;
+}
+
+TEST_F(Positions, ConstantsAreKeptByAllThatTheyDependOn) {
+  const Context context = make_npu_context();
+  const std::vector<RotaryCase> calls = cases_of_other_constants();
+  for (size_t i = 0; i < calls.size(); ++i) {
+    for (const RotaryCase& call : {calls[i], calls[0]}) {
+      const RotaryLayer layer(context.get(), call);
+      property::check(layer.forward());
+      EXPECT_TRUE(layer.agrees_with_reference()) << text_of(call);
     }
   }
 }

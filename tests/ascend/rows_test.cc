@@ -100,6 +100,20 @@ TEST(RowsOnTheNpu, LayerNormsWithAnEpsilonThatScalesRowsTooMuchAreComputedOnTheH
   EXPECT_EQ(rows.run(), (std::vector<float>{1, -1}));
 }
 
+// 1 + 2^-13 is a number of F32 only, and -1 added to it one of F16 too.
+TEST(RowsOnTheNpu, LayerNormsOfSixteenBitsKeepTheDigitsOfABiasAndAnAddendInF32) {
+  const auto context = Context::open(simulated_npu(false));
+  const Tensor finer = tensor_of(context, DType::F32, {2}, {1 + 0x1p-13f, 1 + 0x1p-13f});
+  Rows with_bias(context, DType::F16, NormKind::Layer, {-256, 256}, 2);
+  set(with_bias.problem.bias, finer, 0);
+  Rows with_addend(context, DType::F16, NormKind::Layer, {-256, 256}, 2);
+  set(with_addend.problem.addend, finer, 2);
+  for (const Rows* rows : {&with_bias, &with_addend}) {
+    EXPECT_EQ(rows->plan().on_host, 0);
+    EXPECT_EQ(rows->run(), (std::vector<float>{0x1p-13f, 2}));
+  }
+}
+
 TEST(RowsOnTheNpu, RmsNormsOfSixteenBitsAreThoseOfATB) {
   for (const DType dtype : {DType::F16, DType::BF16}) {
     const auto context = Context::open(simulated_npu(false));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <vector>
 
 #include "ascend/support/explained.h"
 #include "reference/error_bound.h"
@@ -21,12 +22,24 @@ using reference::Format;
 
 Format format_of(heed_dtype dtype) { return dtype == HEED_F16 ? Format::F16 : Format::BF16; }
 
+int64_t rotary_size_of(const RotaryCase& call) {
+  return call.rotary_size == 0 ? call.head_size - call.rotary_offset : call.rotary_size;
+}
+
 Layer make_rotary_layer(heed_context* context, const RotaryCase& call) {
   heed_rope_options rope = HEED_ROPE_OPTIONS_INIT;
   rope.layout = call.layout;
   rope.rotary_size = call.rotary_size;
   rope.rotary_offset = call.rotary_offset;
   rope.base = call.base;
+  rope.attention_factor = call.attention_factor;
+  std::vector<float> factors(static_cast<size_t>(rotary_size_of(call) / 2), 1.0f);
+  if (call.last_factor != 1) {
+    factors.back() = call.last_factor;
+    rope.scaling = HEED_ROPE_SCALING_FACTORS;
+    rope.num_factors = static_cast<int64_t>(factors.size());
+    rope.factors = factors.data();
+  }
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   options.num_heads = call.num_heads;
   options.num_kv_heads = call.num_kv_heads;
@@ -91,12 +104,12 @@ void normalize(Format format, bool has_layer_norm, double epsilon, const double*
   }
 }
 
-// Rotates the pair (a, b) by an angle, in place.
-void rotate(Format format, double angle, double& a, double& a_error, double& b, double& b_error) {
+// Rotates the pair (a, b) by an angle and multiplies it by a factor, in place.
+void rotate(Format format, double angle, double factor, double& a, double& a_error, double& b, double& b_error) {
   const double u = reference::kUnitRoundoff;
   const double rounding = format == Format::BF16 ? reference::unit_roundoff(format) + u : u;
-  const double c = std::cos(angle);
-  const double s = std::sin(angle);
+  const double c = std::cos(angle) * factor;
+  const double s = std::sin(angle) * factor;
   const auto error_of = [&](double x, double x_error, double y, double y_error) {
     const double terms = (std::fabs(x) + x_error) * std::fabs(c) + (std::fabs(y) + y_error) * std::fabs(s);
     return x_error * std::fabs(c) + y_error * std::fabs(s) + terms * (rounding + 3 * u) * (1 + rounding) +
@@ -115,15 +128,16 @@ void rotate(Format format, double angle, double& a, double& a_error, double& b, 
 }  // namespace
 
 std::string text_of(const RotaryCase& call) {
-  char text[256];
+  char text[320];
   std::snprintf(text, sizeof text,
                 "dtype %d, layout %d, rotary %d from %d, head size %d, heads %d of %d, queries %d, keys %d, causal %d, "
-                "epsilon %g, alibi %d, self %d",
+                "epsilon %g, alibi %d, self %d, base %g, attention factor %g, last factor %g",
                 static_cast<int>(call.dtype), call.layout, static_cast<int>(call.rotary_size),
                 static_cast<int>(call.rotary_offset), static_cast<int>(call.head_size),
                 static_cast<int>(call.num_heads), static_cast<int>(call.num_kv_heads),
                 static_cast<int>(call.num_queries), static_cast<int>(call.num_keys), call.causal,
-                static_cast<double>(call.epsilon), call.alibi, call.is_self ? 1 : 0);
+                static_cast<double>(call.epsilon), call.alibi, call.is_self ? 1 : 0, static_cast<double>(call.base),
+                static_cast<double>(call.attention_factor), static_cast<double>(call.last_factor));
   return text;
 }
 
@@ -201,7 +215,7 @@ Bounded RotaryLayer::transformed(const Bounded& heads, int64_t rows, int64_t num
   const Format format = format_of(case_.dtype);
   const int64_t size = case_.head_size;
   const int64_t begin = case_.rotary_offset;
-  const int64_t rotary_size = case_.rotary_size == 0 ? size - begin : case_.rotary_size;
+  const int64_t rotary_size = rotary_size_of(case_);
   Bounded result = heads;
   Bounded weight;
   if (case_.epsilon > 0) weight = reference::as_read(parameter(norm), format);
@@ -219,9 +233,11 @@ Bounded RotaryLayer::transformed(const Bounded& heads, int64_t rows, int64_t num
         const bool is_half = case_.layout == HEED_ROPE_HALF;
         const int64_t a = begin + (is_half ? i : 2 * i);
         const int64_t b = is_half ? a + rotary_size / 2 : a + 1;
-        const double frequency =
-            std::pow(static_cast<double>(case_.base), -2.0 * static_cast<double>(i) / static_cast<double>(rotary_size));
-        rotate(format, position * frequency, x[a], error[a], x[b], error[b]);
+        const double frequency = std::pow(static_cast<double>(case_.base),
+                                          -2.0 * static_cast<double>(i) / static_cast<double>(rotary_size)) /
+                                 static_cast<double>(i == rotary_size / 2 - 1 ? case_.last_factor : 1.0f);
+        rotate(format, position * frequency, static_cast<double>(case_.attention_factor), x[a], error[a], x[b],
+               error[b]);
       }
     }
   }

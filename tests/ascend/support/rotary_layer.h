@@ -20,6 +20,8 @@ struct RotaryCase {
   int64_t rotary_size = 0;          // 0: from the offset to the end of the head
   int64_t rotary_offset = 0;
   float base = 10000;
+  float attention_factor = 1;  // on cosines and sines
+  float last_factor = 1;       // by which the frequency of the last pair is divided
   int64_t batch = 2;
   int64_t num_heads = 2;
   int64_t num_kv_heads = 2;

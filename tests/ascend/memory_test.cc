@@ -2,6 +2,7 @@
 // The device memory that the copies of a call take is at most what docs/ascend.md states in "Masks and memory".
 #include <algorithm>
 
+#include "ascend/support/device_cache.h"
 #include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
 #include "capi/support/attention_call.h"
@@ -193,6 +194,20 @@ TEST_F(Memory, ActivationsAndNormsTakeWhatIsStated) {
       EXPECT_GE(taken, 0.4 * stated) << dtype << " " << epsilon;
     }
   }
+}
+
+TEST_F(Memory, PagedAttentionTakesTheWorkspaceThatIsStated) {
+  const cache_test::CachedLayer layer(make_npu_context(), spec_of());
+  const cache_test::Cache cache = cache_test::make_cache(layer, paged(layer, 16, 60));
+  // Everything but PagedAttention has been allocated by then.
+  cache_test::fill_cache(layer, cache.get(), {{0, {0}}}, without_log_sum_exp());
+  const uint64_t before = ascend_sim_count("bytes_allocated");
+  cache_test::forward_one(layer, cache.get(), {0, {1}}, without_log_sum_exp());
+  const auto taken = static_cast<double>(ascend_sim_count("bytes_allocated") - before);
+  const auto elements = static_cast<double>(layer.sizes().num_heads * layer.sizes().head_size);
+  const double stated = 28e6 + 51e3 * elements;
+  EXPECT_LE(taken, 1.25 * stated);
+  EXPECT_GE(taken, 0.95 * stated);
 }
 
 TEST_F(Memory, EmbeddingsTakeWhatIsStated) {

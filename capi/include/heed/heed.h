@@ -796,8 +796,8 @@ typedef struct heed_rope_options {
   int64_t num_factors;     /* FACTORS: rotary_size / 2 */
   const float* factors;    /* FACTORS: theta_i is divided by factors[i], above 0; copied */
   float base;              /* 0: 10000 */
-  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0. FACTORS: the same, for the attention
-                              factor alone, where up to 1 means 1 */
+  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0; required. FACTORS: the same, for the
+                              attention factor alone, where up to 1 means 1; required, unless attention_factor is given */
   float beta_fast;         /* YARN: frequencies that turn more often in original_length stay as they are; 0: 32 */
   float beta_slow;         /* YARN: those that turn less often are divided by factor; 0: 1 */
   float low_freq_factor;   /* LLAMA3: wavelengths above original_length / low_freq_factor are stretched; 0: 1 */
@@ -874,8 +874,10 @@ typedef struct heed_multi_head_attention_options {
   int32_t empty_rows;
   int32_t reserved;             /* 0 */
   const heed_rope_options* rope; /* rotary positions; NULL: none */
-  int64_t relative_bias_buckets;  /* 0: 32; with HEED_RELATIVE_BIAS_BOTH_WAYS even */
-  int64_t relative_bias_max_distance; /* from here on all distances share a bucket; 0: 128 */
+  int64_t relative_bias_buckets;  /* 0: 32; with HEED_RELATIVE_BIAS_ONE_WAY at least 2, with HEED_RELATIVE_BIAS_BOTH_WAYS
+                                     even and at least 4; at most 2^20 */
+  int64_t relative_bias_max_distance; /* from here on all distances share a bucket; above half of a direction's buckets,
+                                         rounded down, which are for one distance each; at most 2^20; 0: 128 */
   float qk_norm_epsilon;        /* above 0: each head of queries and keys is normalized, before rotary positions */
   int32_t qk_norm;              /* HEED_QK_NORM_...; 0 without qk_norm_epsilon */
   int32_t sinks;                /* 1: each head has a score that takes part in the softmax without a value [rule 3];
@@ -928,7 +930,8 @@ enum {
 /* Positional encoding: output = dropout(queries + the row of each position). Queries (B, S, size): row s of a batch
  * element has the position s unless heed_sequence_inputs says another. Parameters, for HEED_POSITIONS_LEARNED alone:
  *   weight (first_row + max_positions, size)
- * Sinusoids are computed in f64 and rounded once. */
+ * Sinusoids are computed in f64 and rounded once, all of them when the layer is created: they take max_positions * size *
+ * 4 bytes for as long as it lives, 977 MiB for 10^6 positions of size 256. */
 typedef struct heed_positional_encoding_options {
   size_t struct_size;
   int64_t max_positions; /* how many positions there are: position p must be below it; required, >= 1 */
@@ -1193,7 +1196,9 @@ typedef struct heed_cache heed_cache;
 enum {
   HEED_CACHE_CONTIGUOUS = 0, /* each sequence has memory for capacity rows */
   HEED_CACHE_RING = 1,       /* each sequence keeps its last rows: a query sees itself, the capacity - 1 rows before it,
-                                and the first num_sinks rows */
+                                and of the first num_sinks rows those before it: rows behind it, also sinks of the same
+                                call, are hidden without a causal mask too. With HEED_CACHE_READ every query counts as
+                                the last row of the sequence */
   HEED_CACHE_PAGED = 2       /* sequences share num_pages pages of page_size rows, and take one when they need it */
 };
 
@@ -1331,7 +1336,8 @@ HEED_API heed_status heed_cache_save(const heed_cache* cache, int64_t sequence, 
  * was, or empty if a device fails while it writes.
  * Errors: INVALID_ARGUMENT (sequence; a file of another geometry or dtype, or with other rotary positions than the rows
  * that the cache holds, naming both), CACHE_FULL, IO, CORRUPT_FILE, NOT_FOUND (a tensor is missing: the file is no
- * cache's, or of fewer layers), UNSUPPORTED (a file of another version), BUSY. */
+ * cache's, or of fewer layers), UNSUPPORTED (a file of another version), BUSY. CORRUPT_FILE is also what "rows" and "rope"
+ * say, if heed_cache_save cannot have written it: then the sequence is as it was. */
 HEED_API heed_status heed_cache_load(heed_cache* cache, int64_t sequence, const char* path) HEED_NOEXCEPT;
 
 /* Writes what heed_cache_save writes to a file to destination, and the number of bytes to *num_bytes; with destination
@@ -1452,7 +1458,8 @@ typedef struct heed_layer_inputs {
                                       key j [rule 5]; see heed_tensor_fill_alibi_slopes */
   const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
   const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
-                                     without a value [rule 3] */
+                                     without a value [rule 3]; in rows without a visible key it is log_sum_exp alone,
+                                     NaN too [rule 7] */
   const heed_cache_inputs* cache; /* NULL, or a cache that holds the keys and values. Then K is the number of rows of the
                                      longest sequence of the batch after the call, mask and bias may also have Q in place
                                      of K, above 1 and below K, and then concern the last Q rows alone, those of this
@@ -1766,7 +1773,7 @@ HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* desti
  * must be NULL; those that are not requested stay NULL. The caller destroys the tensors. On failure none is made. Works
  * on a layer that is not initialized.
  * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
- * heed_layer_forward), UNSUPPORTED (weights of a packed batch). */
+ * heed_layer_forward), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache of the inputs). */
 HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
                                                heed_layer_outputs* outputs) HEED_NOEXCEPT;
 
@@ -1774,7 +1781,8 @@ HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const he
  * with HEED_WANT_WEIGHTS, log_sum_exp in F32 with HEED_WANT_LOG_SUM_EXP, at least one of them. The members of *tap must be
  * NULL. `child` must live as long as the tap. The caller destroys the tensors. On failure none is made.
  * Errors: INVALID_ARGUMENT (wanted; a member not NULL; a child that is no attention, or that such a call does not run; inputs
- * as heed_layer_forward), NOT_FOUND (child), UNSUPPORTED (weights of a packed batch). */
+ * as heed_layer_forward), NOT_FOUND (child), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache
+ * of the inputs). */
 HEED_API heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inputs* inputs, const char* child,
                                            int32_t wanted, heed_layer_tap* tap) HEED_NOEXCEPT;
 
@@ -1782,8 +1790,9 @@ HEED_API heed_status heed_layer_create_tap(const heed_layer* layer, const heed_l
  * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the
  * same inputs and outputs given, and the same or smaller B, Q and K: so a workspace for the largest shape serves all.
  * For a packed batch it suffices for all offsets with the same or smaller totals and number of elements; with given
- * offsets forward may need less. For a linear layer and for dropout the size does not depend on the shape.
- * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward. */
+ * offsets forward may need less. For dropout the size does not depend on the shape. That of a linear layer grows with the
+ * rows, until each thread has room for as many of them as it computes at a time, and then no more.
+ * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward; BUSY (another call changes a cache of the inputs). */
 HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
                                                const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
 

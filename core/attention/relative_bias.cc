@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/relative_bias.h"
 
-#include <algorithm>
 #include <cinttypes>
-#include <cmath>
-#include <cstdlib>
+#include <utility>
 
+#include "attention/bucket_start.h"
 #include "base/error.h"
 
 namespace heed {
@@ -62,19 +61,23 @@ std::vector<int32_t> relative_buckets(const RelativeBiasOptions& options) {
   const int64_t num_buckets = buckets_of_direction(options);
   const int64_t num_exact = exact_buckets(options);
   const int64_t furthest = options.max_distance;
-  const double ratio = std::log(static_cast<double>(furthest) / static_cast<double>(num_exact));
+  const auto start_of = [&](int64_t bucket) {
+    return bucket < num_exact ? bucket : bucket_start(num_exact, furthest, bucket - num_exact, num_buckets - num_exact);
+  };
   std::vector<int32_t> buckets(static_cast<size_t>(2 * furthest + 1));
-  for (int64_t distance = -furthest; distance <= furthest; ++distance) {
-    const bool is_after = distance > 0;
-    const int64_t steps = options.kind == RelativeBias::BothWays ? std::abs(distance) : std::max<int64_t>(-distance, 0);
-    int64_t bucket = steps;
-    if (steps >= num_exact) {
-      const double growth = std::log(static_cast<double>(steps) / static_cast<double>(num_exact)) / ratio;
-      bucket = std::min(num_buckets - 1,
-                        num_exact + static_cast<int64_t>(growth * static_cast<double>(num_buckets - num_exact)));
+  const auto bucket_of = [&](int64_t distance) -> int32_t& {
+    return buckets[static_cast<size_t>(distance + furthest)];
+  };
+  const bool is_both_ways = options.kind == RelativeBias::BothWays;
+  int64_t bucket = 0;
+  int64_t next_start = start_of(1);
+  for (int64_t steps = 0; steps <= furthest; ++steps) {
+    while (bucket + 1 < num_buckets && next_start <= steps) {
+      ++bucket;
+      if (bucket + 1 < num_buckets) next_start = start_of(bucket + 1);
     }
-    if (is_after && options.kind == RelativeBias::BothWays) bucket += num_buckets;
-    buckets[static_cast<size_t>(distance + furthest)] = static_cast<int32_t>(bucket);
+    bucket_of(steps) = is_both_ways ? static_cast<int32_t>(num_buckets + bucket) : 0;
+    bucket_of(-steps) = static_cast<int32_t>(bucket);
   }
   return buckets;
 }

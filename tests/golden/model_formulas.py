@@ -431,8 +431,9 @@ class T5:
             exact = num // 2
             if distance < exact:
                 return first + distance
-            far = exact + int(math.log(distance / exact) / math.log(most / exact) * (num - exact))
-            return first + min(far, num - 1)
+            others = num - exact
+            far = max(n for n in range(others) if distance**others >= most**n * exact ** (others - n))
+            return first + exact + far
 
         buckets = [[bucket(key - query) for key in range(size)] for query in range(size)]
         return table[np.array(buckets)].transpose(2, 0, 1)[None]

@@ -382,6 +382,16 @@ TEST(Rule05, RelativeBiasThatIsNotFiniteReachesTheRowsThatSeeIt) {
 }
 
 TEST(Rule05, OwnAlibiIsThatOfTheSlopesAndMayBeScaled) {
+// Distances where f64 logarithms are one bucket too low: 4 * 32^(1/5) = 8, 27 * (64/27)^(1/3) = 36, 8 * (27/8)^(2/3) = 18.
+TEST(Rule05, RelativeBiasBucketsBeginAtWholeDistancesExactly) {
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -7, -8, -15, -16, -63, -64}, 9, 128),
+            (std::vector<double>{0, 4, 5, 5, 6, 7, 8}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_BOTH_WAYS, {-8, -16, -64, 8, 16, 64}, 18, 128),
+            (std::vector<double>{5, 6, 8, 14, 15, 17}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -35, -36}, 54, 64), (std::vector<double>{0, 35, 36}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -17, -18}, 17, 27), (std::vector<double>{0, 13, 14}));
+}
+
   Random random(504);
   for (int64_t num_heads : {1, 3, 8, 12}) {
     heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;

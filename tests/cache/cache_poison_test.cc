@@ -247,6 +247,54 @@ TEST(CachePoison, AMaskHidesWhatIsNotFinite) {
   });
 }
 
+// A sink that is NaN makes rows NaN that see a key. The even rows see none: their output is that of rows without a sink, and
+// log_sum_exp is the sink.
+TEST(CachePoison, EmptyRowsWithASinkThatIsNaNAreEmpty) {
+  for_each_cache(kNumRows, [&](const CachedLayer& layer, const heed_cache_options& contiguous) {
+    const heed_multi_head_attention_options& of_layer = layer.spec().options;
+    // Constant keys are visible to every row.
+    if (of_layer.sinks != 0 || of_layer.add_bias_kv != 0 || of_layer.add_zero_attn != 0) return;
+    Form without;
+    property::Array mask = property::filled({20, kNumRows}, 1.0);
+    for (size_t q = 0; q < 20; q += 2)
+      std::fill_n(mask.values.begin() + static_cast<std::ptrdiff_t>(q * kNumRows), kNumRows, 0.0);
+    without.mask = property::make_input(mask, HEED_BOOL);
+    without.with_weights = true;
+    Form with = without;
+    with.sinks = property::make_input(property::filled({of_layer.num_heads}, kNaN));
+    for (const heed_cache_options& options : each_layout(contiguous, 1)) {
+      for (const int64_t bad : {kBadRow, kNaNRow, kInfiniteRow}) {
+        const std::vector<int64_t> rows = rows_with(bad);
+        const auto results_of = [&](const Form& form) {
+          const Cache cache = make_cache(layer, options);
+          forward_one(layer, cache.get(), {0, std::vector<int64_t>(rows.begin(), rows.begin() + 40)});
+          return forward_one(layer, cache.get(), {0, counting_from(40, 20)}, form);
+        };
+        const property::Results expected = results_of(without);
+        const property::Results results = results_of(with);
+        const auto size = static_cast<size_t>(results.output->contents.dims.back());
+        for (size_t q = 0; q < 20; ++q) {
+          for (size_t d = 0; d < size; ++d) {
+            const double element = results.output->contents.values[q * size + d];
+            if (q % 2 == 0) {
+              EXPECT_EQ(element, expected.output->contents.values[q * size + d]) << name_of_layout(options);
+            } else {
+              EXPECT_TRUE(std::isnan(element)) << name_of_layout(options) << ", row " << q;
+            }
+          }
+        }
+        for (const double number : results.log_sum_exp->contents.values) EXPECT_TRUE(std::isnan(number));
+        for (size_t i = 0; i < results.weights->contents.values.size(); ++i) {
+          const size_t q = i / kNumRows % 20;
+          if (q % 2 == 0) {
+            EXPECT_EQ(results.weights->contents.values[i], 0.0);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST(CachePoison, ACausalMaskHidesWhatIsNotFinite) {
   for_each_cache(kNumRows, [](const CachedLayer& layer, const heed_cache_options& contiguous) {
     const RowBits expected = row_bits(replay(layer, contiguous, counting_from(0, kNumRows)));

@@ -185,6 +185,10 @@ TEST(Merge, OfRowsThatNoPartSees) {
   EXPECT_EQ(merged.output.values, filled({2, 3, 4, 5}, 0).values);
   for (size_t row = 0; row < merged.log_sum_exp.values.size(); ++row)
     EXPECT_EQ(merged.log_sum_exp.values[row], parts.sinks->contents.values[row / 4 % 3]);
+  parts.sinks = make_input(filled({3}, reference::kNaN));
+  merged = merge(parts, HEED_F32, Layout::RowMajor, random);
+  EXPECT_EQ(merged.output.values, filled({2, 3, 4, 5}, 0).values);
+  for (const double number : merged.log_sum_exp.values) EXPECT_TRUE(std::isnan(number));
 }
 
 TEST(Merge, OfOnePartIsThePart) {

@@ -157,6 +157,47 @@ TEST(Rule03, SinkFarAboveOrBelowEveryScore) {
   EXPECT_TRUE(std::isnan(none.weights->contents.values[0]));
 }
 
+// Hidden keys and values that are not finite change no row, and a sink that is NaN makes those that see a key NaN. Query
+// 0 of each head sees none.
+TEST(Rule07, EmptyRowWithASinkThatIsNaNIsEmptyAllTheSame) {
+  Random random(703);
+  for (const auto& [num_queries, num_keys] : {std::pair{1, 5}, {2, 600}, {3, 40}, {40, 40}, {40, 600}}) {
+    for (Call call : call_of_each_kind(random, HEED_F32, num_queries, num_keys)) {
+      const reference::AttentionSizes sizes = sizes_of(call);
+      call.sinks = make_input(filled({sizes.num_heads}, kNaN));
+      Array mask = filled({num_queries, num_keys}, 1.0);
+      std::fill_n(mask.values.begin(), num_keys, 0.0);
+      for (int64_t q = 0; q < num_queries; ++q) mask.values[static_cast<size_t>(q * num_keys + 2)] = 0.0;
+      call.mask = make_input(mask, HEED_BOOL);
+      want_everything(call);
+      for (const double hidden : {1.0, kInfinity, kNaN}) {
+        const size_t key_axis = call.keys->contents.dims.size() - 2;
+        for (std::optional<Input>* input : {&call.keys, &call.values}) {
+          for_each_index((*input)->contents.dims, [&](const Dims& index, size_t position) {
+            if (index[key_axis] == 2) (*input)->contents.values[position] = hidden;
+          });
+        }
+        const Results results = run(call);
+        for (int64_t b = 0; b < sizes.batch; ++b) {
+          for (int64_t h = 0; h < sizes.num_heads; ++h) {
+            for (int64_t q = 0; q < num_queries; ++q) {
+              EXPECT_TRUE(std::isnan(log_sum_exp_at(results, sizes, b, h, q)));
+              EXPECT_EQ(weight_at(results, sizes, b, h, q, 2), 0.0);
+              EXPECT_EQ(std::isnan(weight_at(results, sizes, b, h, q, 1)), q > 0) << "hidden " << hidden;
+            }
+          }
+        }
+        const size_t query_axis = call.kind == Kind::DotProductRank4 ? 2 : 1;
+        for_each_index(results.output->contents.dims, [&](const Dims& index, size_t position) {
+          EXPECT_EQ(std::isnan(results.output->contents.values[position]), index[query_axis] > 0)
+              << num_queries << " queries, " << num_keys << " keys, hidden " << hidden;
+        });
+        EXPECT_TRUE(agree(results, solve(call)));
+      }
+    }
+  }
+}
+
 TEST(Rule07, EmptyRowWithASinkHasItAsItsLogSumExp) {
   Random random(702);
   for (int64_t num_keys : {0, 5, 40, 300}) {
@@ -341,6 +382,16 @@ TEST(Rule05, RelativeBiasHasTheBucketsOfT5) {
             (std::vector<double>{0, 1, 7, 8, 15, 16, 16, 21, 26, 31, 31, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+// Distances where f64 logarithms are one bucket too low: 4 * 32^(1/5) = 8, 27 * (64/27)^(1/3) = 36, 8 * (27/8)^(2/3) = 18.
+TEST(Rule05, RelativeBiasBucketsBeginAtWholeDistancesExactly) {
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -7, -8, -15, -16, -63, -64}, 9, 128),
+            (std::vector<double>{0, 4, 5, 5, 6, 7, 8}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_BOTH_WAYS, {-8, -16, -64, 8, 16, 64}, 18, 128),
+            (std::vector<double>{5, 6, 8, 14, 15, 17}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -35, -36}, 54, 64), (std::vector<double>{0, 35, 36}));
+  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -17, -18}, 17, 27), (std::vector<double>{0, 13, 14}));
+}
+
 TEST(Rule05, RelativeBiasOfAnyNumberOfBucketsAndAnyDistance) {
   std::vector<double> distances;
   for (int distance = -150; distance <= 150; ++distance) distances.push_back(distance);
@@ -382,16 +433,6 @@ TEST(Rule05, RelativeBiasThatIsNotFiniteReachesTheRowsThatSeeIt) {
 }
 
 TEST(Rule05, OwnAlibiIsThatOfTheSlopesAndMayBeScaled) {
-// Distances where f64 logarithms are one bucket too low: 4 * 32^(1/5) = 8, 27 * (64/27)^(1/3) = 36, 8 * (27/8)^(2/3) = 18.
-TEST(Rule05, RelativeBiasBucketsBeginAtWholeDistancesExactly) {
-  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -7, -8, -15, -16, -63, -64}, 9, 128),
-            (std::vector<double>{0, 4, 5, 5, 6, 7, 8}));
-  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_BOTH_WAYS, {-8, -16, -64, 8, 16, 64}, 18, 128),
-            (std::vector<double>{5, 6, 8, 14, 15, 17}));
-  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -35, -36}, 54, 64), (std::vector<double>{0, 35, 36}));
-  EXPECT_EQ(buckets_of(HEED_RELATIVE_BIAS_ONE_WAY, {0, -17, -18}, 17, 27), (std::vector<double>{0, 13, 14}));
-}
-
   Random random(504);
   for (int64_t num_heads : {1, 3, 8, 12}) {
     heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;

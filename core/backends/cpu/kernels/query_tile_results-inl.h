@@ -47,7 +47,8 @@ HEED_INLINE void visit_blocks(const TileTask& task, int64_t first, int64_t last,
 
 // A mask of the rows whose sums are not finite although their total is. Such sums may be wrong: a hidden value was not
 // finite, or large values overflowed a sum that division by the total would have made finite. A row that sees keys and
-// has a total of 0, since all its scores are -inf, is not included: it is NaN whatever its sums are.
+// has a total of 0, since all its scores are -inf, is not included: it is NaN whatever its sums are. A row that sees none is
+// included whatever its total is, which may be that of a sink.
 static bool find_nonfinite_rows(const TileTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
   bool found = false;
   for (int v = 0; v < kTileVectors; ++v) {
@@ -67,7 +68,7 @@ static bool find_nonfinite_rows(const TileTask& task, const QueryTile& query_til
     const Vec total = load(query_tile.total + v * kLanes);
     const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(query_tile.num_rows));
     const IntVec is_empty = load(query_tile.sees_any + v * kLanes) == IntVec{};
-    doubtful[v] = (zero != zero) & (total - total == Vec{}) & ((total > Vec{}) | is_empty) & is_row;
+    doubtful[v] = (zero != zero) & (((total - total == Vec{}) & (total > Vec{})) | is_empty) & is_row;
     found |= any(doubtful[v]);
   }
   return found;

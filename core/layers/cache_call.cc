@@ -60,7 +60,7 @@ void check_sequences_tensor(const CacheInputs& inputs, const Tensor& sequences, 
   }
 }
 
-// The sequence of each batch element.
+// Sets the sequence of each batch element.
 void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t batch, Cache::NewRows* rows) {
   const int64_t most = inputs.cache->options().max_sequences;
   for (int64_t b = 0; b < batch; ++b) {
@@ -71,13 +71,6 @@ void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t 
       sequence = length_of(operand, b, 0);
     }
     if (sequence < 0 || sequence >= most) {
-      if (sequences == nullptr) {
-        fail(Status::InvalidArgument,
-             "%s->sequences is NULL, so that the %" PRId64
-             " batch elements are as many sequences, but the cache has %" PRId64
-             ": expected a tensor, or at most as many elements",
-             inputs.name, batch, most);
-      }
       fail(Status::InvalidArgument,
            "%s->sequences[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", inputs.name,
            b, sequence, most - 1);
@@ -91,6 +84,25 @@ void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t 
     }
     rows[b].sequence = sequence;
   }
+}
+
+// The rows of each batch element, with its sequence alone. A batch that does not fit the cache is refused before there is
+// memory for it, since it may be that of a shape.
+Cache::NewRows* make_rows(Schedule& schedule, const CacheInputs& inputs, const Tensor* sequences, int64_t batch) {
+  const int64_t most = inputs.cache->options().max_sequences;
+  if (sequences == nullptr && batch > most) {
+    fail(Status::InvalidArgument,
+         "%s->sequences is NULL, so that the %" PRId64
+         " batch elements are as many sequences, but the cache has %" PRId64
+         ": expected a tensor, or at most as many elements",
+         inputs.name, batch, most);
+  }
+  // Of one element more than there are sequences, two have the same one.
+  const int64_t count = inputs.appends() ? std::min(batch, most + 1) : batch;
+  auto* rows = schedule.arena().allocate_for<Cache::NewRows>(static_cast<size_t>(count));
+  std::uninitialized_value_construct_n(rows, count);
+  find_sequences(inputs, sequences, count, rows);
+  return rows;
 }
 
 // Positions of the rows of a sequence, for attention whose scores depend on distances.
@@ -234,9 +246,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     limits.table = nullptr;
     return call;
   }
-  auto* rows = schedule.arena().allocate_for<Cache::NewRows>(static_cast<size_t>(batch));
-  std::uninitialized_value_construct_n(rows, batch);
-  find_sequences(inputs, sequences, batch, rows);
+  Cache::NewRows* const rows = make_rows(schedule, inputs, sequences, batch);
   // Lengths of queries count for the number of keys, which is a dim of weights, also where elements are not read otherwise.
   const Tensor* lens = others.query_lens != nullptr && others.query_lens->has_data() ? others.query_lens : nullptr;
   Operand lens_operand;
@@ -319,9 +329,7 @@ void continue_positions(Schedule& schedule, int64_t batch, bool reads, const Att
     limits.table = nullptr;
     return;
   }
-  auto* rows = schedule.arena().allocate_for<Cache::NewRows>(static_cast<size_t>(batch));
-  std::uninitialized_value_construct_n(rows, batch);
-  find_sequences(inputs, sequences, batch, rows);
+  Cache::NewRows* const rows = make_rows(schedule, inputs, sequences, batch);
   if (!had_table) {
     table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
     for (int64_t b = 0; b < batch; ++b) std::construct_at(&table[b], limits.sequence);

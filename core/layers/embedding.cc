@@ -113,13 +113,14 @@ void Embedding::check(Schedule& schedule, Purpose purpose, LayerCall& call) cons
   call.shapes.dtype = table().is_set() ? table().value().dtype() : DType::F32;
   call.shapes.output = ids.shape();
   call.shapes.output[call.shapes.output.rank++] = options_.embedding_size;
-  if (purpose != Purpose::Run) return;
+  // A shape alone may have more ids than there is memory for.
+  if (purpose != Purpose::Run || !ids.tensor()->has_data()) return;
   if (call.has_zero_ids) {
     const auto num_ids = static_cast<size_t>(ids.tensor()->num_elements());
     auto* const zeros = schedule.arena().allocate_for<int32_t>(num_ids);
     std::fill_n(zeros, num_ids, 0);
     call.ids = zeros;
-  } else if (ids.tensor()->has_data()) {
+  } else {
     call.ids = read_ids(schedule, *ids.tensor(), call);
   }
 }

@@ -19,6 +19,8 @@ void bring_to_host(SequenceInputs& sequences, int64_t batch, Schedule& schedule)
   if (!sequences.has_table() || !has_data(sequences.query_lens) || !has_data(sequences.query_offsets) ||
       !has_data(sequences.key_offsets))
     return;
+  // set_sequences refuses it. The batch may be that of a shape, without memory for as many elements.
+  if (sequences.query_lens != nullptr && !(sequences.query_lens->shape() == Shape{batch})) return;
   sequences.table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
   std::uninitialized_value_construct_n(sequences.table, batch);
 }

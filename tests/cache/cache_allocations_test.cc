@@ -48,8 +48,8 @@ TEST_P(CacheMemory, EachAllocationThatFailsChangesNothing) {
   FAIL() << "allocations do not end";
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, CacheMemory, testing::ValuesIn(kOperationKinds), [](const auto& kind) {
-  std::string name = name_of(kind.param);
+INSTANTIATE_TEST_SUITE_P(Operations, CacheMemory, testing::ValuesIn(kOperationKinds), [](const auto& operation) {
+  std::string name = name_of(operation.param);
   std::erase(name, ' ');
   return name;
 });

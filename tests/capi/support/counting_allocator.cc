@@ -59,6 +59,11 @@ bool CountingAllocator::trouble_happened() const {
   return happened_;
 }
 
+void CountingAllocator::limit_allocations(size_t num_bytes) {
+  const std::lock_guard lock(mutex_);
+  most_bytes_ = num_bytes;
+}
+
 int64_t CountingAllocator::num_allocations() const {
   const std::lock_guard lock(mutex_);
   return num_allocations_;
@@ -94,7 +99,7 @@ void* CountingAllocator::allocate(void* user, size_t num_bytes, size_t alignment
   const std::lock_guard lock(self.mutex_);
   ++self.num_allocations_;
   const Trouble trouble = self.next_trouble();
-  if (trouble == Trouble::Null) return nullptr;
+  if (trouble == Trouble::Null || num_bytes > self.most_bytes_) return nullptr;
   if (trouble == Trouble::ThrowsBadAlloc) throw std::bad_alloc();
   if (trouble == Trouble::ThrowsAnInteger) throw 42;
 

@@ -31,6 +31,8 @@ class CountingAllocator {
   void make_trouble(Trouble trouble, int64_t first, bool later_too = false);
   void end_trouble() { make_trouble(Trouble::None, 0); }
   bool trouble_happened() const;
+  // From now on allocations of more bytes fail.
+  void limit_allocations(size_t num_bytes);
 
   // Called before each allocation and release, without the allocator's own lock.
   std::function<void()> before_each;
@@ -51,6 +53,7 @@ class CountingAllocator {
   int64_t num_allocations_ = 0;
   int64_t num_live_blocks_ = 0;
   size_t num_live_bytes_ = 0;
+  size_t most_bytes_ = SIZE_MAX;
   Trouble trouble_ = Trouble::None;
   int64_t until_trouble_ = 0;
   bool later_too_ = false;

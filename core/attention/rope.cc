@@ -14,18 +14,6 @@
 namespace heed {
 namespace {
 
-const char* name_of(RopeScaling scaling) {
-  switch (scaling) {
-    case RopeScaling::None: return "none";
-    case RopeScaling::Linear: return "linear";
-    case RopeScaling::Ntk: return "ntk";
-    case RopeScaling::Yarn: return "yarn";
-    case RopeScaling::Llama3: return "llama3";
-    case RopeScaling::Factors: return "factors";
-  }
-  __builtin_unreachable();  // capi/src accepts no other value
-}
-
 void check_slice(const RopeOptions& options, int64_t head_size) {
   if (head_size < 2) {
     fail(Status::InvalidArgument,
@@ -203,6 +191,18 @@ double llama3_frequency(const RopeOptions& options, double frequency) {
 }
 
 }  // namespace
+
+const char* name_of(RopeScaling scaling) {
+  switch (scaling) {
+    case RopeScaling::None: return "none";
+    case RopeScaling::Linear: return "linear";
+    case RopeScaling::Ntk: return "ntk";
+    case RopeScaling::Yarn: return "yarn";
+    case RopeScaling::Llama3: return "llama3";
+    case RopeScaling::Factors: return "factors";
+  }
+  __builtin_unreachable();  // capi/src accepts no other value
+}
 
 const char* c_name_of(RopeScaling scaling) {
   switch (scaling) {

@@ -33,6 +33,8 @@ struct RopeOptions {
   bool no_rounding = false;
 };
 
+// The word for it in saved options.
+const char* name_of(RopeScaling scaling);
 // The enumerator's name in heed.h.
 const char* c_name_of(RopeScaling scaling);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/rope_text.h"
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "cache/cache.h"
@@ -104,8 +105,9 @@ class CacheFile {
       : options_(cache.options()), data_(cache.context()->host_allocator()) {
     rows_[kVersion] = kFileVersion;
     rows_[kLength] = cache.shortest(sequence);
-    rows_[kNumSinks] = cache.rows(0, sequence).num_sinks;
-    rows_[kFirst] = std::min(cache.first(sequence), rows_[kLength]);
+    rows_[kNumSinks] = std::min(cache.rows(0, sequence).num_sinks, rows_[kLength]);
+    // If all rows are sinks, none has been dropped.
+    rows_[kFirst] = rows_[kNumSinks] == rows_[kLength] ? 0 : std::min(cache.first(sequence), rows_[kLength]);
     rows_[kUnrotatedKeys] = options_.unrotated_keys ? 1 : 0;
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) ropes_.push_back(cache.rotary_text(layer));
     // One line for each layer, or one for all.
@@ -177,6 +179,7 @@ class CacheFile {
              to_string(expected).c_str());
       }
     });
+    check_ropes(path);
     reserve();
     visit_parts([&](int64_t layer, size_t part) {
       file.read(require(CachePartName(layer, part).text), data_.data() + offset_of(layer, part));
@@ -290,6 +293,18 @@ class CacheFile {
            " sinks, expected numbers from 0 to 2^31 - 1",
            path.c_str(), rows_[kFirst], length, rows_[kNumSinks]);
     }
+    const int64_t before = rows_[kFirst] == 0 ? length : rows_[kFirst];
+    if (rows_[kNumSinks] > before) {
+      fail(Status::CorruptFile, "\"%s\" says that it has %" PRId64 " sinks, expected at most %" PRId64 ", %s",
+           path.c_str(), rows_[kNumSinks], before,
+           rows_[kFirst] == 0 ? "the number of its rows" : "the number of rows before the first one after them");
+    }
+    if (rows_[kUnrotatedKeys] != 0 && rows_[kUnrotatedKeys] != 1) {
+      fail(Status::CorruptFile,
+           "\"%s\" says %" PRId64
+           " about whether its keys are unrotated, expected 0 or 1 as the last number of \"rows\"",
+           path.c_str(), rows_[kUnrotatedKeys]);
+    }
     if ((rows_[kUnrotatedKeys] != 0) != options_.unrotated_keys) {
       const auto words = [](bool unrotated) { return unrotated ? "unrotated" : "rotated"; };
       fail(Status::InvalidArgument, "\"%s\" has %s keys, but those of the cache are %s: expected the same",
@@ -325,6 +340,20 @@ class CacheFile {
     if (ropes_.size() == num_layers) return;
     fail(Status::CorruptFile, "\"rope\" of \"%s\" has %zu lines, expected one, or one for each of %zu layers",
          path.c_str(), ropes_.size(), num_layers);
+  }
+
+  // A text that no layer can have would make the next call of every layer fail.
+  void check_ropes(const std::string& path) const {
+    std::string_view checked = Cache::kNoRotary;
+    for (const std::string_view rope : ropes_) {
+      if (rope != checked && rope != Cache::kNoRotary && !is_rope_text(rope, options_.head_size)) {
+        fail(Status::CorruptFile,
+             "\"rope\" of \"%s\" is \"%s\", expected none, or rotary positions of heads of %" PRId64
+             " elements as heed_cache_save writes them",
+             path.c_str(), shown(rope).c_str(), options_.head_size);
+      }
+      checked = rope;
+    }
   }
 
   // All other sequences hold keys with the same rotary positions.

@@ -305,27 +305,130 @@ TEST(CacheFiles, ThatAreCutOrForeignAreRefused) {
   }
   const std::string foreign = capi_test::safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   expect_refused(held, {foreign.begin(), foreign.end()}, HEED_ERROR_NOT_FOUND, "\"rows\"");
-  // Numbers of "rows" that no cache can have. They are behind the header.
+}
+
+// Where the elements of a tensor begin in a file.
+size_t offset_in(const std::vector<uint8_t>& file, const std::string& name) {
   uint64_t header = 0;
-  std::memcpy(&header, whole.data(), sizeof header);
-  const std::string text(whole.begin() + 8, whole.begin() + 8 + static_cast<std::ptrdiff_t>(header));
-  const size_t at = text.find("\"rows\"");
-  ASSERT_NE(at, std::string::npos);
-  const size_t offset = std::stoul(text.substr(text.find("data_offsets", at) + 15));
+  std::memcpy(&header, file.data(), sizeof header);
+  const std::string text(file.begin() + 8, file.begin() + 8 + static_cast<std::ptrdiff_t>(header));
+  const size_t at = text.find('"' + name + '"');
+  EXPECT_NE(at, std::string::npos) << name;
+  return 8 + header + std::stoul(text.substr(text.find("data_offsets", at) + 15));
+}
+
+// Numbers of "rows" that no cache can have.
+TEST(CacheFiles, WithNumbersThatNoCacheHasAreRefused) {
   struct WrongNumber {
     size_t element;
     int64_t number;
     heed_status status;
+    const char* words = "rows";
   };
-  for (const WrongNumber& wrong : {WrongNumber{0, 2, HEED_ERROR_UNSUPPORTED},
-                                   {1, -1, HEED_ERROR_CORRUPT_FILE},
-                                   {1, int64_t{1} << 31, HEED_ERROR_CORRUPT_FILE},
-                                   {2, -1, HEED_ERROR_CORRUPT_FILE},
-                                   {3, -1, HEED_ERROR_CORRUPT_FILE},
-                                   {3, 21, HEED_ERROR_CORRUPT_FILE}}) {
-    std::vector<uint8_t> changed = whole;
-    std::memcpy(changed.data() + 8 + header + offset + 8 * wrong.element, &wrong.number, sizeof wrong.number);
-    expect_refused(held, changed, wrong.status, wrong.element == 0 ? "version 2" : "rows");
+  const auto expect_each_refused = [](const Held& held, const std::vector<WrongNumber>& numbers) {
+    const std::vector<uint8_t> whole = saved(held.cache(), 0);
+    for (const WrongNumber& wrong : numbers) {
+      std::vector<uint8_t> changed = whole;
+      std::memcpy(changed.data() + offset_in(whole, "rows") + 8 * wrong.element, &wrong.number, sizeof wrong.number);
+      expect_refused(held, changed, wrong.status, wrong.words);
+    }
+  };
+  expect_each_refused(Held(interleaved_layer()),
+                      {{0, 2, HEED_ERROR_UNSUPPORTED, "version 2"},
+                       {1, -1, HEED_ERROR_CORRUPT_FILE},
+                       {1, int64_t{1} << 31, HEED_ERROR_CORRUPT_FILE},
+                       {2, -1, HEED_ERROR_CORRUPT_FILE},
+                       {2, 21, HEED_ERROR_CORRUPT_FILE, "has 21 sinks, expected at most 20, the number of its rows"},
+                       {2, INT64_MAX, HEED_ERROR_CORRUPT_FILE, "sinks, expected at most 20"},
+                       {3, -1, HEED_ERROR_CORRUPT_FILE},
+                       {3, 21, HEED_ERROR_CORRUPT_FILE},
+                       {4, 1, HEED_ERROR_INVALID_ARGUMENT, "unrotated"},
+                       {4, 2, HEED_ERROR_CORRUPT_FILE, "says 2 about whether its keys are unrotated, expected 0 or 1"},
+                       {4, -1, HEED_ERROR_CORRUPT_FILE, "expected 0 or 1"}});
+  expect_each_refused(
+      Held(interleaved_layer(), [](heed_cache_options& o) { o.unrotated_keys = 1; }),
+      {{4, 2, HEED_ERROR_CORRUPT_FILE, "expected 0 or 1"}, {4, 0, HEED_ERROR_INVALID_ARGUMENT, "rotated"}});
+}
+
+// A ring of 16 rows with 3 sinks that has dropped rows.
+TEST(CacheFiles, WithMoreSinksThanRowsBeforeTheOthersAreRefused) {
+  const CachedLayer layer(interleaved_layer());
+  const Cache ring = make_cache(layer, as_ring(layer.contiguous(16), 3));
+  append_in_pieces(layer, ring.get(), 0, counting_from(0, 200), std::vector<int64_t>(200, 1));
+  const int64_t first = heed_cache_first(ring.get(), 0);
+  std::vector<uint8_t> file = saved(ring.get(), 0);
+  const int64_t num_sinks = first + 1;
+  std::memcpy(file.data() + offset_in(file, "rows") + 16, &num_sinks, sizeof num_sinks);
+  EXPECT_EQ(heed_cache_load_memory(ring.get(), 0, file.data(), file.size()), HEED_ERROR_CORRUPT_FILE);
+  const std::string words = "sinks, expected at most " + std::to_string(first) + ", the number of rows before";
+  EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
+}
+
+// A sequence with fewer rows than the ring has sinks, in one layer or in all.
+TEST(CacheFiles, OfARingWithFewerRowsThanSinksAreLoaded) {
+  const CachedLayer layer(interleaved_layer());
+  heed_cache_options options = as_ring(layer.contiguous(16), 5);
+  options.num_layers = 2;
+  const Cache ring = make_cache(layer, options);
+  Form second;
+  second.layer = 1;
+  forward_one(layer, ring.get(), {0, {0, 1}});
+  forward_one(layer, ring.get(), {0, {0, 1}}, second);
+  load_saved(ring.get(), 0, saved(ring.get(), 0));
+  forward_one(layer, ring.get(), {0, counting_from(2, 200)});
+  const std::vector<uint8_t> behind = saved(ring.get(), 0);
+  const Cache other = make_cache(layer, options);
+  load_saved(other.get(), 0, behind);
+  EXPECT_EQ(heed_cache_length(other.get(), 0), 2);
+  EXPECT_EQ(saved(other.get(), 0), behind);
+}
+
+// Each kind of rotary positions, with numbers of many digits.
+std::vector<LayerSpec> layers_of_each_scaling() {
+  static const float kFactors[] = {1.1F, 0.1F};
+  static const float kShortFactors[] = {1.0F, 3.3333333F};
+  std::vector<LayerSpec> specs(8, interleaved_layer());
+  specs[0].rope.reset();
+  specs[1].rope->base = 1.0e6F;
+  specs[2].rope->scaling = HEED_ROPE_SCALING_LINEAR;
+  specs[3].rope->scaling = HEED_ROPE_SCALING_NTK;
+  specs[4].rope->scaling = HEED_ROPE_SCALING_YARN;
+  specs[4].rope->no_rounding = 1;
+  specs[5].rope->scaling = HEED_ROPE_SCALING_LLAMA3;
+  for (size_t i = 2; i < 6; ++i) specs[i].rope->factor = 7.6999998F;
+  for (size_t i = 4; i < 6; ++i) specs[i].rope->original_length = 8192;
+  for (size_t i = 6; i < 8; ++i) {
+    specs[i].rope->scaling = HEED_ROPE_SCALING_FACTORS;
+    specs[i].rope->num_factors = 2;
+    specs[i].rope->factors = kFactors;
+    specs[i].rope->attention_factor = 1.1902381F;
+  }
+  specs[7].rope->short_factors = kShortFactors;
+  specs[7].rope->original_length = 4096;
+  return specs;
+}
+
+// Any other byte of the rotary positions is found when the file is loaded, not by the next step.
+TEST(CacheFiles, WithRotaryPositionsThatNoLayerHasAreRefused) {
+  for (const LayerSpec& spec : layers_of_each_scaling()) {
+    const Held held(spec);
+    const std::vector<uint8_t> whole = saved(held.cache(), 0);
+    load_saved(held.cache(), 0, whole);
+    const size_t begin = offset_in(whole, "rope");
+    const size_t end =
+        std::find(whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end(), spec.rope ? '}' : 'e') -
+        whole.begin() + 1;
+    const std::string text(whole.begin() + static_cast<std::ptrdiff_t>(begin),
+                           whole.begin() + static_cast<std::ptrdiff_t>(end));
+    for (size_t at = begin; at < end; ++at) {
+      for (const uint8_t byte : {uint8_t{0}, uint8_t{0xFF}, uint8_t{' '}, uint8_t{'"'}, uint8_t{'x'}}) {
+        if (whole[at] == byte) continue;
+        std::vector<uint8_t> changed = whole;
+        changed[at] = byte;
+        expect_refused(held, changed, HEED_ERROR_CORRUPT_FILE, "\"rope\" of \"memory\"");
+      }
+    }
+    ASSERT_GT(end - begin, 3u) << text;
   }
 }
 

@@ -49,7 +49,7 @@ Topic caches() {
                       heed_layer_initialize(layer, &inputs, 42); cache_options.dtype = HEED_I8; use_cache();
                       heed_layer_forward(layer, &inputs, NULL, &outputs)),
               PROVOKE(heed_cache_discard(cache, 0, 0, 1, 1), use_cache();
-                      heed_cache_load(cache, 0, cache_file("{}", {1, 2, 0, 0, 0}, "I32", 1))),
+                      heed_cache_load(cache, 0, cache_file(rotary, {1, 2, 0, 0, 0}, "I32", 1))),
               PROVOKE(heed_cache_discard(cache, 0, 0, 2, 1), use_cache();
                       heed_tensor_reshape(numbers({7, 8, 1, 7, 8, 1}), 2, dims, &new_tensor);
                       sequences.positions = new_tensor; heed_layer_forward(layer, &inputs, NULL, &outputs)),
@@ -119,7 +119,7 @@ Topic cache_files() {
           "dtype, last)` "
           "is a file of 2 rows for it, with these rotary positions, these numbers in \"rows\", and positions of this "
           "dtype, the "
-          "last one with this number.",
+          "last one with this number; `rotary` are the rotary positions of whole heads.",
           {
               PROVOKE(heed_cache_load(cache, 0, names({"a"})), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, names({"rows"})), use_cache()),
@@ -140,8 +140,12 @@ Topic cache_files() {
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "F32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none\nnone", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "I32", -1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("{}", {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
+              PROVOKE(heed_cache_load(cache, 0, cache_file(rotary, {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 3, 0, 0}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 2, 1, 0}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 2}, "I32", 1)), use_cache()),
                       heed_layer_forward(layer, &inputs, NULL, &outputs)),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("half", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
           }};
 }
 

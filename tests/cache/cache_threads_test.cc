@@ -63,6 +63,11 @@ TEST(CacheThreads, ASecondCallThatChangesTheCacheIsBusy) {
     EXPECT_NE(std::string(heed_last_error()).find("cache is in use"), std::string::npos) << heed_last_error();
     EXPECT_EQ(reader.run(), HEED_ERROR_BUSY);
     EXPECT_EQ(other.fill(), HEED_ERROR_BUSY);
+    heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+    EXPECT_EQ(heed_layer_create_outputs(layer.layer(), &other.inputs, HEED_WANT_OUTPUT, &made), HEED_ERROR_BUSY);
+    EXPECT_EQ(made.output, nullptr);
+    EXPECT_EQ(heed_layer_workspace_size(layer.layer(), &other.inputs, nullptr, &num_bytes), HEED_ERROR_BUSY);
+    EXPECT_EQ(heed_layer_explain(layer.layer(), &other.inputs, nullptr, nullptr, 0, &num_bytes), HEED_ERROR_BUSY);
     EXPECT_EQ(heed_cache_rewind(cache.get(), 1, 0), HEED_ERROR_BUSY);
     EXPECT_EQ(heed_cache_reserve(cache.get(), 1, 9), HEED_ERROR_BUSY);
     EXPECT_EQ(heed_cache_fork(cache.get(), 1, 2, 0), HEED_ERROR_BUSY);

@@ -168,6 +168,33 @@ TEST(WorkspaceSize, WithoutOutputsIsForTheOutputAlone) {
   }
 }
 
+// heed.h says so.
+TEST(WorkspaceSize, OfALinearLayerGrowsWithItsRowsUpToABlockAndOfDropoutNever) {
+  heed_context_options context_options = HEED_CONTEXT_OPTIONS_INIT;
+  context_options.num_threads = 2;
+  const Context context = make_context(&context_options);
+  heed_linear_options linear_options = HEED_LINEAR_OPTIONS_INIT;
+  linear_options.output_size = 3;
+  heed_dropout_options dropout_options = HEED_DROPOUT_OPTIONS_INIT;
+  dropout_options.dropout = 0.5F;
+  const Layer linear = make_linear(context.get(), linear_options);
+  const Layer dropout = make_dropout(context.get(), dropout_options);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  const Tensor row = make_shape_only(context.get(), {1, 4});
+  inputs.queries = row.get();
+  check(heed_layer_initialize(linear.get(), &inputs, 1));
+  const auto size_of = [&](const Layer& layer, int64_t num_rows) {
+    const Tensor rows = make_shape_only(context.get(), {num_rows, 4});
+    inputs.queries = rows.get();
+    size_t num_bytes = 0;
+    check(heed_layer_workspace_size(layer.get(), &inputs, nullptr, &num_bytes));
+    return num_bytes;
+  };
+  EXPECT_LT(size_of(linear, 1), size_of(linear, 5000));
+  EXPECT_EQ(size_of(linear, 10000000), size_of(linear, 20000000));
+  EXPECT_EQ(size_of(dropout, 1), size_of(dropout, 20000000));
+}
+
 // Storing the hidden elements of every pair of query and key would take 600 * 600 * 5 floats. The kernel's own scratch
 // has reached its largest size: it computes at most 256 queries at a time.
 TEST(WorkspaceSize, OfAdditiveScoresGrowsWithQueriesAndKeysNotWithTheirProduct) {

@@ -182,6 +182,7 @@ const WordEntry kWords[] = {
     WORDS("heed_cache_accept", "accept", "Accept"),
     WORDS("heed_cache_discard", "discard", "Discard"),
     WORDS("heed_cache_save", "KvCache.save", "KvCache.Save"),
+    WORDS("as heed_layer_cache_options says", "as KvCache.Builder.setBlock says", "as KvCacheOptions of the block says"),
     WORDS("heed_layer_forward", "forward", "Forward"),
     WORDS("heed_layer_fill_cache", "fillCache", "FillCache"),
     WORDS("heed_layer_initialize", "initialize", "Initialize"),

@@ -336,7 +336,10 @@ Stack read_stack(const CStackOptions& read) {
   result.final_norm = read_flag(read.final_norm, "options->final_norm");
   require_zero(read.reserved, "options->reserved");
   if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
-  if (read.positions != nullptr) result.positions = read_member(read.positions, "positions", "options->positions");
+  if (read.positions != nullptr) {
+    result.positions = read_member(read.positions, "positions", "options->positions");
+    result.positions->max_words = "options->positions->max_positions";
+  }
   if (read.output != nullptr) result.output = read_output_options(read.output);
   result.num_token_types = read.num_token_types;
   result.embedding_norm = read_flag(read.embedding_norm, "options->embedding_norm");

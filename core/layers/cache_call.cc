@@ -30,7 +30,9 @@ void check_others(const AttentionInputs& others) {
          others.cache->name);
 }
 
-void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const CachedLayer& layer) {
+// `given`: what the caller said. `inputs`: the same, with the layer of the cache that this attention uses.
+void check_layer_fits(const Cache& cache, const CacheInputs& given, const CacheInputs& inputs,
+                      const CachedLayer& layer) {
   const CacheOptions& options = cache.options();
   if (options.num_kv_heads != layer.num_kv_heads || options.head_size != layer.head_size ||
       options.value_head_size != layer.value_head_size) {
@@ -40,10 +42,21 @@ void check_layer_fits(const Cache& cache, const CacheInputs& inputs, const Cache
          inputs.name, options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads,
          layer.head_size, layer.value_head_size);
   }
-  if (inputs.layer < 0 || inputs.layer >= options.num_layers) {
+  if (given.layer < 0 || given.layer >= options.num_layers) {
     fail(Status::InvalidArgument, "%s->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache",
-         inputs.name, inputs.layer, options.num_layers - 1);
+         inputs.name, given.layer, options.num_layers - 1);
   }
+  if (inputs.layer < options.num_layers) return;
+  if (given.layer == 0) {
+    fail(Status::InvalidArgument,
+         "%s->cache has too few layers, %" PRId64 ": layer %" PRId64 " of this one uses layer %" PRId64
+         " of it, expected one for each, as heed_layer_cache_options says",
+         inputs.name, options.num_layers, inputs.layer, inputs.layer);
+  }
+  fail(Status::InvalidArgument,
+       "%s->layer is %" PRId64 ", from which on the cache has too few layers, %" PRId64 ": layer %" PRId64
+       " of this one uses layer %" PRId64 " of it, expected one for each, as heed_layer_cache_options says",
+       inputs.name, given.layer, options.num_layers - given.layer, inputs.layer - given.layer, inputs.layer);
 }
 
 void check_rotary(const Cache& cache, int64_t layer, const std::shared_ptr<const RotaryTable>* rotary) {
@@ -217,7 +230,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   inputs.layer += others.cache_layer_offset;
   const Cache& cache = *inputs.cache;
   check_others(others);
-  check_layer_fits(cache, inputs, layer);
+  check_layer_fits(cache, *others.cache, inputs, layer);
   if (layer.short_rotary == nullptr) check_rotary(cache, inputs.layer, layer.rotary);
   const Tensor* sequences = others.cache_sequences;
   if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);

@@ -88,6 +88,12 @@ std::shared_ptr<Layer> make_embedding(const std::shared_ptr<Context>& context, E
 
 }  // namespace
 
+const char* words_of_rows(const EmbeddedOptions& options) {
+  if (options.embedding) return "ids";
+  if (options.patches) return "images";
+  return options.audio ? "features of audio" : "rows";
+}
+
 const EmbeddedLayer::First EmbeddedLayer::kFirst[8] = {{"embedding", Role::Embedding},
                                                        {"patches", Role::Patches},
                                                        {"audio", Role::Audio},
@@ -190,8 +196,9 @@ void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) c
   if (!has_table || call.inputs.others->positions != nullptr || num_rows == options_.positions->max_positions) return;
   fail(Status::InvalidArgument,
        "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
-       ", options->positions->max_positions: a learned table belongs to images of one size",
-       call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions);
+       ", %s: a learned table belongs to images of one size",
+       call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions,
+       options_.positions->max_words.c_str());
 }
 
 void EmbeddedLayer::set_row_limits(LayerCall& call, const KeyLimits* limits) const {
@@ -232,7 +239,7 @@ void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
 
 void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
   if (!has_embedding()) {
-    check_queries(inputs);
+    check_queries(inputs, reads_signals() ? words_of_rows(options_) : nullptr);
   } else {
     if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor of ids");
     check_ids(*inputs.queries, "inputs->queries");

@@ -30,6 +30,9 @@ struct EmbeddedOptions {
   bool no_projection_bias = false;
 };
 
+// The words for what a layer with these options reads, such as "ids".
+const char* words_of_rows(const EmbeddedOptions& options);
+
 // A layer that reads rows (B, S, E) or packed (total, E), with an embedding the ids of rows, (B, S) or (total), or what the
 // child patches or audio reads. Its first children turn them into the rows of the first layer, in this order:
 //   embedding, token_type_embedding   rows of their tables, added

@@ -14,9 +14,9 @@
 namespace heed {
 namespace {
 
-const Tensor& checked_queries(const LayerInputs& inputs) {
+const Tensor& checked_queries(const LayerInputs& inputs, const char* what = nullptr) {
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
-  check_rows(*inputs.queries, "inputs->queries");
+  check_rows(*inputs.queries, "inputs->queries", what);
   return *inputs.queries;
 }
 
@@ -49,10 +49,11 @@ const Tensor& complete_rows(LayerInputs& inputs) {
 
 }  // namespace
 
-void check_rows(const Tensor& rows, const char* name) {
+void check_rows(const Tensor& rows, const char* name, const char* what) {
   const DType dtype = rows.dtype();
-  if (dtype != DType::F32 && dtype != DType::F16 && dtype != DType::BF16)
-    fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
+  if (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16) return;
+  if (what == nullptr) fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
+  fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16: %s", name, name_of(dtype), what);
 }
 
 void check_no_token_types(const LayerInputs& inputs, const char* kind) {
@@ -86,7 +87,7 @@ const char* article_of(const char* noun) {
   return std::string_view("aeiou").find(noun[0]) == std::string_view::npos ? "a" : "an";
 }
 
-void check_queries(const LayerInputs& inputs) { checked_queries(inputs); }
+void check_queries(const LayerInputs& inputs, const char* what) { checked_queries(inputs, what); }
 
 void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads) {
   if (inputs.cache != nullptr)

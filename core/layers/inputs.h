@@ -81,14 +81,14 @@ void check_devices(const LayerInputs& inputs, const char* owner, const char* dev
 // "an" before "encoder", "a" before "linear".
 const char* article_of(const char* noun);
 
-// Checks that queries are given and floating.
-void check_queries(const LayerInputs& inputs);
+// Checks that queries are given and floating. `what`: as in check_rows.
+void check_queries(const LayerInputs& inputs, const char* what = nullptr);
 
 // Checks that no input but queries is given. `reads`: the words for all that the layer reads.
 void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads);
 
-// Checks that rows are floating.
-void check_rows(const Tensor& rows, const char* name);
+// Checks that rows are floating. `what`: the words for them, if they are not rows of any meaning.
+void check_rows(const Tensor& rows, const char* name, const char* what = nullptr);
 
 // For layers without an embedding.
 void check_no_token_types(const LayerInputs& inputs, const char* kind);

@@ -178,16 +178,15 @@ void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, 
     if (sequence.query_position + sequence.query_count <= options_.max_positions) continue;
     fail(Status::InvalidArgument,
          "inputs->queries has %" PRId64 " rows in batch element %" PRId64
-         ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64
-         ", options->max_positions",
-         sequence.query_count, b, sequence.query_position, options_.max_positions);
+         ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64 ", %s",
+         sequence.query_count, b, sequence.query_position, options_.max_positions, options_.max_words.c_str());
   }
   // Without a table's data num_queries counts the rows of all batch elements.
   if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
   if (limits.num_queries <= options_.max_positions) return;
   fail(Status::InvalidArgument,
-       "inputs->queries has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", options->max_positions",
-       limits.num_queries, options_.max_positions);
+       "inputs->queries has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s", limits.num_queries,
+       options_.max_positions, options_.max_words.c_str());
 }
 
 LayerAttention PositionalEncoding::layer_attention() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "layers/layer.h"
 #include "ops/sequence.h"
@@ -19,6 +20,8 @@ struct PositionalEncodingOptions {
   int64_t max_positions = 0;
   int64_t size = 0;
   int64_t first_row = 0;
+  // The words for max_positions in messages of calls.
+  std::string max_words = "options->max_positions";
   float dropout = 0;
   PositionKind kind = PositionKind::Sinusoidal;
 };

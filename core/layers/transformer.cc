@@ -20,8 +20,9 @@ int64_t decoder_size(const TransformerOptions& options) {
 void check_options(const TransformerOptions& options) {
   if (!options.decoder.layers.front().cross_attention) {
     fail(Status::InvalidArgument,
-         "options->decoder->layer->cross_attention is NULL, expected options: the decoder attends to the encoder's "
-         "output");
+         "options->decoder->%s->cross_attention is NULL, expected options: the decoder attends to the encoder's "
+         "output",
+         options.decoder.layers.size() > 1 ? "layers[0]" : "layer");
   }
   if (options.encoder.output) {
     fail(Status::InvalidArgument,
@@ -53,12 +54,12 @@ void check_options(const TransformerOptions& options) {
   }
 }
 
-// The rows or ids of one side.
-void check_side(const Tensor& tensor, const char* name, bool are_ids) {
+// The rows or ids of one side. `what`: as in check_rows.
+void check_side(const Tensor& tensor, const char* name, bool are_ids, const char* what = nullptr) {
   if (are_ids)
     check_ids(tensor, name);
   else
-    check_rows(tensor, name);
+    check_rows(tensor, name, what);
 }
 
 }  // namespace
@@ -94,9 +95,11 @@ std::vector<Layer::NamedLayer> Transformer::children_of(const std::shared_ptr<Co
 
 Transformer::Transformer(const std::shared_ptr<Context>& context, const TransformerOptions& options)
     : Layer(context, {}, kNoParameters, children_of(context, options)),
+      encoder_words_(options.embedding ? "ids" : words_of_rows(options.encoder)),
       has_embedding_(options.embedding.has_value()),
       encoder_reads_ids_(has_embedding_ || options.encoder.embedding.has_value()),
       decoder_reads_ids_(has_embedding_ || options.decoder.embedding.has_value()),
+      reads_signals_(options.encoder.patches || options.encoder.audio),
       has_token_types_(options.encoder.num_token_types != 0),
       output_(options.output) {}
 
@@ -115,7 +118,7 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
          "inputs->keys is set, but so is %s, the encoder's output: expected NULL for one of them", kMemory);
   if (inputs.memory == nullptr && inputs.keys == nullptr && inputs.memory_cache == nullptr) {
     fail(Status::InvalidArgument, "inputs->keys is NULL and so is %s: expected the %s of the encoder, or its output",
-         kMemory, encoder_reads_ids_ ? "ids" : "rows");
+         kMemory, encoder_words_);
   }
   const bool fills = inputs.cache != nullptr && inputs.cache->fills;
   if (inputs.queries == nullptr && inputs.memory_cache != nullptr)
@@ -127,7 +130,8 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.queries == nullptr && inputs.cache != nullptr && !fills)
     fail(Status::InvalidArgument, "inputs->cache is set, but inputs->queries is NULL: expected rows for the cache");
   if (inputs.queries != nullptr) check_side(*inputs.queries, "inputs->queries", decoder_reads_ids_);
-  if (inputs.keys != nullptr) check_side(*inputs.keys, "inputs->keys", encoder_reads_ids_);
+  if (inputs.keys != nullptr)
+    check_side(*inputs.keys, "inputs->keys", encoder_reads_ids_, reads_signals_ ? encoder_words_ : nullptr);
   if (inputs.memory != nullptr) check_rows(*inputs.memory, kMemory);
   if (inputs.bias != nullptr) {
     fail(Status::InvalidArgument,

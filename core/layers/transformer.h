@@ -58,9 +58,11 @@ class Transformer final : public Layer {
                         LayerCall& call) const;
   void compose_rows(size_t embedding, size_t stack, Schedule& schedule, const LayerCall& call) const;
 
+  const char* encoder_words_;  // for what the encoder reads
   bool has_embedding_;
   bool encoder_reads_ids_;
   bool decoder_reads_ids_;
+  bool reads_signals_;  // the encoder: images or features
   bool has_token_types_;
   std::optional<OutputOptions> output_;
 };

@@ -50,6 +50,25 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
   return make<Transformer>(context, options.transformer());
 }
 
+// In a catch block. The caller has set no options: a sentence about one names the configuration and the part of the model.
+[[noreturn]] void rethrow_of(const ModelConfig& config, const Error& error) {
+  constexpr std::string_view kArgument = "options->";
+  std::string text = error.text;
+  if (text.find(kArgument) == std::string::npos) throw;
+  for (size_t at = text.find(kArgument); at != std::string::npos; at = text.find(kArgument, at))
+    text.erase(at, kArgument.size());
+  fail(error.status, "%s makes no model: %s", in_quotes(config.path()).c_str(), text.c_str());
+}
+
+std::shared_ptr<Layer> make_layer_of(const std::shared_ptr<Context>& context, const ModelConfig& config,
+                                     ModelOptions& options) {
+  try {
+    return make_layer(context, options);
+  } catch (const Error& error) {
+    rethrow_of(config, error);
+  }
+}
+
 // Whether a tensor outside the layer's modules adds nothing to the layer: a buffer, a table of sinusoids, the version of
 // fairseq's class, or the embedding once more as the head.
 bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
@@ -123,7 +142,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   warn_of_code(context->logger(), *config, model_type);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);
-  std::shared_ptr<Layer> layer = make_layer(context, options);
+  std::shared_ptr<Layer> layer = make_layer_of(context, *config, options);
   LoadOptions load_options;
   load_options.config = &config;
   load_options.function = kFunction;

@@ -354,5 +354,56 @@ TEST(BlockErrors, NamesOfChildren) {
                          {HEED_ERROR_NOT_FOUND, {"no child of a linear layer; it has none"}}));
 }
 
+// Which part of a stack has the wrong option, by the members that lead to it.
+TEST(BlockErrors, OptionsOfStacksNameThePart) {
+  expect_refused_options(
+      [](heed_context* context, const BlockOptions& blocks, heed_layer** layer) {
+        return heed_encoder_create(context, &blocks.encoder, layer);
+      },
+      {{"all layers", [](BlockOptions& blocks) { blocks.encoder_layer.dropout = 2; }, "options->layer->dropout is 2"},
+       {"their attention", [](BlockOptions& blocks) { blocks.attention.dropout = 2; },
+        "options->layer->attention->dropout is 2"},
+       {"their network", [](BlockOptions& blocks) { blocks.feed_forward.dropout = -1; },
+        "options->layer->feed_forward->dropout is -1"},
+       {"their norms", [](BlockOptions& blocks) { blocks.norm.epsilon = -1; }, "options->layer->norm->epsilon is -1"},
+       {"a flag that is read before", [](BlockOptions& blocks) { blocks.attention.sinks = 2; },
+        "options->layer->attention->sinks is 2"}});
+  // The second layer has options of its own.
+  expect_refused_options(
+      [](heed_context* context, const BlockOptions& blocks, heed_layer** layer) {
+        heed_decoder_layer_options second = blocks.decoder_layer;
+        heed_multi_head_attention_options attention = blocks.causal;
+        attention.soft_cap = -1;
+        second.self_attention = &attention;
+        const heed_decoder_layer_options* const layers[] = {&blocks.decoder_layer, &second};
+        heed_decoder_options decoder = blocks.decoder;
+        decoder.layers = layers;
+        decoder.layer = nullptr;
+        decoder.num_layers = 2;
+        heed_transformer_options transformer = blocks.transformer;
+        transformer.decoder = &decoder;
+        heed_layer* none = nullptr;
+        EXPECT_TRUE(is_refused(heed_transformer_create(context, &transformer, &none),
+                               invalid({"options->decoder->layers[1]->self_attention->soft_cap is -1"})));
+        return heed_decoder_create(context, &decoder, layer);
+      },
+      {{"the second layer", [](BlockOptions&) {}, "options->layers[1]->self_attention->soft_cap is -1"}});
+  // A Transformer's decoder needs cross attention in its first layer.
+  expect_refused_options(
+      [](heed_context* context, const BlockOptions& blocks, heed_layer** layer) {
+        heed_decoder_layer_options without = blocks.decoder_layer;
+        without.cross_attention = nullptr;
+        const heed_decoder_layer_options* const layers[] = {&without, &without};
+        heed_decoder_options decoder = blocks.decoder;
+        decoder.layers = layers;
+        decoder.layer = nullptr;
+        decoder.num_layers = 2;
+        heed_transformer_options transformer = blocks.transformer;
+        transformer.decoder = &decoder;
+        return heed_transformer_create(context, &transformer, layer);
+      },
+      {{"no cross attention", [](BlockOptions&) {}, "options->decoder->layers[0]->cross_attention is NULL, expected"}});
+}
+
 }  // namespace
 }  // namespace heed::capi_test

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/counting_allocator.h"
 #include "capi/support/model_call.h"
 #include "capi/support/model_copy.h"
 #include "capi/support/refusal.h"
@@ -334,6 +335,152 @@ TEST(ModelCalls, ContinueThePositionsOfTheSequencesThatTheyName) {
     EXPECT_EQ(run_next(second, second), expected);
     EXPECT_NE(run_next(second, nullptr), expected);
   }
+}
+
+// Ids of a shape alone may be more than there is memory for: a call refuses them before it takes any, also for the token types
+// that are not given.
+TEST(ModelCalls, OfShapesAloneTakeNoMemoryForTheirIds) {
+  CountingAllocator allocator;
+  const heed_allocator functions = allocator.as_struct();
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.allocator = &functions;
+  ModelCall call(golden_model("bert"), &options);
+  call.run();
+  constexpr int64_t kBatch = int64_t{1} << 31;
+  const Tensor ids = make_shape_only(call.context.get(), {kBatch, 1}, HEED_I32);
+  const Tensor output = make_shape_only(call.context.get(), {kBatch, 1, 32});
+  call.inputs.queries = ids.get();
+  call.inputs.token_types = nullptr;
+  const heed_layer_outputs own = call.outputs;
+  call.outputs.output = output.get();
+  allocator.limit_allocations(size_t{1} << 20);
+  forget_last_error();
+  EXPECT_TRUE(is_refused(call.forward(), invalid({"inputs->queries is a shape-only tensor (2147483648, 1)"})));
+  allocator.limit_allocations(SIZE_MAX);
+  call.outputs = own;
+}
+
+// ---- what the caller of a folder knows ---------------------------------------------------------------------------------
+
+// Of two sounds.
+heed_tensor* features(ModelCall& whisper, int64_t num_frames) {
+  constexpr int64_t kNumMels = 8;
+  return whisper.keep(make_tensor(whisper.context.get(), {2, kNumMels, num_frames}));
+}
+
+// The caller has set no options: sentences name the setting of config.json.
+TEST(ModelCalls, OfTooManyRowsNameTheSettingThatLimitsThem) {
+  struct Limited {
+    const char* family;
+    const char* words;
+  };
+  for (const Limited& limited :
+       {Limited{"bert", "at most 32, the positions of the model, by \"max_position_embeddings\" in config.json"},
+        {"roberta", "at most 32, the positions of the model, by \"max_position_embeddings\" in config.json"},
+        {"opt", "at most 32, the positions of the model, by \"max_position_embeddings\" in config.json"},
+        {"gpt2", "at most 32, the positions of the model, by \"n_positions\" in config.json"},
+        {"marian", "at most 32, the positions of the model, by \"max_position_embeddings\" in config.json"},
+        {"whisper", "at most 32, the positions of the model, by \"max_target_positions\" in config.json"}}) {
+    SCOPED_TRACE(limited.family);
+    ModelCall call(golden_model(limited.family));
+    if (limited.family == std::string("whisper")) call.inputs.keys = features(call, 24);
+    call.make_output();
+    call.inputs.queries = call.ids({2, 33}, 1);
+    forget_last_error();
+    EXPECT_TRUE(is_refused(call.forward(), invalid({"33 rows", limited.words})));
+  }
+  ModelCall whisper(golden_model("whisper"));
+  whisper.inputs.keys = features(whisper, 24);
+  whisper.make_output();
+  whisper.inputs.keys = features(whisper, 26);
+  forget_last_error();
+  EXPECT_TRUE(is_refused(
+      whisper.forward(),
+      invalid({"13 rows", "at most 12, the positions of the model, by \"max_source_positions\" in config.json"})));
+  ModelCopy copy("gpt2");
+  copy.remove_setting("n_positions");
+  ModelCall without(copy.write());
+  without.make_output();
+  without.inputs.queries = without.ids({2, 33}, 1);
+  forget_last_error();
+  EXPECT_TRUE(is_refused(without.forward(), invalid({"expected at most 32, the positions of the model"})));
+}
+
+// A sequence that a cache has continues beyond the last position.
+TEST(ModelCalls, OfStepsBeyondTheLastPositionNameTheSetting) {
+  ModelCall call(golden_model("gpt2"));
+  const Cache cache = make_cache_of(call.context.get(), call.layer.get(), 2, 64);
+  heed_cache_inputs cached = HEED_CACHE_INPUTS_INIT;
+  cached.cache = cache.get();
+  call.inputs.cache = &cached;
+  call.inputs.queries = call.ids({2, 32}, 1);
+  call.run();
+  call.inputs.queries = call.ids({2, 1}, 1);
+  call.make_output();
+  forget_last_error();
+  EXPECT_TRUE(is_refused(call.forward(), invalid({"continues at position 32",
+                                                  "positions below 32, the positions of the "
+                                                  "model, by \"n_positions\" in config.json"})));
+}
+
+TEST(ModelCalls, OfIdsWhereTheModelReadsSignalsSayWhatItReads) {
+  ModelCall whisper(golden_model("whisper"));
+  whisper.inputs.keys = features(whisper, 24);
+  whisper.make_output();
+  whisper.inputs.keys = whisper.ids({2, 5}, 1);
+  forget_last_error();
+  EXPECT_TRUE(
+      is_refused(whisper.forward(), invalid({"inputs->keys is I32, expected F32, F16 or BF16: features of audio"})));
+  whisper.inputs.keys = nullptr;
+  forget_last_error();
+  EXPECT_TRUE(is_refused(whisper.forward(), invalid({"expected the features of audio of the encoder, or its output"})));
+  const Context context = make_context();
+  const Layer vit = make_model(context.get(), golden_model("vit"));
+  const Tensor ids = make_tensor(context.get(), {2, 5}, HEED_I32);
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = ids.get();
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  forget_last_error();
+  EXPECT_TRUE(is_refused(heed_layer_create_outputs(vit.get(), &inputs, HEED_WANT_OUTPUT, &outputs),
+                         invalid({"inputs->queries is I32, expected F32, F16 or BF16: images"})));
+}
+
+// The caller gave layer 0, and the cache has it.
+TEST(ModelCalls, OfCachesWithTooFewLayersNameWhatSetsThem) {
+  for (const char* const family : {"gpt2", "llama"}) {
+    ModelCall call(golden_model(family));
+    heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
+    check(heed_layer_cache_options(call.layer.get(), &options));
+    options.num_layers = 1;
+    options.max_sequences = 2;
+    options.capacity = 16;
+    heed_cache* made = nullptr;
+    check(heed_cache_create(call.context.get(), &options, &made));
+    const Cache cache(made);
+    heed_cache_inputs cached = HEED_CACHE_INPUTS_INIT;
+    cached.cache = cache.get();
+    call.inputs.cache = &cached;
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    forget_last_error();
+    EXPECT_TRUE(is_refused(heed_layer_create_outputs(call.layer.get(), &call.inputs, HEED_WANT_OUTPUT, &outputs),
+                           invalid({"inputs->cache->cache has too few layers, 1: ",
+                                    "layer 1 of this one uses layer 1 of it", "as heed_layer_cache_options says"})));
+    cached.layer = 1;
+    forget_last_error();
+    EXPECT_TRUE(is_refused(heed_layer_create_outputs(call.layer.get(), &call.inputs, HEED_WANT_OUTPUT, &outputs),
+                           invalid({"inputs->cache->layer is 1, expected 0 to 0"})));
+  }
+}
+
+// A configuration whose numbers no layer takes.
+TEST(ModelCalls, OfFoldersWithOptionsThatNoLayerTakesNameTheFileAndThePart) {
+  ModelCopy copy("llama");
+  copy.set("rms_norm_eps", "-1");
+  heed_layer* layer = nullptr;
+  const Context context = make_context();
+  forget_last_error();
+  EXPECT_TRUE(is_refused(heed_layer_create_from_folder(context.get(), copy.write().c_str(), &layer),
+                         invalid({"config.json\" makes no model: layers[0]->norm->epsilon is -1, expected"})));
 }
 
 // ---- the encoder's output -------------------------------------------------------------------------------------------

@@ -74,6 +74,11 @@ Topic cache_calls() {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); with_cache.cache = NULL),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); with_cache.use = 2),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); with_cache.layer = 1),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
+                  use_decoder(); use_cache(); inputs.keys = inputs.values = NULL),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
+                  use_decoder(); cache_options.num_layers = 2; use_cache(); with_cache.layer = 1;
+                  inputs.keys = inputs.values = NULL),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), cache_options.head_size = 8; use_cache()),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache();
                   with_cache.sequences = tensor_of(HEED_F32, {2})),
@@ -136,16 +141,16 @@ Topic cache_files() {
                       use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {2, 2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, -2, 0, 0, 0}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 3, 0, 0}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 2, 1, 0}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 2}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 1}, "I32", 1)), use_cache()),
+              PROVOKE(heed_cache_load(cache, 0, cache_file("half", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "F32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none\nnone", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "I32", -1)), use_cache()),
               PROVOKE(heed_cache_load(cache, 0, cache_file(rotary, {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 3, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 2, 1, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 2}, "I32", 1)), use_cache()),
                       heed_layer_forward(layer, &inputs, NULL, &outputs)),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("half", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
           }};
 }
 

@@ -8,7 +8,8 @@ Topic model_folders() {
   return {
       "Folders of whole models",
       "`folder(config, tensors)` is a folder with a config.json with this text, in which ' stands for \", and a "
-      "model.safetensors with these tensors, unless there are none.",
+      "model.safetensors with these tensors, unless there are none. `use_model(family)` makes `layer` a model with 32 "
+      "positions, and `inputs` those of a call of it.",
       {
           PROVOKE(heed_layer_create_from_folder(context, "nowhere", &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'resnet'}", {}), &new_layer)),
@@ -56,6 +57,16 @@ Topic model_folders() {
                       {"encoder.layer.0.intermediate.dense.weight", {10, 8}},
                       {"embeddings.word_embeddings.weight", {10, 6}}}),
               &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':2,'num_attention_heads':2,'rms_norm_eps':-1}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}},
+                      {"layers.0.mlp.up_proj.weight", {10, 8}},
+                      {"layers.1.mlp.up_proj.weight", {10, 8}},
+                      {"embed_tokens.weight", {10, 8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &new_outputs), use_model("gpt2");
+                  inputs.queries = tensor_of(HEED_I32, {2, 33})),
           PROVOKE(heed_layer_create_from_folder(
               context,
               folder("{'model_type':'marian','encoder_layers':1,'encoder_attention_heads':2}",

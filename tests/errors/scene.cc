@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "capi/support/files.h"
+#include "capi/support/model_copy.h"
 
 namespace heed::errors_test {
 namespace {
@@ -194,6 +195,12 @@ void Scene::use_audio() {
   inputs.keys = inputs.values = nullptr;
   encoder.audio = &audio;
   use_layer(capi_test::make_encoder(context, encoder));
+}
+
+void Scene::use_model(const char* family) {
+  layer = layers_.emplace_back(capi_test::make_model(context, capi_test::golden_model(family))).get();
+  inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = tensor_of(HEED_I32, {2, 3});
 }
 
 heed_tensor* Scene::snapshot(const char* name) { return call_.keep(capi_test::snapshot(layer, name)); }

@@ -43,17 +43,19 @@ class Scene : protected capi_test::BlockOptions {
   void use_images();
   void use_audio();
   void use_tap();
+  // A whole model of a family with 40 ids and 32 positions.
+  void use_model(const char* family);
   heed_workspace* workspace_of(size_t size);
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
   void use_cache();
   // Makes another one, for the encoder's rows of decoders with 2 layers, and `self_attention` what reads it.
   void use_memory_cache();
-  // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
-  // these texts. The numbers are those of "rows".
   // The rotary positions of whole heads of 4 elements, as a cache's file has them.
   static constexpr const char* rotary =
       R"({"layout":"half","rotary_size":4,"rotary_offset":0,"base":10000,"attention_factor":1,"scaling":"none"})";
+  // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
+  // these texts. The numbers are those of "rows".
   static const char* cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
                                 const std::string& position_dtype, int32_t last_position);
 

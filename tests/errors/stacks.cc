@@ -58,6 +58,8 @@ Topic stacks() {
                       inputs.queries = NULL),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoder.embedding = &embedding; use_encoder();
                       inputs.queries = numbers({1, 2, 3})),
+              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_audio();
+                      inputs.queries = tensor_of(HEED_I32, {2, 4, 6})),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoder.embedding = &embedding; use_encoder();
                       inputs.token_types = inputs.queries),
               PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), encoder.embedding = &embedding;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the shared library's SONAME, its dependencies at run time, and its size without debug information, which a
-page states."""
+"""Checks the shared library's SONAME, its dependencies at run time, the glibc that it needs, and its size without debug information,
+both of which a page states."""
 
 import argparse
 import re
@@ -10,9 +10,11 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import needed_glibc  # noqa: E402
 import stated_size  # noqa: E402
 
-ALLOWED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+# All of glibc.
+ALLOWED = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--library", type=Path, required=True)
@@ -21,6 +23,7 @@ parser.add_argument("--readelf", default="readelf")
 parser.add_argument("--strip", default="strip")
 parser.add_argument("--max-bytes", type=int)
 parser.add_argument("--page", help="one that says 'library of 1.5 MB'")
+parser.add_argument("--glibc-page", help="one that says 'glibc 2.17 or newer'")
 arguments = parser.parse_args()
 
 dynamic = subprocess.run(
@@ -48,6 +51,9 @@ if arguments.max_bytes and num_bytes >= arguments.max_bytes:
     problems.append(f"{num_bytes} bytes stripped, expected less than {arguments.max_bytes}")
 if arguments.page:
     problems += stated_size.problems(arguments.page, r"library of ([0-9.]+) MB", num_bytes)
+
+if arguments.glibc_page:
+    problems += needed_glibc.problems(arguments.glibc_page, arguments.readelf, arguments.library)
 
 if problems:
     raise SystemExit("\n".join(problems))

@@ -25,7 +25,7 @@ WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... if it differs between machines
 # The function that gets the format.
 THROWN = re.compile(r"\bfail\(Status::(\w+),$")
 # Texts for the compiler, and instructions.
-NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basmvolatile\($")
+NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basm(?:volatile)?\($")
 
 
 def pattern(text: str) -> str:

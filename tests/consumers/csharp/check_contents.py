@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_contents.py PACKAGE RID READELF FIELD=VALUE...: checks the contents of PACKAGE.nupkg and PACKAGE.snupkg. Their
+"""check_contents.py PACKAGE RID READELF PAGE FIELD=VALUE...: checks the contents of PACKAGE.nupkg and PACKAGE.snupkg. Their
 fields must be those in CMakeLists.txt; a field with an empty VALUE must be missing. The native libraries may need
-only libc and each other."""
+only each other and libc, of the version that PAGE states."""
 
 import re
 import subprocess
@@ -9,6 +9,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 import zipfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+import needed_glibc  # noqa: E402
 
 FRAMEWORKS = ("netstandard2.0", "net8.0")
 # Files of the package format itself.
@@ -20,16 +24,18 @@ def files(package: zipfile.ZipFile) -> set[str]:
     return {name for name in package.namelist() if not FRAME.match(name)}
 
 
-def dynamic(readelf: str, library: bytes) -> tuple[set[str], set[str]]:
+def dynamic(readelf: str, page: str, library: bytes) -> tuple[set[str], set[str]]:
     """The libraries that a library needs, and the run path on which it searches for them."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(library)
         file.flush()
         text = subprocess.run([readelf, "-dW", file.name], capture_output=True, text=True, check=True).stdout
+        problems = needed_glibc.problems(page, readelf, file.name)
+        assert not problems, problems
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", text)), set(re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", text))
 
 
-def main(path: str, rid: str, readelf: str, *fields: str) -> None:
+def main(path: str, rid: str, readelf: str, page: str, *fields: str) -> None:
     natives = f"runtimes/{rid}/native"
     with zipfile.ZipFile(path + ".nupkg") as package:
         expected = {"Heed.nuspec", "README.md", "LICENSE", "build/net462/Heed.targets", "buildTransitive/net462/Heed.targets"}
@@ -38,9 +44,9 @@ def main(path: str, rid: str, readelf: str, *fields: str) -> None:
         # The package lacks the notice of nlohmann-json if the build machine does not have it.
         assert files(package) - {"nlohmann-json.copyright"} == expected, files(package) ^ expected
 
-        needed, paths = dynamic(readelf, package.read(f"{natives}/libheed.so.0"))
+        needed, paths = dynamic(readelf, page, package.read(f"{natives}/libheed.so.0"))
         assert needed and all(map(LIBC.match, needed)) and not paths, (needed, paths)
-        needed, paths = dynamic(readelf, package.read(f"{natives}/libheed_csharp.so"))
+        needed, paths = dynamic(readelf, page, package.read(f"{natives}/libheed_csharp.so"))
         assert "libheed.so.0" in needed and all(map(LIBC.match, needed - {"libheed.so.0"})), needed
         assert paths == {"$ORIGIN"}, paths
 

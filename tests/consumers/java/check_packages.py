@@ -15,11 +15,12 @@ import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+import needed_glibc  # noqa: E402
 import stated_size  # noqa: E402
 
 MAVEN = {"m": "http://maven.apache.org/POM/4.0.0"}
 JAVA_11 = 55
-SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 parser = argparse.ArgumentParser()
 for name in "repository group artifact version license url author description sources page readelf".split():
@@ -88,6 +89,7 @@ with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
             file.flush()
             readelf = [arguments.readelf, "--wide", "--dynamic", "--sections", file.name]
             text = subprocess.run(readelf, check=True, capture_output=True, text=True).stdout
+            problems += needed_glibc.problems(arguments.page, arguments.readelf, file.name)
         needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
         expected_path = ["$ORIGIN"] if library == "libheed_java.so" else []
         print(f"{library}: {len(content):,} bytes, needs {', '.join(sorted(needed))}")

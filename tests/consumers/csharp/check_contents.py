@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 import needed_glibc  # noqa: E402
 
 FRAMEWORKS = ("netstandard2.0", "net8.0")
+TARGETS = {f"{folder}/{framework}/Heed.targets" for folder in ("build", "buildTransitive") for framework in ("net462", "netstandard2.0")}
 # Files of the package format itself.
 FRAME = re.compile(r"^(_rels/|package/|\[Content_Types\]\.xml$)")
 LIBC = re.compile(r"^(libc|libm|libpthread|libdl|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$")
@@ -38,7 +39,7 @@ def dynamic(readelf: str, page: str, library: bytes) -> tuple[set[str], set[str]
 def main(path: str, rid: str, readelf: str, page: str, *fields: str) -> None:
     natives = f"runtimes/{rid}/native"
     with zipfile.ZipFile(path + ".nupkg") as package:
-        expected = {"Heed.nuspec", "README.md", "LICENSE", "build/net462/Heed.targets", "buildTransitive/net462/Heed.targets"}
+        expected = {"Heed.nuspec", "README.md", "LICENSE", *TARGETS}
         expected |= {f"lib/{framework}/Heed.{kind}" for framework in FRAMEWORKS for kind in ("dll", "xml")}
         expected |= {f"{natives}/libheed.so.0", f"{natives}/libheed_csharp.so"}
         # The package lacks the notice of nlohmann-json if the build machine does not have it.

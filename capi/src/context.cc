@@ -61,13 +61,13 @@ Logger read_logger(const heed_logger* given) {
 ContextOptions read_options(const heed_context_options* given) {
   const heed_context_options options =
       read_struct(given, HEED_CONTEXT_OPTIONS_INIT, kFirstContextOptionsSize, "options", "HEED_CONTEXT_OPTIONS_INIT");
-  require_zero(options.reserved, "options->reserved");
   ContextOptions result;
   result.device = read_enum(options.device, DeviceKind::Ascend, "options->device", kDeviceNames);
   result.device_index = options.device_index;
   result.num_threads = options.num_threads;
   result.strict = read_flag(options.strict, "options->strict");
   result.allow_reduced_precision = read_flag(options.allow_reduced_precision, "options->allow_reduced_precision");
+  result.flush_subnormals = read_flag(options.flush_subnormals, "options->flush_subnormals");
   result.allocator = read_allocator(options.allocator);
   result.executor = read_executor(options.executor);
   result.logger = read_logger(options.logger);
@@ -126,6 +126,7 @@ heed_status heed_context_describe(const heed_context* context, char* text, size_
     json.member("num_threads", self.num_threads());
     json.member("strict", self.options().strict);
     json.member("allow_reduced_precision", self.options().allow_reduced_precision);
+    json.member("flush_subnormals", self.options().flush_subnormals);
     json.member("allocator", self.options().allocator == HostAllocator{} ? "heed" : "host");
     json.member("executor", self.options().executor.parallel_for == nullptr ? "heed" : "host");
     json.member("logger", self.options().logger.write != nullptr);

@@ -46,6 +46,8 @@ struct BackendOptions {
   int32_t device_index = 0;
   int32_t num_threads = 0;  // 0: as many as the process may use or the executor has; at most kMaxThreads
   int32_t allow_reduced_precision = 0;
+  // 1: operations on the CPU take subnormal numbers as 0, read and written. Other devices do not read it.
+  int32_t flush_subnormals = 0;
   // Allocates all host memory that the device keeps.
   HostAllocator allocator;
   // The threads to compute with; if parallel_for is null, the device's own.

@@ -53,6 +53,7 @@ Context::Context(Key, const ContextOptions& options, const Backend& backend)
       .device_index = options.device_index,
       .num_threads = options.num_threads,
       .allow_reduced_precision = options.allow_reduced_precision ? 1 : 0,
+      .flush_subnormals = options.flush_subnormals ? 1 : 0,
       .allocator = options.allocator,
       .executor = options.executor,
   };

@@ -26,6 +26,7 @@ struct ContextOptions {
   int32_t num_threads = 0;
   bool strict = false;
   bool allow_reduced_precision = false;
+  bool flush_subnormals = false;
   HostAllocator allocator;
   Executor executor;
   Logger logger;

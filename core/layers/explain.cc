@@ -79,6 +79,7 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   json.member("backend", context()->backend().name);
   json.member("device", context()->device_name());
   write_plan(json, *main);
+  if (context()->options().flush_subnormals) json.member("flush_subnormals", true);
   write_count(json, "workspace_bytes", schedule.workspace_bytes());
   write_count(json, "flops", total.flops);
   write_count(json, "bytes", total.bytes);

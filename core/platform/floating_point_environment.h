@@ -31,4 +31,27 @@ class FloatingPointEnvironment {
   alignas(8) Saved host_;
 };
 
+// Until the scope ends, the calling thread takes subnormal numbers as 0, those that it reads and those that would be results;
+// then it does what it did before. Only in the scope of a FloatingPointEnvironment, and with the same rule for arithmetic.
+class FlushedSubnormals {
+ public:
+  // With false the scope changes nothing.
+  explicit FlushedSubnormals(bool is_on) noexcept : is_on_(is_on && !are_flushed()) {
+    if (is_on_) set(true);
+  }
+  FlushedSubnormals(const FlushedSubnormals&) = delete;
+  FlushedSubnormals& operator=(const FlushedSubnormals&) = delete;
+  ~FlushedSubnormals() {
+    if (is_on_) set(false);
+  }
+
+  // Whether the calling thread is in such a scope.
+  static bool are_flushed() noexcept;
+
+ private:
+  static void set(bool is_on) noexcept;
+
+  bool is_on_;
+};
+
 }  // namespace heed::platform

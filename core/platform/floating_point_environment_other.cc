@@ -20,4 +20,9 @@ void FloatingPointEnvironment::leave(const Saved& host) noexcept {
   std::fesetenv(&environment);
 }
 
+// C has no function for it, so subnormal numbers are kept.
+bool FlushedSubnormals::are_flushed() noexcept { return false; }
+
+void FlushedSubnormals::set(bool) noexcept {}
+
 }  // namespace heed::platform

@@ -6,6 +6,8 @@ namespace {
 
 // SSE and AVX: all exceptions masked, round to nearest, neither flush-to-zero nor denormals-are-zero.
 constexpr uint32_t kDefaultMxcsr = 0x1f80;
+// Flush-to-zero and denormals-are-zero.
+constexpr uint32_t kFlushed = 0x8040;
 constexpr uint32_t kMxcsrFlags = 0x3f;
 // x87: all exceptions masked, 64 bits of significand, round to nearest. heed computes nothing on x87, but its control
 // word decides how the C library rounds the numbers that it prints and reads.
@@ -60,5 +62,9 @@ void FloatingPointEnvironment::leave(const Saved& host) noexcept {
     write_x87_control(kDefaultX87);
   }
 }
+
+bool FlushedSubnormals::are_flushed() noexcept { return (read_mxcsr() & kFlushed) == kFlushed; }
+
+void FlushedSubnormals::set(bool is_on) noexcept { write_mxcsr((read_mxcsr() & ~kFlushed) | (is_on ? kFlushed : 0)); }
 
 }  // namespace heed::platform

@@ -40,7 +40,7 @@ AT(heed_context_options, device_index, 36);
 AT(heed_context_options, num_threads, 40);
 AT(heed_context_options, strict, 44);
 AT(heed_context_options, allow_reduced_precision, 48);
-AT(heed_context_options, reserved, 52);
+AT(heed_context_options, flush_subnormals, 52);
 
 SIZE(heed_dot_product_attention_options, 48);
 AT(heed_dot_product_attention_options, struct_size, 0);

@@ -51,9 +51,9 @@ TEST(ContextErrors, OptionsOutOfRangeAreRefused) {
       {"reduced precision 2",
        create_with([](Options& options) { options.allow_reduced_precision = 2; }),
        {HEED_ERROR_INVALID_ARGUMENT, {"allow_reduced_precision", "2"}}},
-      {"reserved",
-       create_with([](Options& options) { options.reserved = 1; }),
-       {HEED_ERROR_INVALID_ARGUMENT, {"reserved", "1"}}},
+      {"flush_subnormals 2",
+       create_with([](Options& options) { options.flush_subnormals = 2; }),
+       {HEED_ERROR_INVALID_ARGUMENT, {"flush_subnormals", "2"}}},
   });
 }
 

@@ -309,6 +309,29 @@ TEST(FloatingPointEnvironment, OfTheHostIsNotInheritedByHeedsThreads) {
   }
 }
 
+Context flushing_context() {
+  heed_context_options options = with_threads(4);
+  options.flush_subnormals = 1;
+  return make_context(&options);
+}
+
+TEST(FloatingPointEnvironment, OfTheHostChangesNothingWhereSubnormalNumbersAreFlushed) {
+  for (const Kind kind : kEveryKind) {
+    AttentionCall call(flushing_context(), kind, {.batch = 2, .num_queries = 90, .num_keys = 100});
+    heed_tensor* const queries = const_cast<heed_tensor*>(call.inputs.queries);
+    if (kind != Kind::Embedding) {
+      const std::vector<float> elements = extremes(static_cast<size_t>(heed_tensor_num_elements(queries)));
+      check(heed_tensor_write(queries, elements.data(), elements.size() * sizeof(float)));
+    }
+    expect_the_same_of("kind " + std::to_string(static_cast<int>(kind)), call);
+  }
+  AttentionCall call(flushing_context(), Kind::DotProductRank3, {.batch = 2, .num_queries = 3, .num_keys = 5});
+  call.inputs.valid_lens = call.tensor_of<float>({2}, {2.7f, 1.0f});
+  expect_the_same_in_every_state("a length that is not whole", [&] {
+    return call.forward() == HEED_ERROR_INVALID_ARGUMENT ? bytes_of(heed_last_error(), 1) : Bytes();
+  });
+}
+
 using RunItem = void(void* task, int64_t item);
 
 // Each of its threads has a different state, and must have it after each item.
@@ -317,7 +340,7 @@ struct HostOfThreads {
   std::atomic<size_t> num_runs = 0;
   std::atomic<int> num_changed = 0;
 
-  Context make_context(int64_t num_threads) {
+  Context make_context(int64_t num_threads, bool flush_subnormals = false) {
     heed_executor executor = HEED_EXECUTOR_INIT;
     executor.num_threads = num_threads;
     executor.user = this;
@@ -338,6 +361,7 @@ struct HostOfThreads {
     };
     heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
     options.executor = &executor;
+    options.flush_subnormals = flush_subnormals ? 1 : 0;
     return capi_test::make_context(&options);
   }
 };
@@ -358,6 +382,25 @@ TEST(FloatingPointEnvironment, OfTheHostsThreadsIsRestored) {
     EXPECT_GT(host.num_runs, 0u);
     EXPECT_EQ(host.num_changed, 0);
   }
+}
+
+// The values, and so the results, are subnormal.
+TEST(FloatingPointEnvironment, OfTheHostsThreadsIsRestoredWhereSubnormalNumbersAreFlushed) {
+  const auto forward = [](Context context) {
+    const AttentionCall call(std::move(context), Kind::DotProductRank4,
+                             {.batch = 4, .num_queries = 90, .num_keys = 300});
+    check(heed_tensor_fill_uniform(const_cast<heed_tensor*>(call.inputs.values), -4e-38, 4e-38, 3));
+    for (int i = 0; i < 5; ++i) {
+      check(call.forward());
+      EXPECT_TRUE(FloatingPointState::of_this_thread().control() == FloatingPointState{}.control());
+    }
+    return call.read_outputs();
+  };
+  HostOfThreads host;
+  EXPECT_TRUE(forward(host.make_context(4, true)) == forward(flushing_context()));
+  EXPECT_FALSE(forward(host.make_context(4, true)) == forward(host.make_context(4)));
+  EXPECT_GT(host.num_runs, 0u);
+  EXPECT_EQ(host.num_changed, 0);
 }
 
 TEST(FloatingPointEnvironment, OfTheHostChangesNothingInAForkedChild) {
@@ -391,7 +434,7 @@ struct HostOfFunctions {
     if (!(FloatingPointState::of_this_thread().control() == FloatingPointState{}.control())) ++self->num_wrong;
   }
 
-  Context make_context() {
+  Context make_context(bool flush_subnormals = false) {
     heed_allocator allocator = HEED_ALLOCATOR_INIT;
     allocator.user = this;
     allocator.allocate = [](void* user, size_t num_bytes, size_t alignment) {
@@ -417,11 +460,12 @@ struct HostOfFunctions {
     options.allocator = &allocator;
     options.logger = &logger;
     options.executor = &executor;
+    options.flush_subnormals = flush_subnormals ? 1 : 0;
     return capi_test::make_context(&options);
   }
 };
 
-TEST(FloatingPointEnvironment, IsTheDefaultInFunctionsOfTheHost) {
+void expect_the_default_in_functions(bool flush_subnormals) {
   HostOfFunctions host;
   FloatingPointState state;
 #if defined(__x86_64__)
@@ -435,7 +479,7 @@ TEST(FloatingPointEnvironment, IsTheDefaultInFunctionsOfTheHost) {
   FloatingPointState after;
   {
     const InState scope(state);
-    const Context context = host.make_context();
+    const Context context = host.make_context(flush_subnormals);
     heed_tensor* wrapped = nullptr;
     check(heed_tensor_wrap(
         context.get(), HEED_F32, 1, &one, nullptr, &element, [](void* user, void*) { HostOfFunctions::look(user); },
@@ -452,6 +496,10 @@ TEST(FloatingPointEnvironment, IsTheDefaultInFunctionsOfTheHost) {
   EXPECT_TRUE(after == state);
   EXPECT_GT(host.num_calls, 10);
   EXPECT_EQ(host.num_wrong, 0);
+}
+
+TEST(FloatingPointEnvironment, IsTheDefaultInFunctionsOfTheHost) {
+  for (const bool flush_subnormals : {false, true}) expect_the_default_in_functions(flush_subnormals);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ TEST(Describe, ReportsTheResolvedOptions) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.strict = 1;
   options.allow_reduced_precision = 1;
+  options.flush_subnormals = 1;
   options.num_threads = 1024;
   heed_context* handle = nullptr;
   ASSERT_EQ(heed_context_create(&options, &handle), HEED_OK) << heed_last_error();
@@ -80,6 +81,7 @@ TEST(Describe, ReportsTheResolvedOptions) {
   EXPECT_EQ(description.at("num_threads"), 1024);
   EXPECT_EQ(description.at("strict"), true);
   EXPECT_EQ(description.at("allow_reduced_precision"), true);
+  EXPECT_EQ(description.at("flush_subnormals"), true);
   EXPECT_EQ(description.at("allocator"), "heed");
   EXPECT_EQ(description.at("executor"), "heed");
   EXPECT_EQ(description.at("logger"), false);
@@ -185,6 +187,14 @@ TEST(Explain, HasItsMembersOfEveryKindAndDType) {
 }
 
 // A call that is too small for several threads runs on one.
+TEST(Explain, NamesThatSubnormalNumbersAreFlushed) {
+  EXPECT_FALSE(json::parse(whole_text(explain(AttentionCall(Kind::MultiHead)))).contains("flush_subnormals"));
+  heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+  options.flush_subnormals = 1;
+  const AttentionCall call(make_context(&options), Kind::MultiHead);
+  EXPECT_EQ(json::parse(whole_text(explain(call))).at("flush_subnormals"), true);
+}
+
 TEST(Explain, ReportsTheNumberOfThreadsOfACall) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   options.num_threads = 3;

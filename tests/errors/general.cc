@@ -16,7 +16,7 @@ Topic general() {
                     int64_t later;
                   } newer = {context_options, 1};
                   newer.known.struct_size = sizeof newer),
-              PROVOKE(heed_context_create(&context_options, &new_context), context_options.reserved = 1),
+              PROVOKE(heed_linear_create(context, &linear_options, &new_layer), linear_options.reserved = 1),
               PROVOKE(heed_context_create(&context_options, &new_context), context_options.strict = 2),
               PROVOKE(heed_context_describe(context, NULL, 0, NULL)),
               PROVOKE(heed_context_describe(context, text, 0, &num_bytes)),

@@ -120,7 +120,7 @@ void expect_by_formula(const Parts& parts, const Merged& merged, heed_dtype dtyp
         largest = std::max(largest, std::abs(element));
       }
       const double error = reference::kSecondOrder * (num_parts + 2) * kUnitRoundoff * largest +
-                           num_parts * reference::kSmallestF32 * (1 + largest);
+                           num_parts * reference::underflow_error() * (1 + largest);
       EXPECT_TRUE(reference::accepts(format_of(dtype), value, error, merged.output.values[row * size + d]))
           << what << ", row " << row << ", element " << d << ": " << merged.output.values[row * size + d]
           << ", expected " << value << " within " << error;

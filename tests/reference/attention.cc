@@ -214,7 +214,7 @@ class RowSolver {
     magnitudes.inherited = std::max(magnitudes.inherited, std::fabs(scale) * inherited + added_error);
     // The scaled query may underflow, and the error is multiplied by the key.
     const double of_queries = options_.scoring == Scoring::DotProduct ? key.abs().sum() : 0.0;
-    of_key.underflow = (num_underflows * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * kSmallestF32;
+    of_key.underflow = (num_underflows * std::fabs(scale) + of_queries + std::fabs(cap) + 2.0) * underflow_error();
     magnitudes.underflow = std::max(magnitudes.underflow, of_key.underflow);
     of_key.score = score;
     of_key.terms = std::fabs(scale) * magnitude;
@@ -368,7 +368,7 @@ class RowSolver {
       magnitude += value.isFinite().select(value.abs(), 0.0);
     }
     output = sum * inverse_kept();
-    const double underflow = (2.0 * num_keys + 8.0) * kSmallestF32;
+    const double underflow = (2.0 * num_keys + 8.0) * underflow_error();
     error = inverse_kept() * (off + underflow);
     for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
       if (!std::isfinite(largest[d]) || !fused_->is_known) {
@@ -407,7 +407,7 @@ class RowSolver {
     }
     output = sum * inverse_kept();
     if (visible_.empty()) return;
-    const double underflow = (constants().c3 + 2.0) * kSmallestF32;
+    const double underflow = (constants().c3 + 2.0) * underflow_error();
     const double left_out = 3.0 * static_cast<double>(num_keys_ + problem_.constant_keys.count) * kLeastExponential;
     error = inverse_kept() * ((largest + inherited) * (std::expm1(exponent_) + left_out) + inherited + underflow);
     for (int64_t d = 0; d < sizes_.value_head_size; ++d) {
@@ -435,7 +435,7 @@ class RowSolver {
       }
       return errors;
     }
-    for (int64_t k : visible_) errors[k] = weights_[k] * std::expm1(exponent_) + 2.0 * kSmallestF32;
+    for (int64_t k : visible_) errors[k] = weights_[k] * std::expm1(exponent_) + 2.0 * underflow_error();
     return errors;
   }
 

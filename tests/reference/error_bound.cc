@@ -7,6 +7,21 @@
 
 namespace heed::reference {
 
+namespace {
+
+constexpr double kKept = 0x1p-149;
+constexpr double kFlushed = 0x1p-124;
+
+double error_in_force = kKept;
+
+}  // namespace
+
+double underflow_error() { return error_in_force; }
+
+FlushedSubnormals::FlushedSubnormals() { error_in_force = kFlushed; }
+
+FlushedSubnormals::~FlushedSubnormals() { error_in_force = kKept; }
+
 BoundConstants bound_constants(const BoundParameters& parameters) {
   const auto keys = static_cast<double>(parameters.num_keys);
   // Rescales between blocks; where the keys are split into chunks, one more. Sink and constant keys come before the first

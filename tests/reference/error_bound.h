@@ -14,8 +14,18 @@ namespace heed::reference {
 // u, the unit round-off of f32.
 inline constexpr double kUnitRoundoff = 0x1p-24;
 
-// The smallest subnormal of f32: twice the largest error of a product or exponential that underflows.
-inline constexpr double kSmallestF32 = 0x1p-149;
+// Twice the largest error of a product or exponential that underflows: the smallest subnormal of f32. In the scope of a
+// FlushedSubnormals 2^-124, four times the largest error of an operation whose result is flushed.
+double underflow_error();
+
+// The engine takes subnormal numbers as 0, and the reference's inputs have none.
+class FlushedSubnormals {
+ public:
+  FlushedSubnormals();
+  FlushedSubnormals(const FlushedSubnormals&) = delete;
+  FlushedSubnormals& operator=(const FlushedSubnormals&) = delete;
+  ~FlushedSubnormals();
+};
 
 // An engine may replace an exponential that is smaller than this, relative to the row's largest, by 0. The row's sum is at
 // least 0.9 of its largest exponential.

@@ -51,7 +51,7 @@ BoundedNumber activate(Activation activation, double x) {
 BoundedNumber activate(Activation activation, const BoundedNumber& x, std::optional<Format> compute_format) {
   BoundedNumber result = activate(activation, x.value);
   // Exponentials below the smallest normal number are off by up to a subnormal one.
-  result.error += kLargestSlope * x.error + 2 * (1 + std::fabs(x.value)) * kSmallestF32;
+  result.error += kLargestSlope * x.error + 2 * (1 + std::fabs(x.value)) * underflow_error();
   // An engine that rounds to a format has a GELU that is half of x times 1 + a function, which cancels where x is
   // negative.
   if (compute_format) result.error += 4 * kUnitRoundoff * std::fabs(x.value);
@@ -85,9 +85,9 @@ Bounded feed_forward(const FeedForward& network, const std::vector<double>& rows
     const double of_factors =
         std::fabs(value) * hidden.errors[i] + (std::fabs(hidden.values[i]) + hidden.errors[i]) * error;
     activated.values[i] *= hidden.values[i];
-    activated.errors[i] =
-        error_after_rounding(format, activated.values[i],
-                             of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + kSmallestF32);
+    activated.errors[i] = error_after_rounding(
+        format, activated.values[i],
+        of_factors + kUnitRoundoff * (std::fabs(activated.values[i]) + of_factors) + underflow_error());
   }
   drop(network.dropout, activated, format);
   return project(network.second, activated, num_rows, format);

@@ -20,7 +20,7 @@ class RowNorm {
 
   void subtract_mean() {
     const double roundings = kSecondOrder * kUnitRoundoff * size_;
-    const double of_mean = error_.mean() + roundings * (x_.abs() + error_).mean() + kSmallestF32;
+    const double of_mean = error_.mean() + roundings * (x_.abs() + error_).mean() + underflow_error();
     const double mean = x_.mean();
     x_ -= mean;
     error_ += of_mean;
@@ -34,12 +34,12 @@ class RowNorm {
     const double moved = std::sqrt(error_.square().mean());
     const double least = std::max(root - moved, std::sqrt(epsilon));
     const Vector of_elements = (error_ + x_.abs() * (moved / root)) / least;
-    const double underflow = kSmallestF32 / (least * least);
+    const double underflow = underflow_error() / (least * least);
     const double roundings = kSecondOrder * (kUnitRoundoff * (size_ / 2.0 + 5.0) + underflow);
     const Vector y = x_ / root;
     const Vector size = y.abs() + of_elements;
     const Vector inherited = of_elements * weight.abs() + size * weight_error;
-    error_ = inherited + roundings * size * (weight.abs() + weight_error) + (1.0 + weight.abs()) * kSmallestF32;
+    error_ = inherited + roundings * size * (weight.abs() + weight_error) + (1.0 + weight.abs()) * underflow_error();
     x_ = y * weight;
     if (!(largest <= kLargestCovered)) set_unknown();
   }

@@ -129,7 +129,7 @@ Bounded project(const Projection& projection, const Bounded& input, int64_t rows
 
   const double roundings = static_cast<double>(input_size) + 1.0;
   const double gamma = roundings * kUnitRoundoff / (1.0 - roundings * kUnitRoundoff);
-  const double underflow = static_cast<double>(input_size) * kSmallestF32;
+  const double underflow = static_cast<double>(input_size) * underflow_error();
   // The bias is treated as the weight of one more input, which is 1.
   Eigen::ArrayXd a = Eigen::ArrayXd::Ones(input_size + 1);
   Eigen::ArrayXd a_error = Eigen::ArrayXd::Zero(input_size + 1);

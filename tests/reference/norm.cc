@@ -46,7 +46,7 @@ Bounded normalize(const Norm& norm, const std::vector<double>& rows) {
     const Vector error = (d + 8) * kUnitRoundoff * ((difference / root).abs() + 1) * weight.abs() +
                          2 * kUnitRoundoff * (bias.abs() + y.abs()) +
                          d * kUnitRoundoff * kUnitRoundoff * x.abs().maxCoeff() / root * weight.abs() +
-                         2 * kSmallestF32;
+                         2 * underflow_error() * (1 + weight.abs() / root);
     Eigen::Map<Vector>(result.values.data() + first, size) = y;
     Eigen::Map<Vector>(result.errors.data() + first, size) = error;
   }

@@ -30,7 +30,7 @@ BoundedNumber sum_of_products(const std::vector<double>& a, const std::vector<do
   }
   const double inherited = (left_error * right.abs() + (left.abs() + left_error) * right_error).sum();
   const double error = inherited + roundings / (1.0 - roundings) * (terms.abs().sum() + inherited) +
-                       static_cast<double>(size) * kSmallestF32;
+                       static_cast<double>(size) * underflow_error();
   return {terms.sum(), error_after_rounding(compute_format, terms.sum(), error)};
 }
 
@@ -57,7 +57,8 @@ Bounded softmax(const std::vector<double>& scores, size_t length, std::optional<
   for (size_t k = 0; k < length; ++k) {
     weights.values[k] = std::exp(scores[k] - maximum) / total;
     if (scores[k] == -kInfinity) continue;
-    weights.errors[k] = weights.values[k] * std::expm1(kSecondOrder * kUnitRoundoff * bracket) + 2.0 * kSmallestF32;
+    weights.errors[k] =
+        weights.values[k] * std::expm1(kSecondOrder * kUnitRoundoff * bracket) + 2.0 * underflow_error();
   }
   return weights;
 }

@@ -123,7 +123,7 @@ void rotate(const RotaryOptions& options, const std::vector<Frequency>& frequenc
     const double sine = factor * std::sin(angle);
     const auto error_of = [&](double number) {
       double error = factor * of_angle + of_factor * std::fabs(number);
-      error += kUnitRoundoff * (std::fabs(number) + error) + kSmallestF32;
+      error += kUnitRoundoff * (std::fabs(number) + error) + underflow_error();
       return error_after_rounding(compute_format, number, error);
     };
     const double cosine_error = error_of(cosine);
@@ -134,7 +134,7 @@ void rotate(const RotaryOptions& options, const std::vector<Frequency>& frequenc
       const double inherited = x_error * (std::fabs(cosine) + cosine_error) + std::fabs(x) * cosine_error +
                                y_error * (std::fabs(sine) + sine_error) + std::fabs(y) * sine_error;
       const double magnitude = std::fabs(x * cosine) + std::fabs(y * sine) + inherited;
-      const double error = inherited + kSecondOrder * 2.0 * kUnitRoundoff * magnitude + 2.0 * kSmallestF32;
+      const double error = inherited + kSecondOrder * 2.0 * kUnitRoundoff * magnitude + 2.0 * underflow_error();
       if (std::isnan(value)) return std::pair{value, 0.0};
       if (!(magnitude <= kLargestCovered)) return std::pair{0.0, kInfinity};
       return std::pair{value, error_after_rounding(compute_format, value, error)};

@@ -17,11 +17,16 @@ public sealed class ContextOptions
     /// The CPU never needs it.</summary>
     public bool AllowReducedPrecision { get; set; }
 
+    /// <summary>Whether the CPU takes subnormal numbers as 0: magnitudes below 2^-126 of Float32 and BFloat16, those that it
+    /// reads and those that would be results. Numbers of Float16 are never flushed. False, the default: they are kept, which
+    /// makes a block with such weights some 200 times slower.</summary>
+    public bool FlushSubnormals { get; set; }
+
     /// <summary>Whether all options have their default values.</summary>
-    internal bool IsDefault => NumThreads == 0 && !Strict && !AllowReducedPrecision;
+    internal bool IsDefault => NumThreads == 0 && !Strict && !AllowReducedPrecision && !FlushSubnormals;
 
     internal bool HasValuesOf(ContextOptions other) => NumThreads == other.NumThreads && Strict == other.Strict
-        && AllowReducedPrecision == other.AllowReducedPrecision;
+        && AllowReducedPrecision == other.AllowReducedPrecision && FlushSubnormals == other.FlushSubnormals;
 
     internal ContextOptions Copy() => (ContextOptions)MemberwiseClone();
 
@@ -30,10 +35,12 @@ public sealed class ContextOptions
         members.NumThreads = NumThreads;
         members.Strict = Strict ? 1 : 0;
         members.AllowReducedPrecision = AllowReducedPrecision ? 1 : 0;
+        members.FlushSubnormals = FlushSubnormals ? 1 : 0;
     }
 
     /// <summary>Describes the options.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
-        $"ContextOptions(NumThreads={NumThreads}, Strict={Strict}, AllowReducedPrecision={AllowReducedPrecision})";
+        $"ContextOptions(NumThreads={NumThreads}, Strict={Strict}, AllowReducedPrecision={AllowReducedPrecision}"
+        + (FlushSubnormals ? ", FlushSubnormals=True)" : ")");
 }

@@ -105,7 +105,8 @@ public sealed partial class NDManager : IDisposable
 
     /// <summary>Describes the device and the options with which it was opened.</summary>
     /// <returns>A JSON object with "device", "device_index", "isa", "num_threads", "strict",
-    /// "allow_reduced_precision", "allocator", "executor", "logger", "version" and "description".</returns>
+    /// "allow_reduced_precision", "flush_subnormals", "allocator", "executor", "logger", "version" and
+    /// "description".</returns>
     public unsafe string Describe()
     {
         NativeContext native = OpenContext();

@@ -96,8 +96,8 @@
  * run in the default floating-point environment, and must leave it as it is.
  *
  * FLOATING POINT. A thread may call heed in any floating-point environment. On every thread that takes part, calls
- * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept. When a call
- * returns, on success and on failure, the thread has its own environment again, with the exception flags that it had.
+ * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept, except where a
+ * context's flush_subnormals says that they count as 0. When a call returns, on success and on failure, the thread has its own environment again, with the exception flags that it had.
  *
  * MEANING. docs/semantics.md says what each option and input means, in every combination; numbers in brackets, such as
  * [rule 6], refer to its rules.
@@ -302,7 +302,10 @@ typedef struct heed_context_options {
   int32_t allow_reduced_precision;  /* 1: a device that computes only in 16 bits may round F32 tensors, and parameters
                                        of another 16-bit dtype than the inputs, to its 16-bit format; with 0 calls with
                                        F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
-  int32_t reserved;                 /* 0 */
+  int32_t flush_subnormals;         /* 1: what the CPU computes takes subnormal numbers as 0, those that it reads and
+                                       those that would be results: magnitudes below 2^-126 in F32 and BF16. Numbers
+                                       of F16 are never flushed. 0: they are kept, which makes a layer with such
+                                       weights some 200 times slower. docs/semantics.md has the error bound */
 } heed_context_options;
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
@@ -321,8 +324,8 @@ typedef struct heed_context_options {
  * in the order of the calls, whatever their context. The CPU computes what the device cannot, with copies, on threads
  * and with instructions as above; heed_layer_explain says where and why. In a child of fork such a context can only be
  * destroyed.
- * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict or
- * allow_reduced_precision not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
+ * Errors: INVALID_ARGUMENT (unknown device, device_index or num_threads out of range, strict, allow_reduced_precision or
+ * flush_subnormals not 0 or 1; a function of allocator, executor or logger that is NULL; num_threads of executor
  * not 1 to 1024; HEED_ISA names an instruction set that this processor lacks), DEVICE_UNAVAILABLE (with what to do),
  * OUT_OF_MEMORY (of host or device). */
 HEED_API heed_status heed_context_create(const heed_context_options* options, heed_context** context) HEED_NOEXCEPT;
@@ -349,7 +352,7 @@ HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
 
 /* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
  * instruction set, as HEED_ISA names it; for an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
- * "allocator" ("host" if one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
+ * "flush_subnormals", "allocator" ("host" if one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
  * "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
@@ -1852,6 +1855,7 @@ HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
  *                                 "tile_rows" and "tile_columns" of its output; omitted where there are none
  *   "items", "threads"            the number of tasks of that operation, and the largest number of threads that run
  *                                 them, including the caller's
+ *   "flush_subnormals"            true; only in a context with that option
  *   "workspace_bytes"             as heed_layer_workspace_size
  *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
  *                                 the pairs that lengths, causal mask and window leave visible; of the keys and values

@@ -29,12 +29,14 @@
 #include "ops/dropout.h"
 #include "ops/linear.h"
 #include "ops/softmax.h"
+#include "platform/floating_point_environment.h"
 
 namespace heed {
 
 // In one block of memory with its team. Either `pool` or `executor` is set.
 struct BackendDevice {
   HostAllocator allocator;
+  bool flushes_subnormals = false;
   const cpu::KernelTable* kernels = nullptr;
   size_t num_bytes = 0;
   cpu::WorkerPool* pool = nullptr;
@@ -82,8 +84,10 @@ Status open(const BackendOptions* options, BackendDevice** device, Failure* fail
   void* memory = nullptr;
   if (host_allocate(options->allocator, num_bytes, kObjectAlignment, &memory, failure) != Status::Ok)
     return failure->status;
-  auto* opened =
-      new (memory) BackendDevice{.allocator = options->allocator, .kernels = kernels, .num_bytes = num_bytes};
+  auto* opened = new (memory) BackendDevice{.allocator = options->allocator,
+                                            .flushes_subnormals = options->flush_subnormals != 0,
+                                            .kernels = kernels,
+                                            .num_bytes = num_bytes};
   void* team = opened + 1;
   size_t room = kMemoryAlignment + team_bytes;
   std::align(kMemoryAlignment, team_bytes, team, room);
@@ -134,7 +138,11 @@ Status for_each(BackendDevice* device, int64_t num_tasks, double num_bytes,
   const double work = cpu::work_of({.flops = 0, .bytes = num_bytes});
   const int32_t wanted = cpu::Workers::num_wanted(num_tasks, work, num_threads(device));
   if (wanted > 1) start(device);
-  const cpu::Loop loop = {.call = run, .function = argument, .num_tasks = num_tasks, .flops = work};
+  const cpu::Loop loop = {.call = run,
+                          .function = argument,
+                          .num_tasks = num_tasks,
+                          .flops = work,
+                          .flushes_subnormals = platform::FlushedSubnormals::are_flushed()};
   return cpu::run_on(device->team(), loop, wanted, failure);
 }
 
@@ -302,6 +310,7 @@ Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* fail
 }
 
 Status run(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
+  const platform::FlushedSubnormals subnormals(device->flushes_subnormals);
   return operation_of(kOperations, op->kind).run(device, *op, *plan, scratch, failure);
 }
 

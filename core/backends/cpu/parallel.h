@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/scratch.h"
 #include "ops/cost.h"
+#include "platform/floating_point_environment.h"
 
 namespace heed::cpu {
 
@@ -17,6 +18,8 @@ struct Loop {
   const void* function = nullptr;
   int64_t num_tasks = 0;
   double flops = 0;  // of all tasks, estimated
+  // Whether its tasks take subnormal numbers as 0: all workers do what the thread that begins the loop does.
+  bool flushes_subnormals = false;
 
   void run_alone() const {
     for (int64_t task = 0; task < num_tasks; ++task) call(function, task, 0);
@@ -115,6 +118,7 @@ class Workers {
         .function = &function,
         .num_tasks = num_tasks,
         .flops = flops,
+        .flushes_subnormals = platform::FlushedSubnormals::are_flushed(),
     };
     Failure failure;
     const Status status = run_on(team_, loop, num_threads, &failure);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/spin.h"
+#include "platform/floating_point_environment.h"
 #include "platform/wait.h"
 
 namespace heed::cpu {
@@ -47,6 +48,7 @@ void SharedLoop::leave() {
 
 void SharedLoop::work(int32_t worker) {
   const Loop loop = loop_;
+  const platform::FlushedSubnormals subnormals(loop.flushes_subnormals);
   const int32_t num_shares = num_shares_;
   for (int32_t i = 0; i < num_shares; ++i) {
     std::atomic<int64_t>& next_task = shares_[(worker + i) % num_shares].next_task;

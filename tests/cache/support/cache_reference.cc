@@ -55,7 +55,7 @@ void keep_row(heed_dtype dtype, double* values, double* errors, int64_t size) {
   double largest = 0.0;
   for (int64_t d = 0; d < size; ++d) largest = std::max(largest, std::fabs(values[d]) + errors[d]);
   const double term =
-      largest * (0.5 / kStepsOfI8 + kRoundingsOfI8 * reference::kUnitRoundoff) + reference::kSmallestF32;
+      largest * (0.5 / kStepsOfI8 + kRoundingsOfI8 * reference::kUnitRoundoff) + reference::underflow_error();
   for (int64_t d = 0; d < size; ++d) errors[d] += term;
 }
 

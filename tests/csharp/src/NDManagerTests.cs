@@ -193,6 +193,20 @@ public class NDManagerTests
     }
 
     [Fact]
+    public void FlushesSubnormalNumbersIfAsked()
+    {
+        using NDManager kept = NDManager.NewBaseManager(Device.Cpu());
+        using NDManager flushed = NDManager.NewBaseManager(Device.Cpu(), new ContextOptions { FlushSubnormals = true });
+        Assert.Equal(new[] { 1e-40f }, TimesOne(kept, 1e-40f));
+        Assert.Equal(new float[] { 0 }, TimesOne(flushed, 1e-40f));
+        using JsonDocument described = JsonDocument.Parse(flushed.Describe());
+        Assert.True(described.RootElement.GetProperty("flush_subnormals").GetBoolean());
+    }
+
+    private static float[] TimesOne(NDManager manager, float number) =>
+        manager.Create(new[] { number }, new Shape(1, 1)).MatMul(manager.Ones(new Shape(1, 1))).ToFloatArray();
+
+    [Fact]
     public void OpensItsDeviceWithOptions()
     {
         using NDManager manager = NDManager.NewBaseManager(

@@ -181,5 +181,8 @@ public class ValueTests
         Assert.Equal(
             "ContextOptions(NumThreads=2, Strict=False, AllowReducedPrecision=False)",
             new ContextOptions { NumThreads = 2 }.ToString());
+        Assert.Equal(
+            "ContextOptions(NumThreads=0, Strict=False, AllowReducedPrecision=False, FlushSubnormals=True)",
+            new ContextOptions { FlushSubnormals = true }.ToString());
     }
 }

@@ -101,7 +101,8 @@ void Machine::create_context() {
   options.allow_reduced_precision = bytes_.enumerator(1);
   if (bytes_.rarely()) options.device = bytes_.enumerator(1);
   if (bytes_.rarely()) options.device_index = static_cast<int32_t>(bytes_.size());
-  if (bytes_.rarely()) options.reserved = bytes_.next();
+  // Never 1, since the machine checks products to their last subnormal bit.
+  if (bytes_.rarely()) options.flush_subnormals = 2 * bytes_.next();
   if (bytes_.flag()) {
     options.allocator = &allocator;
     if (bytes_.rarely()) allocator.release = nullptr;

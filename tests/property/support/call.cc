@@ -24,6 +24,7 @@ int64_t value_or(int64_t value, int64_t fallback) { return value != 0 ? value : 
 Context context_of(const Call& call, Fallback fallback) {
   heed_context_options options = device_options(fallback);
   options.num_threads = call.num_threads;
+  options.flush_subnormals = call.flush_subnormals ? 1 : 0;
   options.executor = call.executor;
   heed_context* context = nullptr;
   check(heed_context_create(&options, &context));

@@ -82,6 +82,7 @@ struct Call {
   // Dot-product attention by heed_scaled_dot_product_attention, without a layer or a workspace.
   bool in_one_call = false;
   int32_t num_threads = 0;
+  bool flush_subnormals = false;  // solve() does not read it
   const heed_executor* executor = nullptr;
 };
 

@@ -8,11 +8,13 @@ public final class ContextOptions {
     private final int numThreads;
     private final boolean strict;
     private final boolean allowReducedPrecision;
+    private final boolean flushSubnormals;
 
     private ContextOptions(Builder builder) {
         numThreads = builder.numThreads;
         strict = builder.strict;
         allowReducedPrecision = builder.allowReducedPrecision;
+        flushSubnormals = builder.flushSubnormals;
     }
 
     /**
@@ -51,29 +53,40 @@ public final class ContextOptions {
         return allowReducedPrecision;
     }
 
+    /**
+     * Tells whether the CPU takes subnormal numbers as 0.
+     *
+     * @return false by default
+     */
+    public boolean isFlushSubnormals() {
+        return flushSubnormals;
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof ContextOptions
                 && numThreads == ((ContextOptions) other).numThreads
                 && strict == ((ContextOptions) other).strict
-                && allowReducedPrecision == ((ContextOptions) other).allowReducedPrecision;
+                && allowReducedPrecision == ((ContextOptions) other).allowReducedPrecision
+                && flushSubnormals == ((ContextOptions) other).flushSubnormals;
     }
 
     @Override
     public int hashCode() {
-        return numThreads * 4 + (strict ? 2 : 0) + (allowReducedPrecision ? 1 : 0);
+        return numThreads * 8 + (strict ? 4 : 0) + (allowReducedPrecision ? 2 : 0) + (flushSubnormals ? 1 : 0);
     }
 
     @Override
     public String toString() {
         return "ContextOptions(numThreads=" + numThreads + ", strict=" + strict + ", allowReducedPrecision="
-                + allowReducedPrecision + ")";
+                + allowReducedPrecision + (flushSubnormals ? ", flushSubnormals=true)" : ")");
     }
 
     void fill(NativeContextOptions members) {
         members.setNumThreads(numThreads);
         members.setStrict(strict ? 1 : 0);
         members.setAllowReducedPrecision(allowReducedPrecision ? 1 : 0);
+        members.setFlushSubnormals(flushSubnormals ? 1 : 0);
     }
 
     /** Collects options. Not thread-safe. */
@@ -81,6 +94,7 @@ public final class ContextOptions {
         private int numThreads;
         private boolean strict;
         private boolean allowReducedPrecision;
+        private boolean flushSubnormals;
 
         private Builder() {}
 
@@ -117,6 +131,19 @@ public final class ContextOptions {
          */
         public Builder optAllowReducedPrecision(boolean allowReducedPrecision) {
             this.allowReducedPrecision = allowReducedPrecision;
+            return this;
+        }
+
+        /**
+         * Sets whether the CPU takes subnormal numbers as 0: magnitudes below 2^-126 of FLOAT32 and BFLOAT16, those that it
+         * reads and those that would be results. Numbers of FLOAT16 are never flushed.
+         *
+         * @param flushSubnormals true: they count as 0; false, the default: they are kept, which makes a block with such
+         *     weights some 200 times slower
+         * @return this builder
+         */
+        public Builder optFlushSubnormals(boolean flushSubnormals) {
+            this.flushSubnormals = flushSubnormals;
             return this;
         }
 

@@ -69,5 +69,13 @@ class DeviceTest {
         assertNotEquals(defaults, threads);
         assertNotEquals(defaults, ContextOptions.builder().optStrict(true).build());
         assertNotEquals(defaults, ContextOptions.builder().optAllowReducedPrecision(true).build());
+        ContextOptions flushing = ContextOptions.builder().optFlushSubnormals(true).build();
+        assertFalse(defaults.isFlushSubnormals());
+        assertTrue(flushing.isFlushSubnormals());
+        assertNotEquals(defaults, flushing);
+        assertEquals(flushing, ContextOptions.builder().optFlushSubnormals(true).build());
+        assertEquals(
+                "ContextOptions(numThreads=0, strict=false, allowReducedPrecision=false, flushSubnormals=true)",
+                flushing.toString());
     }
 }

@@ -207,6 +207,22 @@ class NDManagerTest {
     }
 
     @Test
+    void flushesSubnormalNumbersIfAsked() {
+        ContextOptions options = ContextOptions.builder().optFlushSubnormals(true).build();
+        try (NDManager kept = NDManager.newBaseManager(Device.cpu());
+                NDManager flushed = NDManager.newBaseManager(Device.cpu(), options)) {
+            assertArrayEquals(new float[] {1e-40f}, timesOne(kept, 1e-40f));
+            assertArrayEquals(new float[] {0}, timesOne(flushed, 1e-40f));
+            assertTrue(flushed.describe().contains("\"flush_subnormals\": true"), flushed.describe());
+        }
+    }
+
+    private static float[] timesOne(NDManager manager, float number) {
+        NDArray matrix = manager.create(new float[] {number}, new Shape(1, 1));
+        return matrix.matMul(manager.ones(new Shape(1, 1))).toFloatArray();
+    }
+
+    @Test
     void opensADeviceWithOptions() {
         ContextOptions options =
                 ContextOptions.builder().optNumThreads(2).optStrict(true).optAllowReducedPrecision(true).build();

@@ -78,6 +78,10 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
                                     HEED_ACTIVATION_GELU_QUICK == 3 && HEED_ACTIVATION_SILU == 4
                                         ? 1
                                         : -1];
+
+/* Whether this thread's calls report nothing: those whose failure is an answer to the classes of the language. */
+static __thread int32_t is_quiet;
+static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %}
 
 %include <stdint.i>
@@ -172,7 +176,7 @@ typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 
 %ignore *::struct_size;
 %ignore *::reserved;
 %ignore *::reserved_2;
-/* The host's own functions: heed would call managed ones on its own threads. */
+/* The host's own functions: heed would call managed ones on its own threads. Messages come by open_reporting. */
 %ignore heed_allocator;
 %ignore heed_executor;
 %ignore heed_logger;
@@ -328,6 +332,27 @@ struct heed_cache {};
   status_size save_memory(int64_t sequence, void* destination, size_t capacity, size_t* num_bytes);
   heed_status load_memory(int64_t sequence, const void* data, size_t num_bytes);
 }
+
+#ifdef SWIGJAVA
+%rename(setQuiet) set_quiet;
+#endif
+void set_quiet(int32_t quiet);
+
+/* A context whose messages go to the object of the language with this number, in the words of the language. */
+%{
+static heed_status open_reporting(heed_context_options* options, int64_t sink, heed_context** result) {
+  heed_logger logger = HEED_LOGGER_INIT;
+  heed_context_options reporting = *options;
+  logger.write = report;
+  logger.user = (void*)(intptr_t)sink;
+  reporting.logger = &logger;
+  return heed_context_create(&reporting, result);
+}
+%}
+#ifdef SWIGJAVA
+%rename(openReporting) open_reporting;
+#endif
+made_context open_reporting(heed_context_options* options, int64_t sink, heed_context** result);
 
 /* ---- Functions of no object -------------------------------------------------------------------------------------- */
 

@@ -227,6 +227,24 @@ typedef struct { int32_t status; int64_t value; } int64_result;
   internal static extern void FreeNativeCache(global::System.IntPtr pointer);
 %}
 
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+%{
+typedef void (*message_receiver)(int64_t sink, int32_t level, const char* text);
+/* The same function in every call of report_to. */
+static message_receiver receiver;
+static void report_to(void* function) { __atomic_store_n(&receiver, (message_receiver)(intptr_t)function, __ATOMIC_RELEASE); }
+
+/* The write of a heed_logger, in C#'s words. */
+static void report(void* sink, int32_t level, const char* text) {
+  char translated[TRANSLATED_CAPACITY];
+  if (is_quiet) return;
+  translate(kWords, kCsharp, text, translated, sizeof translated);
+  __atomic_load_n(&receiver, __ATOMIC_ACQUIRE)((int64_t)(intptr_t)sink, level, translated);
+}
+%}
+void report_to(void* function);
+
 /* ---- The last error ---------------------------------------------------------------------------------------------- */
 
 %{

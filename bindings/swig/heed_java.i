@@ -25,6 +25,62 @@ static void throw_status(JNIEnv* jenv, heed_status status) {
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
 }
 
+/* The messages of a thread's call, in their order. They are passed to Java when the call is over: until then it may have
+ * pinned arrays, and Java must not be called. Without memory a message is dropped. */
+typedef struct message {
+  struct message* next;
+  int64_t sink;
+  int32_t level;
+  char text[TRANSLATED_CAPACITY];
+} message;
+static __thread message *first_message, *last_message;
+static __thread int passes_messages;
+
+/* The write of a heed_logger. Drops messages about calls that the receiver of messages makes. */
+static void report(void* sink, int32_t level, const char* text) {
+  message* made = passes_messages || is_quiet ? NULL : (message*)malloc(sizeof *made);
+  if (!made) return;
+  made->next = NULL;
+  made->sink = (int64_t)(intptr_t)sink;
+  made->level = level;
+  translate(kWords, kJava, text, made->text, sizeof made->text);
+  if (first_message)
+    last_message->next = made;
+  else
+    first_message = made;
+  last_message = made;
+}
+
+static void pass_message(JNIEnv* jenv, const message* each) {
+  jclass sinks = (*jenv)->FindClass(jenv, "io/heed/MessageSink");
+  jmethodID pass = sinks ? (*jenv)->GetStaticMethodID(jenv, sinks, "pass", "(JI[B)V") : NULL;
+  jsize length = (jsize)strlen(each->text);
+  jbyteArray bytes = pass ? (*jenv)->NewByteArray(jenv, length) : NULL;
+  if (bytes) {
+    (*jenv)->SetByteArrayRegion(jenv, bytes, 0, length, (const jbyte*)each->text);
+    (*jenv)->CallStaticVoidMethod(jenv, sinks, pass, (jlong)each->sink, (jint)each->level, bytes);
+  }
+  (*jenv)->ExceptionClear(jenv);
+  (*jenv)->DeleteLocalRef(jenv, bytes);
+  (*jenv)->DeleteLocalRef(jenv, sinks);
+}
+
+/* The end of every call. The exception that it throws, if any, stays. */
+static void pass_messages(JNIEnv* jenv) {
+  jthrowable thrown = first_message ? (*jenv)->ExceptionOccurred(jenv) : NULL;
+  if (!first_message) return;
+  (*jenv)->ExceptionClear(jenv);
+  passes_messages = 1;
+  while (first_message) {
+    message* each = first_message;
+    first_message = each->next;
+    pass_message(jenv, each);
+    free(each);
+  }
+  passes_messages = 0;
+  if (thrown) (*jenv)->Throw(jenv, thrown);
+}
+
 /* A Java array of the text's bytes. NULL means a bad index: returns null and throws what heed_last_error describes. */
 static jbyteArray utf8_of(JNIEnv* jenv, const char* text) {
   jbyteArray bytes = NULL;
@@ -58,7 +114,10 @@ typedef jboolean java_boolean;
 %define %status(TYPE, JNI, JTYPE, JSTYPE, BODY)
 %returned(TYPE, JNI, JTYPE, JSTYPE, BODY)
 %typemap(out) TYPE ""
-%typemap(ret) TYPE { if ($1 != HEED_OK) throw_status(jenv, $1); }
+%typemap(ret) TYPE {
+  if ($1 != HEED_OK) throw_status(jenv, $1);
+  pass_messages(jenv);
+}
 %enddef
 
 /* In a method the name swigCPtr, which $jnicall uses, refers to the local variable. A call that finds no native memory
@@ -108,6 +167,7 @@ typedef jboolean java_boolean;
 
 %define %getter(TYPE, JNI, JTYPE, JSTYPE, CALL)
 %returned(TYPE, JNI, JTYPE, JSTYPE, "{ long swigCPtr = enter(); try { return CALL; } finally { leave(); } }")
+%typemap(ret) TYPE "pass_messages(jenv);"
 %enddef
 %getter(getter_int32, jint, int, int, $jnicall)
 %typemap(out) getter_int32 "$result = (jint)$1;"
@@ -116,6 +176,7 @@ typedef jboolean java_boolean;
 /* Those of a cache: -1 comes with an error. */
 %typemap(ret) getter_int64 length, getter_int64 first, getter_int64 num_rows, getter_int64 free_pages {
   if ($1 < 0) throw_status(jenv, HEED_ERROR_INVALID_ARGUMENT);
+  pass_messages(jenv);
 }
 %getter(getter_size, jlong, long, long, $jnicall)
 %typemap(out) getter_size "$result = (jlong)$1;"
@@ -144,7 +205,7 @@ typedef jboolean java_boolean;
 %typemap(javainterfaces) struct heed_dot_product_attention_options, struct heed_additive_attention_options,
   struct heed_general_attention_options, struct heed_multi_head_attention_options "AttentionOptions.Members"
 %typemap(javainterfaces) struct heed_encoder_layer_options, struct heed_decoder_layer_options
-  "TransformerOptions.Members"
+  "TransformerBlockOptions.Members"
 %typemap(javainterfaces) struct heed_encoder_options, struct heed_decoder_options "TransformerStackOptions.Members"
 
 /* The bytes of a struct, which begins with its size, as a direct buffer that is valid as long as the struct. */

@@ -162,6 +162,35 @@ public abstract class AbstractBlock : Block
         inputShapes = null;
     }
 
+    /// <summary>Writes all parameters to a .safetensors file, for other programs too, by the names of
+    /// <see cref="Block.Parameters"/>: each array has the name of its parameter, as in "01W_q_weight". If writing fails, an
+    /// existing file is unchanged.</summary>
+    /// <param name="path">The file.</param>
+    /// <exception cref="InvalidOperationException">A parameter has no values.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
+    public void Save(string path)
+    {
+        CheckNotDisposed();
+        ComposedFile.Save(this, path);
+    }
+
+    /// <summary>Reads all parameters from a .safetensors file that <see cref="Save"/> of this block, or of one that was made
+    /// alike, has written in C# or Java; heed's own blocks inside get theirs as by LoadParameters. The input shapes stay. A
+    /// call that fails changes nothing.</summary>
+    /// <param name="manager">The owner of the parameters.</param>
+    /// <param name="path">The file.</param>
+    /// <exception cref="ArgumentException">A parameter has another shape, or the file has an array that is no parameter of
+    /// the block.</exception>
+    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
+    /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: a parameter is
+    /// missing.</exception>
+    public void Load(NDManager manager, string path)
+    {
+        _ = manager ?? throw new ArgumentNullException(nameof(manager));
+        CheckNotDisposed();
+        ComposedFile.Load(this, manager, path);
+    }
+
     /// <inheritdoc/>
     public override void Dispose()
     {
@@ -298,7 +327,7 @@ public abstract class AbstractBlock : Block
             when (error is not ObjectDisposedException && parameters.Values.Any(each => each.IsInitialized))
         {
             string had = shapesBefore is null ? "" : $", and the block was initialized for {ListOf(shapesBefore)}";
-            throw new ArgumentException($"inputShapes are {ListOf(wanted)}{had}: {error.Message}", error);
+            throw new ArgumentException($"inputShapes are {ListOf(wanted)}{had}: {error.Message}", nameof(inputShapes), error);
         }
     }
 

@@ -84,6 +84,6 @@ public static class Activation
         1 => ActivationKind.Silu,
         1.702f => ActivationKind.GeluQuick,
         _ => throw new ArgumentException(
-            FormattableString.Invariant($"beta is {beta}, expected 1, or 1.702"), nameof(beta)),
+            $"beta is {beta}, expected 1, or 1.702", nameof(beta)),
     };
 }

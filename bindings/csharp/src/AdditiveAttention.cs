@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -62,5 +61,5 @@ public sealed class AdditiveAttention : NativeBlock
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
-        $"AdditiveAttention(numHiddens={numHiddens}, dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
+        $"AdditiveAttention(numHiddens={numHiddens}, dropout={dropout})";
 }

@@ -54,6 +54,17 @@ public abstract class Block : IDisposable
     /// <exception cref="InvalidOperationException">The block was not initialized.</exception>
     public abstract Shape?[] InputShapes { get; }
 
+    /// <summary>Computes the outputs without dropout, as <see cref="Forward(ParameterStore, NDList, bool,
+    /// PairList{string, object}?)"/> does without training.</summary>
+    /// <param name="inputs">The inputs that the block describes; null for one that is left out.</param>
+    /// <returns>The outputs, which belong to the first input's manager.</returns>
+    /// <exception cref="ArgumentException">The number of inputs is not the block's, or sizes, types or lengths do not
+    /// fit.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    public NDList Forward(params NDArray?[] inputs) =>
+        Forward(new ParameterStore(), new NDList(inputs ?? throw new ArgumentNullException(nameof(inputs))));
+
     /// <summary>Computes the outputs.</summary>
     /// <param name="parameterStore">Not read; there because DJL's blocks have it.</param>
     /// <param name="inputs">The inputs that the block describes.</param>

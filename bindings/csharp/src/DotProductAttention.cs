@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -126,7 +125,7 @@ public sealed class DotProductAttention : NativeBlock
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
-        $"DotProductAttention(dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
+        $"DotProductAttention(dropout={dropout})";
 
     private static NativeLayer NewLayer(NativeContext context, AttentionOptions options)
     {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -34,7 +33,7 @@ public sealed class Dropout : NativeBlock
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => $"Dropout(rate={rate.ToString(CultureInfo.InvariantCulture)})";
+    public override string ToString() => $"Dropout(rate={rate})";
 
     private static NativeLayer NewLayer(NativeContext context, float rate)
     {

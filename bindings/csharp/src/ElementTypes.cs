@@ -47,7 +47,8 @@ internal static class ElementTypes
 #endif
         if (typeof(T) == typeof(ushort))
         {
-            throw new ArgumentException("ushort is the bits of Float16 or of BFloat16: name the type of the array");
+            throw new ArgumentException(
+                "ushort is the bits of Float16 or of BFloat16: name the type of the array", "dataType");
         }
         throw new NotSupportedException($"no array has elements of the type {typeof(T)}");
     }

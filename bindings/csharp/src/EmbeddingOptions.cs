@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -25,7 +24,7 @@ public sealed class EmbeddingOptions
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
         $"Embedding(numEmbeddings={NumEmbeddings}, embeddingSize={EmbeddingSize}, paddingIndex={PaddingIndex}, "
-        + $"scale={Scale.ToString(CultureInfo.InvariantCulture)})";
+        + $"scale={Scale})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {

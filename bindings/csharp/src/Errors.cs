@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Linq;
 
 namespace Heed;
 
@@ -62,9 +63,25 @@ internal static class Errors
         return NativeText.ToManaged(sentence);
     }
 
+    /// <summary>The argument, or the property of one, that a sentence names at its beginning, as in "Queries is null" and
+    /// "shape[1] is -1"; null if it names none there.</summary>
+    private static string? NameIn(string sentence)
+    {
+        int end = sentence.IndexOf(' ');
+        string rest = end < 0 ? string.Empty : sentence.Substring(end);
+        string name = rest.StartsWith(" is ", StringComparison.Ordinal) || rest.StartsWith(" has ", StringComparison.Ordinal)
+            ? sentence.Substring(0, end)
+            : string.Empty;
+        bool isIndexed = name.EndsWith("]", StringComparison.Ordinal);
+        name = isIndexed ? name.Substring(0, name.LastIndexOf('[')) : name;
+        return name.Length > 0 && name.All(each => char.IsLetterOrDigit(each) || each is '.' or '_' or '[' or ']')
+            ? name
+            : null;
+    }
+
     private static Exception Of(Status status, string sentence) => status switch
     {
-        Status.InvalidArgument => new ArgumentException(sentence),
+        Status.InvalidArgument => new ArgumentException(sentence, NameIn(sentence)),
         Status.OutOfMemory => new OutOfMemoryException(sentence),
         Status.Unsupported => new NotSupportedException(sentence),
         Status.NotInitialized or Status.Busy => new InvalidOperationException(sentence),

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -31,7 +30,7 @@ public sealed class FeedForwardOptions
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
         $"FeedForward(hiddenSize={HiddenSize}, outputSize={OutputSize}, activation={Activation}, gated={Gated}, "
-        + $"bias={Bias}, dropout={Dropout.ToString(CultureInfo.InvariantCulture)})";
+        + $"bias={Bias}, dropout={Dropout})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Globalization;
 
 namespace Heed;
 
@@ -60,5 +59,5 @@ public sealed class GeneralAttention : NativeBlock
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
-        $"GeneralAttention(querySize={querySize}, dropout={dropout.ToString(CultureInfo.InvariantCulture)})";
+        $"GeneralAttention(querySize={querySize}, dropout={dropout})";
 }

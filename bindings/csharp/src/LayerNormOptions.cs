@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -20,7 +19,7 @@ public sealed class LayerNormOptions
 
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
-        $"LayerNorm(epsilon={Epsilon.ToString(CultureInfo.InvariantCulture)}, kind={Kind}, center={Center})";
+        $"LayerNorm(epsilon={Epsilon}, kind={Kind}, center={Center})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {

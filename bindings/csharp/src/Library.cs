@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 namespace Heed;
 
 /// <summary>Opens devices.</summary>
-internal static class Library
+internal static unsafe class Library
 {
     private static readonly object Gate = new object();
     private static NativeContext? context;
@@ -40,6 +40,11 @@ internal static class Library
         members.Device = device.NativeType;
         members.DeviceIndex = device.DeviceId;
         options.Fill(members);
-        return NativeContext.Create(members);
+        if (options.Sink is null)
+        {
+            return NativeContext.Create(members);
+        }
+        HeedNative.ReportTo(MessageSink.Function);
+        return HeedNative.OpenReporting(members, options.Sink.Number);
     }
 }

@@ -94,7 +94,7 @@ internal sealed class ListInputs
         if (list.Count < numRequired || list.Count > names.Length)
         {
             throw new ArgumentException(
-                $"{name} has {list.Count} {(list.Count == 1 ? what : what + "s")}, expected {Expected()}");
+                $"{name} has {list.Count} {(list.Count == 1 ? what : what + "s")}, expected {Expected()}", name);
         }
         for (int i = 0; i < numRequired; i++)
         {

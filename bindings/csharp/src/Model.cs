@@ -10,7 +10,7 @@ namespace Heed;
 /// model.Load("bert-base-uncased");
 /// using NDManager manager = NDManager.NewBaseManager();
 /// NDArray ids = manager.Create(new long[] { 101, 7592, 102 }, new Shape(1, 3));
-/// NDList states = model.Block.Forward(new ParameterStore(manager, false), new NDList(ids));
+/// NDArray states = model.Block.Forward(ids).SingletonOrThrow();
 /// </code></summary>
 public sealed class Model : IDisposable
 {
@@ -58,6 +58,10 @@ public sealed class Model : IDisposable
     /// not part of it, such as a pooler or another head, are not read. If it fails, the model still has no
     /// block.</summary>
     /// <param name="folder">The folder.</param>
+    /// <param name="manager">The owner of the parameters, whose device and options the block has: arrays of this manager, of
+    /// its sub-managers for the same device, and of all managers with equal options can be its inputs, and once it is
+    /// disposed, the block can no longer compute. Null: the block owns its parameters, is on the CPU and computes with the
+    /// default <see cref="ContextOptions"/>, as managers without options do.</param>
     /// <exception cref="ArgumentException">A setting in config.json contradicts the files of weights.</exception>
     /// <exception cref="NotSupportedException">The family is not listed above, config.json has a setting that heed does
     /// not know, or the files need something that heed cannot do; the sentence names it.</exception>
@@ -65,8 +69,8 @@ public sealed class Model : IDisposable
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: a file is missing or cannot be read;
     /// <see cref="Status.CorruptFile"/>: a file does not follow its format; <see cref="Status.NotFound"/>: a parameter
     /// is missing.</exception>
-    /// <exception cref="ObjectDisposedException">The model is disposed.</exception>
-    public void Load(string folder)
+    /// <exception cref="ObjectDisposedException">The model or the manager is disposed.</exception>
+    public void Load(string folder, NDManager? manager = null)
     {
         _ = folder ?? throw new ArgumentNullException(nameof(folder));
         lock (gate)
@@ -77,7 +81,7 @@ public sealed class Model : IDisposable
                 throw new InvalidOperationException(
                     $"the model \"{Name}\" has been loaded already: make another one");
             }
-            block = new ModelBlock(folder);
+            block = new ModelBlock(folder, manager);
         }
     }
 

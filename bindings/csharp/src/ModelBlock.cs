@@ -20,9 +20,9 @@ namespace Heed;
 /// <see cref="TransformerDecoder"/> or a <see cref="Transformer"/>; <see cref="KvCacheOptions(NativeBlock)"/> has the
 /// sizes of a cache for it. Its children are those of the same three classes, as blocks of this class, and their
 /// parameters have the same names. The parameters have the types of the files: Cast and Clear throw
-/// <see cref="InvalidOperationException"/>. The block is first on the CPU, with the defaults of
-/// <see cref="ContextOptions"/>; the first call whose arrays are on another device or have other options moves it, and
-/// reads the folder again, as LoadParameters does.</remarks>
+/// <see cref="InvalidOperationException"/>. The folder is read once: the block stays on the device, and computes with the
+/// options, with which the model was loaded, and refuses arrays of a manager that has others. Only LoadParameters reads
+/// the folder again, which must still be there then.</remarks>
 public sealed class ModelBlock : NativeBlock
 {
     private readonly string folder;
@@ -31,9 +31,10 @@ public sealed class ModelBlock : NativeBlock
     private readonly string path = string.Empty;
     private readonly ModelPart part;
 
-    /// <summary>Makes the block of a folder.</summary>
-    internal ModelBlock(string folder)
-        : base(Maker(folder))
+    /// <summary>Makes the block of a folder, in the context of the manager, which then is the owner of its parameters; null:
+    /// in the default context.</summary>
+    internal ModelBlock(string folder, NDManager? manager)
+        : base(Maker(folder), manager: manager)
     {
         this.folder = folder;
         part = ReadPart();

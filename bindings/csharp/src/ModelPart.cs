@@ -90,8 +90,11 @@ internal sealed class ModelPart
         using var options = new NativeCacheOptions();
         try
         {
-            layer.CacheOptions(options);
-            return true;
+            return MessageSink.WithoutMessages(() =>
+            {
+                layer.CacheOptions(options);
+                return true;
+            });
         }
         catch (NotSupportedException)
         {

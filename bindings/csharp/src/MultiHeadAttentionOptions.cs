@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -91,7 +90,7 @@ public sealed class MultiHeadAttentionOptions : AttentionOptions
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
         $"MultiHeadAttention(numHiddens={NumHiddens}, numHeads={NumHeads}, useBias={Biases != Bias.None}, "
-        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)})";
+        + $"dropout={Dropout})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {

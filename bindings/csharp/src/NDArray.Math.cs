@@ -115,14 +115,16 @@ public sealed partial class NDArray
             (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))
                 || (!double.IsInfinity(a) && !double.IsInfinity(b) && Math.Abs(a - b) <= atol + (rtol * Math.Abs(b))));
 
-    /// <summary>Whether both arrays have the same shape, type and elements. NaN is not equal to NaN; 0 is equal to
-    /// -0.</summary>
+    /// <summary>Whether both arrays have the same shape, type and elements. 0 is equal to -0, and NaN is not
+    /// equal to NaN unless that is asked for.</summary>
     /// <param name="other">Another array.</param>
+    /// <param name="equalNan">Whether NaN is equal to NaN, as an array is equal to itself.</param>
     /// <returns>Whether they are equal.</returns>
-    public bool ContentEquals(NDArray other) => HasShapeOf(other) && other.dataType == dataType
+    public bool ContentEquals(NDArray other, bool equalNan = false) => HasShapeOf(other) && other.dataType == dataType
         && (dataType == DataType.Int64
             ? All<long>(other, DataType.Int64, (a, b) => a == b)
-            : All<double>(other, DataType.Float64, (a, b) => a == b));
+            : All<double>(
+                other, DataType.Float64, (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))));
 
     /// <summary>Shape, type, device and elements as text, for people to read. The elements are left out if there are
     /// more than 1000.</summary>

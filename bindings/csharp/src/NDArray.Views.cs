@@ -179,6 +179,7 @@ public sealed partial class NDArray
         {
             fixed (long* start = dims)
             {
+                HeedNative.SetQuiet(1);
                 PointerResult view = HeedNativePINVOKE.NativeTensor_Reshape(tensor.SafeHandle, dims.Length, start);
                 return view.IsUnsupported ? null : new NativeTensor(view.Check(), kept);
             }
@@ -189,6 +190,7 @@ public sealed partial class NDArray
         }
         finally
         {
+            HeedNative.SetQuiet(0);
             SharedMemory.Release(kept);
         }
     }

@@ -374,8 +374,9 @@ public sealed partial class NDManager
         double count = Math.Ceiling((stop - start) / step);
         if (double.IsNaN(count) || double.IsInfinity(count) || double.IsInfinity(step))
         {
-            throw new ArgumentException(FormattableString.Invariant(
-                $"start is {start}, stop {stop} and step {step}, expected finite numbers and a step other than 0"));
+            throw new ArgumentException(
+                $"start is {start}, stop {stop} and step {step}, expected finite numbers and a step other than 0",
+                nameof(start));
         }
         var shape = new Shape((long)Math.Min(Math.Max(0, count), MaxElements));
         return NewArray(shape, dataType, tensor => tensor.FillArange(start, step));

@@ -238,7 +238,10 @@ public abstract unsafe partial class NativeBlock
         NativeTensor value = array.Tensor;
         lock (changing)
         {
-            BindTo(array);
+            if (!IsOfFolder)
+            {
+                BindTo(array);
+            }
             Change(open => open.SetParameter(parameter, value));
         }
     }
@@ -407,7 +410,7 @@ public abstract unsafe partial class NativeBlock
     {
         try
         {
-            return open.Parameter(parameter);
+            return MessageSink.WithoutMessages(() => open.Parameter(parameter));
         }
         catch (InvalidOperationException)
         {

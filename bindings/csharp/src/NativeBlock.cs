@@ -35,7 +35,7 @@ public abstract unsafe partial class NativeBlock : Block
     private volatile NativeLayer layer;
 
     /// <summary>The context that the layer was made in.</summary>
-    private volatile LayerContext layerContext = LayerContext.Initial();
+    private volatile LayerContext layerContext;
 
     /// <summary>True once the layer is in the context of the program's arrays. Before, it may be made again in another
     /// context.</summary>
@@ -50,10 +50,13 @@ public abstract unsafe partial class NativeBlock : Block
     /// Locked by itself.</summary>
     private readonly List<NDManager> own = new();
 
-    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    /// <summary>Makes a block, with a place a child of another one, and with a manager in its context; it then is the
+    /// owner of the parameters.</summary>
     private protected NativeBlock(
-        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPlace? place = null, bool isNorm = false)
+        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPlace? place = null, bool isNorm = false,
+        NDManager? manager = null)
     {
+        layerContext = manager is null ? LayerContext.Initial() : manager.OpenLayerContext();
         this.make = make;
         this.kept = kept;
         this.place = place;
@@ -73,6 +76,11 @@ public abstract unsafe partial class NativeBlock : Block
         for (int index = 0; index < parameters.Length; index++)
         {
             parameters[index] = new NativeParameter(this, layer.ParameterName(index), isNorm);
+        }
+        if (manager != null)
+        {
+            manager.Own(layer.SafeHandle);
+            owner = manager;
         }
     }
 
@@ -149,6 +157,7 @@ public abstract unsafe partial class NativeBlock : Block
             else
             {
                 CheckIsWhole();
+                CheckMayBeMadeAgain();
                 NativeLayer made = Drawn(call, wanted.Context, dataType);
                 try
                 {
@@ -249,6 +258,31 @@ public abstract unsafe partial class NativeBlock : Block
         }
     }
 
+    /// <summary>Throws if the layer, which is disposed, is of a folder, which would be read again.</summary>
+    private void CheckMayBeMadeAgain()
+    {
+        if (IsOfFolder)
+        {
+            throw Errors.ClosedLayer();
+        }
+    }
+
+    /// <summary>Throws if a call whose first array this is would have to be computed in another context than the
+    /// layer's.</summary>
+    private void CheckFitsContext(NDArray array)
+    {
+        LayerContext given = array.Manager.OpenLayerContext();
+        LayerContext here = layerContext;
+        if (!ReferenceEquals(given.Context, here.Context) && !given.ComputesLike(here))
+        {
+            throw new ArgumentException(
+                $"inputs are of a manager for {given.Device} with {given.Options}, but the model was loaded for "
+                + $"{here.Device} with {here.Options}: expected that device and these options, as Load(folder, manager) "
+                + "takes them from a manager",
+                "inputs");
+        }
+    }
+
     /// <summary>Whether the parameters have values. Called under a lock. Also false if their manager is disposed, which
     /// may happen during the call.</summary>
     private bool HasParameters()
@@ -294,6 +328,7 @@ public abstract unsafe partial class NativeBlock : Block
             {
                 gate.ExitWriteLock();
             }
+            CheckMayBeMadeAgain();
             LayerContext here = OpenLayerContext();
             NativeLayer made = make(here.Context);
             try
@@ -359,6 +394,11 @@ public abstract unsafe partial class NativeBlock : Block
         if (place != null)
         {
             whole.BindTo(array);
+            return;
+        }
+        if (IsOfFolder)
+        {
+            CheckFitsContext(array);
             return;
         }
         NDManager manager = array.Manager;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -32,8 +31,8 @@ public sealed class OutputOptions
 
     /// <summary>The text in the descriptions of blocks.</summary>
     internal string Describe() =>
-        $"Output(size={Size}, tied={Tied}, bias={Bias}, scale={Scale.ToString(CultureInfo.InvariantCulture)}, "
-        + $"softCap={SoftCap.ToString(CultureInfo.InvariantCulture)})";
+        $"Output(size={Size}, tied={Tied}, bias={Bias}, scale={Scale}, "
+        + $"softCap={SoftCap})";
 
     /// <summary>Makes the child.</summary>
     internal Linear MakeChild(EmbeddingOptions? embedding, NativeBlock.ChildPlace place) =>

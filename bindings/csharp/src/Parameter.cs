@@ -219,7 +219,7 @@ public class Parameter
         Shape? expected = Shape;
         if (expected is not null && !found.Equals(expected))
         {
-            throw new ArgumentException($"{Name} is of shape {expected}, got {found}");
+            throw new ArgumentException($"{Name} is of shape {expected}, got {found}", "array");
         }
     }
 

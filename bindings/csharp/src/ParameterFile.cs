@@ -336,7 +336,7 @@ internal static class ParameterFile
         }
     }
 
-    private sealed class StagedArray : IStaged
+    internal sealed class StagedArray : IStaged
     {
         private readonly Parameter parameter;
         private NDArray? array;

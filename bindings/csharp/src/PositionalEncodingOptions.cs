@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System.Globalization;
 
 namespace Heed;
 
@@ -28,7 +27,7 @@ public sealed class PositionalEncodingOptions
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
         $"PositionalEncoding(numHiddens={NumHiddens}, maxLen={MaxLen}, kind={Kind}, "
-        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)})";
+        + $"dropout={Dropout})";
 
     internal NativeLayer NewLayer(NativeContext context)
     {

@@ -82,7 +82,8 @@ public sealed class RopeOptions
         if (ShortFactors != null && ShortFactors.Length != (Factors?.Length ?? 0))
         {
             throw new ArgumentException(
-                $"ShortFactors has {ShortFactors.Length} numbers, expected {Factors?.Length ?? 0} as Factors has");
+                $"ShortFactors has {ShortFactors.Length} numbers, expected {Factors?.Length ?? 0} as Factors has",
+                nameof(ShortFactors));
         }
 
         NativeRopeOptions members = structs.Add(new NativeRopeOptions());

@@ -167,7 +167,7 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
 
     /// <summary>The sizes in brackets, as in (2, 4, 100).</summary>
     /// <returns>The text.</returns>
-    public override string ToString() => "(" + string.Join(", ", dims) + ")";
+    public override string ToString() => $"({string.Join(", ", dims.Select(dim => $"{dim}"))})";
 
     /// <summary>Enumerates the sizes.</summary>
     /// <returns>An enumerator.</returns>

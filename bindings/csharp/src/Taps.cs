@@ -123,7 +123,7 @@ public sealed class Taps : IDisposable
             if ((tap.Wanted & Wanted.Weights) != 0 ? arrays.Weights is null : arrays.LogSumExp is null)
             {
                 throw new ArgumentException(
-                    $"the taps have no array for \"{tap.Child}\", expected those of CreateTaps");
+                    $"the taps have no array for \"{tap.Child}\", expected those of CreateTaps", "taps");
             }
             visit(tap.Child, arrays.Weights, arrays.LogSumExp);
         }

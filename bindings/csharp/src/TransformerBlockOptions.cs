@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
-using System.Globalization;
 
 namespace Heed;
 
@@ -69,11 +68,11 @@ public abstract class TransformerBlockOptions
 
     private protected string DescribeCommon() =>
         $"feedForward={FeedForward?.Describe()}, norm={NormOrDefaults.Describe()}, normFirst={NormFirst}, "
-        + $"dropout={Dropout.ToString(CultureInfo.InvariantCulture)}"
+        + $"dropout={Dropout}"
         + (OutputNorms ? ", outputNorms=True" : string.Empty)
         + (NoFirstNorm ? ", noFirstNorm=True" : string.Empty)
         + (ResidualScale == 0 ? string.Empty
-            : $", residualScale={ResidualScale.ToString(CultureInfo.InvariantCulture)}");
+            : $", residualScale={ResidualScale}");
 
     private protected void Fill(IMembers members, NativeStructs structs)
     {

@@ -107,14 +107,14 @@ public abstract class TransformerStackOptions
     /// <summary>Copies of the options of each layer.</summary>
     private protected static T[]? CopiesOf<T>(IReadOnlyList<T>? layers, Func<T, T> copy)
         where T : class =>
-        layers?.Select(layer => copy(layer ?? throw new ArgumentException("Layers has null"))).ToArray();
+        layers?.Select(layer => copy(layer ?? throw new ArgumentException("Layers has null", "Layers"))).ToArray();
 
     /// <summary>The number of layers. C reads as many options of layers, so there must be no fewer.</summary>
     private protected long CheckedNumLayers(int? numOptions) =>
         numOptions is not { } given || NumLayers == given ? NumLayers
         : NumLayers == 0 ? given
         : throw new ArgumentException(
-            $"NumLayers is {NumLayers}, but Layers has options for {given}: expected the same number, or none");
+            $"NumLayers is {NumLayers}, but Layers has options for {given}: expected the same number, or none", "NumLayers");
 
     /// <summary>The members in a block's text, those that are set.</summary>
     private protected string DescribeCommon()

@@ -15,6 +15,8 @@ def main(page, errors):
     printed = sys.stdin.read()
     # .NET and the system add their own text on separate lines.
     known += [re.sub(r"^\w+Exception: ", "", line) for line in printed.splitlines()]
+    # It also adds the name of the argument, which the page leaves out.
+    known += [re.sub(r" \(Parameter '[^']*'\)$", "", line) for line in known]
     unknown = []
     for message in messages:
         pattern = re.compile(".*".join(map(re.escape, message.split("..."))))

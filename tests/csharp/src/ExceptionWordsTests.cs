@@ -71,6 +71,27 @@ public sealed class ExceptionWordsTests : IDisposable
             () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = 1025 }));
     }
 
+    /// <summary>A sentence of C that names an argument, or a property, at its beginning.</summary>
+    [Fact]
+    public void ArgumentsAreParamNames()
+    {
+        Assert.Throws<ArgumentException>("NumHeads", () => new MultiHeadAttention(100, 0));
+        Assert.Throws<ArgumentException>("shape", () => manager.Zeros(new Shape(2, -1)));
+        Assert.Throws<ArgumentException>(
+            "NumThreads", () => NDManager.NewBaseManager(options: new ContextOptions { NumThreads = 1025 }));
+        attention.Initialize(manager, DataType.Float32, queries.Shape, keys.Shape, keys.Shape);
+        Assert.Throws<ArgumentException>("Keys", () => attention.Forward(queries, manager.Ones(new Shape(3, 6, 100)), keys));
+        Assert.Throws<ArgumentException>("inputs", () => attention.Forward(queries));
+        Assert.Throws<ArgumentException>(
+            "ShortFactors", () => new MultiHeadAttention(new MultiHeadAttentionOptions
+            {
+                NumHiddens = 8, NumHeads = 2,
+                Rope = new RopeOptions { Layout = RopeLayout.Half, ShortFactors = new[] { 1f } },
+            }));
+        // The sentence names no argument of the caller's.
+        Assert.Null(Assert.Throws<ArgumentException>(() => queries.MatMul(keys)).ParamName);
+    }
+
     [Fact]
     public void Arrays()
     {
@@ -169,7 +190,13 @@ public sealed class ExceptionWordsTests : IDisposable
             () => attention.Load(withBias));
     }
 
-    private static void Says(string sentence, Action call) => Assert.Equal(sentence, Assert.ThrowsAny<Exception>(call).Message);
+    /// <summary>Expects a sentence, behind which .NET adds the name of the argument if it has one.</summary>
+    private static void Says(string sentence, Action call)
+    {
+        Exception error = Assert.ThrowsAny<Exception>(call);
+        string? name = (error as ArgumentException)?.ParamName;
+        Assert.Contains(error.Message, new[] { sentence, $"{sentence} (Parameter '{name}')" });
+    }
 
     private void Forward(params NDArray[] inputs) => attention.Forward(new ParameterStore(manager, false), new NDList(inputs));
 }

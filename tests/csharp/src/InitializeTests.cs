@@ -25,7 +25,8 @@ public sealed class InitializeTests : IDisposable
         Assert.Equal(new[] { longer }, table.InputShapes);
 
         Assert.Equal(
-            "inputShapes are [(4, 6)], and the block was initialized for [(4, 5)]: Rows has values of shape (5), not (6)",
+            "inputShapes are [(4, 6)], and the block was initialized for [(4, 5)]: Rows has values of shape (5), not (6)"
+                + " (Parameter 'inputShapes')",
             Refusal(table, new Shape(4, 6)));
         table.HasRows = false;
         string message = Refusal(table, new Shape(7, 6));
@@ -50,7 +51,8 @@ public sealed class InitializeTests : IDisposable
         Assert.Equal("Parameter Rows (shape not known)", set.Rows.ToString());
         set.Rows.SetArray(manager.Ones(new Shape(5)));
         Assert.Equal(
-            "inputShapes are [(4, 6)]: Rows has values of shape (5), not (6)", Refusal(set, new Shape(4, 6)));
+            "inputShapes are [(4, 6)]: Rows has values of shape (5), not (6) (Parameter 'inputShapes')",
+            Refusal(set, new Shape(4, 6)));
     }
 
     /// <summary>heed's own blocks name both the shapes of their parameters and the given shapes, and do not

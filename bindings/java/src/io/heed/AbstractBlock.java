@@ -4,6 +4,7 @@ package io.heed;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -193,12 +194,15 @@ public abstract class AbstractBlock implements Block {
 
     @Override
     public boolean isInitialized() {
-        return inputShapes != null && getParameters().values().stream().allMatch(Parameter::isInitialized);
+        ParameterList all = getParameters();
+        boolean hasAll = all.values().stream().allMatch(Parameter::isInitialized);
+        // Without parameters only initialize tells; those of a file come without shapes.
+        return hasAll && (inputShapes != null || !all.isEmpty());
     }
 
     @Override
     public Shape[] getInputShapes() {
-        if (!isInitialized()) {
+        if (!isInitialized() || inputShapes == null) {
             throw new IllegalStateException("the block is not initialized");
         }
         return inputShapes.clone();
@@ -243,6 +247,36 @@ public abstract class AbstractBlock implements Block {
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
         ParameterFile.load(this, manager, is);
+    }
+
+    /**
+     * Writes all parameters to a .safetensors file, for other programs too, by the names of {@link #getParameters}: each
+     * array has the name of its parameter, as in "01W_q_weight". If writing fails, an existing file is unchanged.
+     *
+     * @param path the file
+     * @throws IllegalStateException if a parameter has no values, or a block is closed
+     * @throws HeedException with {@link Status#IO} if the file cannot be written
+     */
+    public final void save(Path path) {
+        ComposedFile.save(this, path);
+    }
+
+    /**
+     * Reads all parameters from a .safetensors file that {@link #save(Path)} of this block, or of one with the same
+     * structure, has written in Java or C#; heed's own blocks inside get theirs as by {@link #loadParameters}. The input
+     * shapes stay. A call that fails changes nothing.
+     *
+     * @param manager the owner of the parameters
+     * @param path the file
+     * @throws IllegalArgumentException if a parameter has another shape, or the file has an array that is no parameter of
+     *     the block
+     * @throws UnsupportedOperationException if a block inside is neither one of heed's own nor an AbstractBlock
+     * @throws IllegalStateException if the manager or a block is closed
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
+     *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing
+     */
+    public final void load(NDManager manager, Path path) {
+        ComposedFile.load(this, Objects.requireNonNull(manager, "manager"), path);
     }
 
     /**

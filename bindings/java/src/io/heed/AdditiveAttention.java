@@ -43,7 +43,7 @@ public final class AdditiveAttention extends AttentionBlock {
 
     @Override
     public String toString() {
-        return "AdditiveAttention(numHiddens=" + options.numHiddens + ", dropout=" + options.dropout + ")";
+        return options.describe();
     }
 
     @Override
@@ -60,6 +60,11 @@ public final class AdditiveAttention extends AttentionBlock {
         private long numHiddens;
 
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "AdditiveAttention(numHiddens=" + numHiddens + ", dropout=" + dropout + ")";
+        }
 
         /**
          * Sets the size to which queries and keys are projected, which must be set.

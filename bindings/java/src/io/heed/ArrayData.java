@@ -29,6 +29,11 @@ final class ArrayData {
         return tensor;
     }
 
+    /** Another tensor of the same manager, of which only elements are read. */
+    ArrayData withTensor(NativeTensor other) {
+        return new ArrayData(manager, other, null);
+    }
+
     NDManager manager() {
         return manager;
     }
@@ -87,7 +92,7 @@ final class ArrayData {
     /** Returns a view if the strides allow one, otherwise a copy. */
     NativeTensor reshaped(long... dims) {
         try {
-            return tensor.reshape(dims);
+            return MessageSink.withoutMessages(() -> tensor.reshape(dims));
         } catch (UnsupportedOperationException strides) {
             try (NativeTensor rowMajor = converted(dataType)) {
                 return rowMajor.reshape(dims);

@@ -5,6 +5,9 @@ import java.util.Arrays;
 
 /** Arithmetic on arrays, and comparison of arrays. */
 final class ArrayMath {
+    /** How many elements of each array are compared at once. */
+    private static final long PIECE = 1 << 20;
+
     private ArrayMath() {}
 
     static NDArray repeated(ArrayData array, int axis, long repeats) {
@@ -52,14 +55,31 @@ final class ArrayMath {
     }
 
     /** Whether all elements of two arrays of the same shape and type are equal. */
-    static boolean areEqual(ArrayData a, ArrayData b) {
+    static boolean areEqual(ArrayData a, ArrayData b, boolean equalNan) {
+        long size = a.shape.size();
+        try (NativeTensor left = a.reshaped(size);
+                NativeTensor right = b.reshaped(size)) {
+            for (long start = 0; start < size; start += PIECE) {
+                long length = Math.min(PIECE, size - start);
+                try (NativeTensor some = left.slice(0, start, length);
+                        NativeTensor others = right.slice(0, start, length)) {
+                    if (!arePiecesEqual(a.withTensor(some), b.withTensor(others), equalNan)) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        }
+    }
+
+    private static boolean arePiecesEqual(ArrayData a, ArrayData b, boolean equalNan) {
         if (a.dataType == DataType.INT64) {
             return Arrays.equals(ArrayElements.longs(a), ArrayElements.longs(b));
         }
         double[] left = ArrayElements.widened(a);
         double[] right = ArrayElements.widened(b);
         for (int i = 0; i < left.length; i++) {
-            if (left[i] != right[i]) {
+            if (left[i] != right[i] && !(equalNan && Double.isNaN(left[i]) && Double.isNaN(right[i]))) {
                 return false;
             }
         }

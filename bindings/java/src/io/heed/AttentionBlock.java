@@ -3,9 +3,9 @@ package io.heed;
 
 /**
  * Base class of the attention blocks without projections to heads. A public field has the attention weights of the last
- * forward, as in d2l-java.
+ * forward, as in d2l-java. Only heed's own blocks extend it.
  */
-abstract class AttentionBlock extends NativeBlock {
+public abstract class AttentionBlock extends NativeBlock {
     /**
      * The attention weights of the last forward before dropout: (B, Q, K), or (B, H, Q, K) for inputs of four axes; of
      * a {@link MultiHeadAttention} (B * H, Q, K), with the heads of a batch element next to each other. Null before the

@@ -400,7 +400,7 @@ public final class AttentionInputs {
      * @return FLOAT32 of (numHeads)
      */
     public static NDArray createAlibiSlopes(NDManager manager, int numHeads) {
-        NDArray slopes = manager.create(new Shape(numHeads), DataType.FLOAT32);
+        NDArray slopes = Objects.requireNonNull(manager, "manager").create(new Shape(numHeads), DataType.FLOAT32);
         slopes.tensor().fillAlibiSlopes();
         return slopes;
     }

@@ -4,11 +4,12 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * The options that all attention blocks have.
+ * The options that all attention blocks have. Public, so that its methods can be called by reflection; only heed's own
+ * builders extend it.
  *
  * @param <B> the builder
  */
-abstract class AttentionOptions<B extends AttentionOptions<B>> extends CopiedOptions<B> {
+public abstract class AttentionOptions<B extends AttentionOptions<B>> extends CopiedOptions<B> {
     /** The members that all of C's structs of attention options have. */
     interface Members {
         void setScale(float scale);

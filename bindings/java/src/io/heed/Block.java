@@ -17,6 +17,18 @@ import java.util.function.Predicate;
  */
 public interface Block extends AutoCloseable {
     /**
+     * Computes the outputs without dropout, as {@link #forward(ParameterStore, NDList, boolean)} does without training.
+     *
+     * @param inputs the inputs that the block describes; null for one that is left out
+     * @return the outputs that the block describes
+     * @throws IllegalArgumentException if the inputs are not those that the block describes
+     * @throws IllegalStateException if the block is not initialized, or is closed
+     */
+    default NDList forward(NDArray... inputs) {
+        return forward(new ParameterStore(), new NDList(Objects.requireNonNull(inputs, "inputs")), false);
+    }
+
+    /**
      * Computes the outputs.
      *
      * @param parameterStore not read; there because DJL's blocks have it

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+
 /** Sets all elements to the same value. */
 public final class ConstantInitializer implements Initializer {
     private final float value;
@@ -16,6 +18,6 @@ public final class ConstantInitializer implements Initializer {
 
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-        return manager.full(shape, value, dataType);
+        return Objects.requireNonNull(manager, "manager").full(shape, value, dataType);
     }
 }

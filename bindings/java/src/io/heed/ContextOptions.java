@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+import java.util.function.BiConsumer;
+
 /** How a base manager uses its device. Immutable; made by {@link #builder()}. */
 public final class ContextOptions {
     static final ContextOptions DEFAULTS = builder().build();
@@ -9,12 +12,15 @@ public final class ContextOptions {
     private final boolean strict;
     private final boolean allowReducedPrecision;
     private final boolean flushSubnormals;
+    /** Null: messages are dropped. */
+    private final MessageSink sink;
 
     private ContextOptions(Builder builder) {
         numThreads = builder.numThreads;
         strict = builder.strict;
         allowReducedPrecision = builder.allowReducedPrecision;
         flushSubnormals = builder.flushSubnormals;
+        sink = builder.logger == null ? null : new MessageSink(builder.logger);
     }
 
     /**
@@ -62,13 +68,26 @@ public final class ContextOptions {
         return flushSubnormals;
     }
 
+    /**
+     * Returns what receives heed's messages.
+     *
+     * @return what was set, of a {@code System.Logger} its log; null, the default: nothing
+     */
+    public BiConsumer<System.Logger.Level, String> getLogger() {
+        return sink == null ? null : sink.logger;
+    }
+
+    /**
+     * Tells whether all options are equal.
+     *
+     * @param other any object, or null
+     * @return whether it is such options; loggers are equal if they are the same object
+     */
     @Override
     public boolean equals(Object other) {
         return other instanceof ContextOptions
-                && numThreads == ((ContextOptions) other).numThreads
-                && strict == ((ContextOptions) other).strict
-                && allowReducedPrecision == ((ContextOptions) other).allowReducedPrecision
-                && flushSubnormals == ((ContextOptions) other).flushSubnormals;
+                && computesLike((ContextOptions) other)
+                && getLogger() == ((ContextOptions) other).getLogger();
     }
 
     @Override
@@ -80,6 +99,19 @@ public final class ContextOptions {
     public String toString() {
         return "ContextOptions(numThreads=" + numThreads + ", strict=" + strict + ", allowReducedPrecision="
                 + allowReducedPrecision + (flushSubnormals ? ", flushSubnormals=true)" : ")");
+    }
+
+    /** Whether all options are equal that say how calls compute, which a logger does not. */
+    boolean computesLike(ContextOptions other) {
+        return numThreads == other.numThreads
+                && strict == other.strict
+                && allowReducedPrecision == other.allowReducedPrecision
+                && flushSubnormals == other.flushSubnormals;
+    }
+
+    /** The number of the receiver of messages; 0: there is none. */
+    long sinkNumber() {
+        return sink == null ? 0 : sink.number;
     }
 
     void fill(NativeContextOptions members) {
@@ -95,8 +127,14 @@ public final class ContextOptions {
         private boolean strict;
         private boolean allowReducedPrecision;
         private boolean flushSubnormals;
+        private BiConsumer<System.Logger.Level, String> logger;
 
         private Builder() {}
+
+        @Override
+        public String toString() {
+            return build().toString().replaceFirst("[(]", ".Builder(");
+        }
 
         /**
          * Sets the number of threads that compute. It never changes a result.
@@ -145,6 +183,35 @@ public final class ContextOptions {
         public Builder optFlushSubnormals(boolean flushSubnormals) {
             this.flushSubnormals = flushSubnormals;
             return this;
+        }
+
+        /**
+         * Sets what receives heed's messages about calls of the manager's arrays and of blocks in its context; without
+         * it they are dropped. It is called on the thread of the call that a message is about, at the call's end, before
+         * the call returns or throws, and so possibly on many threads at once. While it runs, blocks of the call are in
+         * use: it should write the message and return. Messages about calls that it makes itself are dropped, and so is
+         * what it throws.
+         *
+         * @param logger gets the level, ERROR: a call failed, with the name of the C function and the sentence of its
+         *     exception; WARNING: a call does not take the fastest path, tensors of a model are not read, and the like;
+         *     INFO: a device was opened, a model or a block was loaded; DEBUG: the kernel of each operation; and one line of
+         *     text
+         * @return this builder
+         */
+        public Builder optLogger(BiConsumer<System.Logger.Level, String> logger) {
+            this.logger = Objects.requireNonNull(logger, "logger");
+            return this;
+        }
+
+        /**
+         * Sets the logger of the platform that receives heed's messages, as {@link #optLogger(BiConsumer)} does. Its
+         * configuration says which levels it writes.
+         *
+         * @param logger such as {@code System.getLogger("io.heed")}
+         * @return this builder
+         */
+        public Builder optLogger(System.Logger logger) {
+            return optLogger(Objects.requireNonNull(logger, "logger")::log);
         }
 
         /**

@@ -9,6 +9,20 @@ package io.heed;
 abstract class CopiedOptions<B extends CopiedOptions<B>> implements Cloneable {
     CopiedOptions() {}
 
+    /** The text of a block with these options, which need not be complete. */
+    abstract String describe();
+
+    /** The text of options that may be missing. */
+    static String textOf(CopiedOptions<?> options) {
+        return options == null ? "null" : options.describe();
+    }
+
+    /** The class and the options. Not final: javac then lets each public builder have it, where reflection may call it. */
+    @Override
+    public String toString() {
+        return describe().replaceFirst("[(]", ".Builder(");
+    }
+
     /** Copies the options. Objects among them must be immutable, or copies themselves. */
     @SuppressWarnings("unchecked")
     final B copy() {

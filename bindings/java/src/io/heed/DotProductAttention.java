@@ -108,7 +108,7 @@ public final class DotProductAttention extends AttentionBlock {
 
     @Override
     public String toString() {
-        return "DotProductAttention(dropout=" + options.dropout + ")";
+        return options.describe();
     }
 
     @Override
@@ -129,6 +129,11 @@ public final class DotProductAttention extends AttentionBlock {
     /** Makes a dot-product attention. */
     public static final class Builder extends AttentionOptions<Builder> {
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "DotProductAttention(dropout=" + dropout + ")";
+        }
 
         /**
          * Makes the block.

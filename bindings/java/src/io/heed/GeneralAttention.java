@@ -43,7 +43,7 @@ public final class GeneralAttention extends AttentionBlock {
 
     @Override
     public String toString() {
-        return "GeneralAttention(querySize=" + options.querySize + ", dropout=" + options.dropout + ")";
+        return options.describe();
     }
 
     @Override
@@ -60,6 +60,11 @@ public final class GeneralAttention extends AttentionBlock {
         private long querySize;
 
         private Builder() {}
+
+        @Override
+        String describe() {
+            return "GeneralAttention(querySize=" + querySize + ", dropout=" + dropout + ")";
+        }
 
         /**
          * Sets the size of a query, to which keys are projected. It must be set.

@@ -9,10 +9,10 @@ package io.heed;
 @FunctionalInterface
 public interface Initializer {
     /** Sets every element to 0. */
-    Initializer ZEROS = NDManager::zeros;
+    Initializer ZEROS = new ConstantInitializer(0);
 
     /** Sets every element to 1. */
-    Initializer ONES = NDManager::ones;
+    Initializer ONES = new ConstantInitializer(1);
 
     /**
      * Makes the values of one parameter.

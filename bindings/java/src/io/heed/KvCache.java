@@ -347,6 +347,13 @@ public final class KvCache implements AutoCloseable {
 
         private Builder() {}
 
+        @Override
+        public String toString() {
+            return "KvCache.Builder(layout=" + layout + ", dataType=" + dataType.name() + ", numLayers=" + numLayers
+                    + ", maxSequences=" + maxSequences + ", numKvHeads=" + numKvHeads + ", headSize=" + headSize
+                    + ", capacity=" + capacity + ")";
+        }
+
         /**
          * Sets numLayers, numKvHeads, headSize and valueHeadSize to those of a block.
          *

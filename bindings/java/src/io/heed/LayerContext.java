@@ -22,4 +22,9 @@ final class LayerContext {
     boolean isLike(LayerContext other) {
         return device.equals(other.device) && options.equals(other.options);
     }
+
+    /** Whether calls in the other context are computed as in this one; a logger computes nothing. */
+    boolean computesLike(LayerContext other) {
+        return device.equals(other.device) && options.computesLike(other.options);
+    }
 }

@@ -9,9 +9,6 @@ package io.heed;
 abstract class LayerOptions<B extends LayerOptions<B>> extends CopiedOptions<B> {
     LayerOptions() {}
 
-    /** The text of a block with these options. */
-    abstract String describe();
-
     /** Makes a layer without parameters. The structs are closed after the call. Throws if an option is invalid. */
     abstract NativeLayer newLayer(NativeContext context, NativeStructs structs);
 }

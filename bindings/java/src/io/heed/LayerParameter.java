@@ -68,7 +68,7 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
     public void setArray(NDArray array) {
         NativeTensor value = Objects.requireNonNull(array, "array").tensor();
         value.checkOpen();
-        layer.bindTo(array);
+        layer.follow(array);
         write(value);
     }
 

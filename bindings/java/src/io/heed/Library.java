@@ -40,7 +40,8 @@ final class Library {
             members.setDevice(device.code());
             members.setDeviceIndex(device.getDeviceId());
             options.fill(members);
-            return NativeContext.create(members);
+            long sink = options.sinkNumber();
+            return sink == 0 ? NativeContext.create(members) : HeedNative.openReporting(members, sink);
         }
     }
 }

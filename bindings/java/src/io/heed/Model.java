@@ -13,7 +13,7 @@ import java.util.Objects;
  *     NDManager manager = NDManager.newBaseManager()) {
  *   model.load(Paths.get("bert-base-uncased"));
  *   NDArray ids = manager.create(new long[] {101, 7592, 102}, new Shape(1, 3));
- *   NDList states = model.getBlock().forward(new ParameterStore(manager, false), new NDList(ids), false);
+ *   NDArray states = model.getBlock().forward(ids).singletonOrThrow();
  * }
  * }</pre>
  */
@@ -56,6 +56,9 @@ public final class Model implements AutoCloseable {
      * Its options are those of config.json. Tensors that are not part of it, such as a pooler or another head, are not
      * read. If it fails, the model still has no block.
      *
+     * <p>The block is on the CPU and computes with the default {@link ContextOptions}, as the managers of {@link
+     * NDManager#newBaseManager()} do; arrays of others are refused.
+     *
      * @param folder the folder
      * @throws IllegalArgumentException if a setting in config.json contradicts the files of weights
      * @throws UnsupportedOperationException if the family is not listed above, or config.json has a setting that heed
@@ -64,13 +67,35 @@ public final class Model implements AutoCloseable {
      * @throws HeedException with {@link Status#IO} if a file is missing or cannot be read, {@link Status#CORRUPT_FILE}
      *     if it does not have the format, {@link Status#NOT_FOUND} if a tensor is missing
      */
-    public synchronized void load(Path folder) {
+    public void load(Path folder) {
+        loadIn(folder, null);
+    }
+
+    /**
+     * Makes the block of a folder as {@link #load(Path)} does, on the device and with the options of a manager. Arrays of
+     * that manager, of its sub-managers for the same device, and of all managers with equal options can be its inputs.
+     *
+     * @param folder the folder
+     * @param manager the owner of the parameters: once it is closed, the block can no longer compute
+     * @throws IllegalArgumentException if a setting in config.json contradicts the files of weights
+     * @throws UnsupportedOperationException if the family is not one of load(folder), or config.json has a setting that
+     *     heed does not know; the message names it
+     * @throws IllegalStateException if the model has a block already, or the model or the manager is closed
+     * @throws HeedException with {@link Status#IO} if a file is missing or cannot be read, {@link Status#CORRUPT_FILE}
+     *     if it does not have the format, {@link Status#NOT_FOUND} if a tensor is missing
+     */
+    public void load(Path folder, NDManager manager) {
+        loadIn(folder, Objects.requireNonNull(manager, "manager"));
+    }
+
+    /** A manager of null: the default context. */
+    private synchronized void loadIn(Path folder, NDManager manager) {
         Objects.requireNonNull(folder, "folder");
         checkOpen();
         if (block != null) {
             throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
         }
-        block = new ModelBlock(folder);
+        block = new ModelBlock(folder, manager);
     }
 
     /**

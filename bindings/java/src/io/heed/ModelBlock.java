@@ -23,10 +23,11 @@ import java.util.List;
  * {@link AttentionInputs} are those of the same three classes; for steps, {@link KvCache.Builder#setBlock} makes a
  * cache that fits.
  *
- * <p>The parameters are there from the start, and belong to the block. Like every block it moves to the device and the
- * context of the first array that it gets; it then reads the folder again, which must still be there, as it must for
- * {@link #loadParameters}. {@link #clear} and {@link #cast} are refused. Many threads may call it at the same time; a
- * call that changes the parameters waits for them.
+ * <p>The parameters are there from the start, and belong to the block, or to the manager that {@link Model#load(Path,
+ * NDManager)} was given. The folder is read once: the block stays on the device, and computes with the options, with
+ * which the model was loaded, and refuses arrays of a manager that has others. Only {@link #loadParameters} reads the
+ * folder again, which must still be there then. {@link #clear} and {@link #cast} are refused. Many threads may call it at
+ * the same time; a call that changes the parameters waits for them.
  */
 public final class ModelBlock extends NativeBlock {
     private final Path folder;
@@ -35,11 +36,12 @@ public final class ModelBlock extends NativeBlock {
 
     private final InputList list;
 
-    ModelBlock(Path folder) {
+    /** A manager of null: the block owns its parameters, and computes on the CPU with the default options. */
+    ModelBlock(Path folder, NDManager manager) {
         super("ModelBlock");
         this.folder = folder;
         path = null;
-        construct();
+        constructIn(manager);
         list = listOfWhole();
     }
 

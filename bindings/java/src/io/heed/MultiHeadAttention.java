@@ -174,7 +174,7 @@ public final class MultiHeadAttention extends NativeBlock {
             return numHiddens;
         }
 
-        /** The text of a block with these options. */
+        @Override
         String describe() {
             String bias = biases.isEmpty() || biases.size() == Bias.values().length
                     ? "useBias=" + !biases.isEmpty()

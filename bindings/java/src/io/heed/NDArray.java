@@ -19,7 +19,7 @@ import java.util.Objects;
  *
  * <p>Many threads may read an array at the same time. If a thread writes to it while another uses it, the results are
  * undefined. Every method but {@code close}, {@code isReleased}, {@code getManager}, {@code getDevice}, {@code
- * getName}, {@code setName} and {@code toString} throws IllegalStateException once the array or its manager is closed.
+ * getName}, {@code setName}, {@code equals}, {@code hashCode} and {@code toString} throws IllegalStateException once the array or its manager is closed.
  */
 public final class NDArray implements AutoCloseable {
     /** Sets a block's parameter when the program writes to a snapshot of it, which is read-only. */
@@ -623,7 +623,41 @@ public final class NDArray implements AutoCloseable {
         ArrayData right = openArgument(other, "other");
         return getShape().equals(right.shape)
                 && data.dataType == right.dataType
-                && ArrayMath.areEqual(data, right);
+                && ArrayMath.areEqual(data, right, false);
+    }
+
+    /**
+     * Tells whether an object is an array of the same type and shape with equal elements, wherever their managers and
+     * devices. NaN is equal to NaN, unlike in {@link #contentEquals}, and 0 to -0. All elements are read until two
+     * differ. A closed array is equal only to itself.
+     *
+     * @param object any object, or null
+     * @return whether it is such an array
+     */
+    @Override
+    public boolean equals(Object object) {
+        if (this == object) {
+            return true;
+        }
+        if (!(object instanceof NDArray)) {
+            return false;
+        }
+        ArrayData right = ((NDArray) object).data;
+        return data.dataType == right.dataType
+                && data.shape.equals(right.shape)
+                && data.isOpen()
+                && right.isOpen()
+                && ArrayMath.areEqual(data, right, true);
+    }
+
+    /**
+     * Returns a number that follows from type and shape alone, since elements may change while the array is in a set.
+     *
+     * @return the number
+     */
+    @Override
+    public int hashCode() {
+        return 31 * data.shape.hashCode() + data.dataType.code;
     }
 
     /**

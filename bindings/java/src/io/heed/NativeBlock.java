@@ -12,8 +12,11 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A block that consists of one native layer. */
-abstract class NativeBlock implements Block {
+/**
+ * A block that is one layer of the native library: the base of heed's own blocks. Public, so that its methods can be
+ * called by reflection; only heed's own blocks extend it.
+ */
+public abstract class NativeBlock implements Block {
     /** How many blocks were made: each has different seeds. */
     private static final AtomicLong BLOCKS = new AtomicLong();
 
@@ -36,12 +39,21 @@ abstract class NativeBlock implements Block {
 
     /** Makes the layer, which checks the options. The last step of every constructor. */
     final void construct() {
-        construct(null);
+        layer = new OwnLayer(this);
+    }
+
+    /** The same for the block of a folder, which stays in the context of the manager; null: in the default context. */
+    final void constructIn(NDManager manager) {
+        layer = new OwnLayer(this, manager);
     }
 
     /** The same for a block that may be the child of another; null: it is none. */
     final void construct(ChildLayer.Place place) {
-        layer = place == null ? new OwnLayer(this) : new ChildLayer(this, place);
+        if (place == null) {
+            construct();
+        } else {
+            layer = new ChildLayer(this, place);
+        }
     }
 
     /**
@@ -398,20 +410,20 @@ abstract class NativeBlock implements Block {
     }
 
     /**
-     * Reads all parameters from a stream with the content of a .safetensors file, to its end. The stream stays open.
-     * Otherwise the same as {@link #load(Path, String)}.
+     * Reads all parameters from a stream with the content of a .safetensors file, to its end, piece by piece into native
+     * memory, which has no other limit. The stream stays open. Otherwise the same as {@link #load(Path, String)}.
      *
      * @param stream the stream to read from
      * @param prefix the part of the names before the parameter's name, with or without the separator at its
      *     end; empty or null: nothing
-     * @throws IOException if the stream throws it, in which case nothing has changed; or if it has more than 2147483647
-     *     bytes, which only a file may have
+     * @throws IOException if the stream throws it, in which case nothing has changed
      */
     public final void load(InputStream stream, String prefix) throws IOException {
         Objects.requireNonNull(stream, "stream");
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
-        ByteBuffer bytes = Streams.readAll(stream);
-        layer.change(changed -> changed.loadMemory(bytes, bytes.limit(), before));
+        try (NativeBytes bytes = NativeBytes.readAll(stream)) {
+            layer.change(changed -> changed.loadMemory(bytes.begin(), bytes.length(), before));
+        }
     }
 
     /**
@@ -425,9 +437,8 @@ abstract class NativeBlock implements Block {
      */
     public final void load(InputStream stream, String prefix, String... accept) throws IOException {
         Objects.requireNonNull(stream, "stream");
-        ByteBuffer bytes = Streams.readAll(stream);
-        try (NativeWeights weights = NativeWeights.openMemory(Library.context(), bytes, bytes.limit())) {
-            weights.keep(bytes);
+        try (NativeBytes bytes = NativeBytes.readAll(stream);
+                NativeWeights weights = NativeWeights.openMemory(Library.context(), bytes.begin(), bytes.length())) {
             load(weights, prefix, accept);
         }
     }
@@ -717,8 +728,10 @@ abstract class NativeBlock implements Block {
             return InputList.TRANSFORMER;
         }
         try (NativeCacheOptions members = new NativeCacheOptions()) {
-            setCacheSizes(members);
-            return InputList.DECODER_OF_IDS;
+            return MessageSink.withoutMessages(() -> {
+                setCacheSizes(members);
+                return InputList.DECODER_OF_IDS;
+            });
         } catch (UnsupportedOperationException error) {
             return InputList.ENCODER_OF_IDS;
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+
 /** Draws elements from a normal distribution with mean 0. */
 public final class NormalInitializer implements Initializer {
     private final float sigma;
@@ -21,6 +23,6 @@ public final class NormalInitializer implements Initializer {
 
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-        return manager.randomNormal(0, sigma, shape, dataType);
+        return Objects.requireNonNull(manager, "manager").randomNormal(0, sigma, shape, dataType);
     }
 }

@@ -109,6 +109,11 @@ public final class OutputOptions {
 
         private Builder() {}
 
+        @Override
+        public String toString() {
+            return build().describe().replaceFirst("[(]", ".Builder(");
+        }
+
         /**
          * Sets the size of the output, which is required unless it is tied.
          *

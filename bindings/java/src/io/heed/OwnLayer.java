@@ -19,7 +19,9 @@ final class OwnLayer extends BlockLayer {
     private volatile NativeLayer layer;
     private volatile boolean closed;
     /** The context that the layer was made in. */
-    private volatile LayerContext layerContext = LayerContext.initial();
+    private volatile LayerContext layerContext;
+    /** Whether the layer has its parameters from a folder, which is read once, so that it stays where it was made. */
+    private final boolean isOfFolder;
     /**
      * True once the layer is in the context of the user's arrays. Until then it may be made again in another context.
      */
@@ -36,10 +38,30 @@ final class OwnLayer extends BlockLayer {
     /** The layers of the block's children, and of their children. */
     private final List<ChildLayer> children = new CopyOnWriteArrayList<>();
 
-    /** Throws if an option of the block is invalid. The layer of a model has its parameters from the start. */
+    /** Throws if an option of the block is invalid. */
     OwnLayer(NativeBlock block) {
+        this(block, LayerContext.initial(), false);
+    }
+
+    /**
+     * The layer of a model, which has its parameters from the start.
+     *
+     * @param manager the owner, in whose context the layer is made; null: the block, in the default context
+     */
+    OwnLayer(NativeBlock block, NDManager manager) {
+        this(block, manager == null ? LayerContext.initial() : manager.layerContext(), true);
+        if (manager != null) {
+            manager.own(layer);
+            owner = manager;
+        }
+    }
+
+    private OwnLayer(NativeBlock block, LayerContext context, boolean isOfFolder) {
         super(block);
-        layer = block.newLayer(layerContext.context);
+        layerContext = context;
+        this.isOfFolder = isOfFolder;
+        bound = isOfFolder;
+        layer = block.newLayer(context.context);
         for (long index = 0; index < layer.parameterCount(); index++) {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name, block.typeOf(name)));
@@ -84,6 +106,15 @@ final class OwnLayer extends BlockLayer {
     @Override
     void bindTo(NDArray array, String name) {
         NDArray.tensorOf(array, name);
+        if (isOfFolder) {
+            checkFitsContext(array, name);
+        } else {
+            follow(array);
+        }
+    }
+
+    /** Moves the layer to the context of this array, unless it is bound or of a folder. */
+    void follow(NDArray array) {
         boolean follows = parameters.isEmpty();
         if (array == null || (bound && !(follows && !array.getDevice().equals(layerContext.device)))) {
             return;
@@ -167,7 +198,7 @@ final class OwnLayer extends BlockLayer {
                 return;
             }
             LayerContext here = openLayerContext();
-            NativeLayer made = block.newLayer(here.context);
+            NativeLayer made = anotherLayer(here.context);
             try {
                 change.make(made);
             } catch (Throwable error) {
@@ -186,7 +217,7 @@ final class OwnLayer extends BlockLayer {
         try {
             checkNotClosed();
             LayerContext here = openLayerContext();
-            NativeLayer made = block.newLayer(here.context);
+            NativeLayer made = anotherLayer(here.context);
             try {
                 copyAs(dataType, layer, made, here.context);
                 if (owner != null) {
@@ -238,7 +269,7 @@ final class OwnLayer extends BlockLayer {
         try {
             checkNotClosed();
             LayerContext here = openLayerContext();
-            NativeLayer made = block.newLayer(here.context);
+            NativeLayer made = anotherLayer(here.context);
             try {
                 values.forEach((parameter, value) -> made.setParameter(parameter.nativeName, value));
             } catch (Throwable error) {
@@ -323,7 +354,7 @@ final class OwnLayer extends BlockLayer {
     /** Returns null if the parameter has no values. */
     private <T> T read(ByteBuffer name, Function<NativeTensor, T> reader) {
         long stamp = lock.readLock();
-        try (NativeTensor snapshot = layer.parameter(name)) {
+        try (NativeTensor snapshot = MessageSink.withoutMessages(() -> layer.parameter(name))) {
             return reader.apply(snapshot);
         } catch (IllegalStateException error) {
             checkNotClosed();
@@ -331,6 +362,28 @@ final class OwnLayer extends BlockLayer {
         } finally {
             lock.unlockRead(stamp);
         }
+    }
+
+    /** Throws if a call whose first array this is would have to be computed in another context than the layer's. */
+    private void checkFitsContext(NDArray array, String name) {
+        if (array == null) {
+            return;
+        }
+        LayerContext given = array.getManager().layerContext();
+        LayerContext here = layerContext;
+        if (given.context != here.context && !given.computesLike(here)) {
+            throw new IllegalArgumentException(name + " is of a manager for " + given.device + " with " + given.options
+                    + ", but the model was loaded for " + here.device + " with " + here.options
+                    + ": expected that device and these options, as load(folder, manager) takes them from a manager");
+        }
+    }
+
+    /** Makes a layer without parameters. Throws if the layer is of a folder, which would be read again. */
+    private NativeLayer anotherLayer(NativeContext context) {
+        if (isOfFolder) {
+            layer.checkOpen();
+        }
+        return block.newLayer(context);
     }
 
     private static Shape shapeOf(NativeTensor tensor) {
@@ -360,7 +413,7 @@ final class OwnLayer extends BlockLayer {
 
     /** Makes a layer with drawn parameters of this type, which the inputs may lack, as the ids of an embedding do. */
     private NativeLayer drawn(NativeContext context, DataType dataType, LayerCall call, long seed) {
-        NativeLayer made = block.newLayer(context);
+        NativeLayer made = anotherLayer(context);
         try {
             call.initialize(made, seed);
             if (block.inputsTellType()) {
@@ -454,7 +507,7 @@ final class OwnLayer extends BlockLayer {
 
     private NativeTensor valueIfThere(ByteBuffer name) {
         try {
-            return layer.parameter(name);
+            return MessageSink.withoutMessages(() -> layer.parameter(name));
         } catch (IllegalStateException error) {
             return null;
         }

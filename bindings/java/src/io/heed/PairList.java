@@ -46,7 +46,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
      * @throws IllegalArgumentException if the lists differ in length
      */
     public PairList(List<K> keys, List<V> values) {
-        if (keys.size() != values.size()) {
+        if (Objects.requireNonNull(keys, "keys").size() != Objects.requireNonNull(values, "values").size()) {
             throw new IllegalArgumentException(
                     "there are " + keys.size() + " keys and " + values.size() + " values, expected as many of each");
         }
@@ -60,7 +60,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
      * @param pairs the pairs
      */
     public PairList(List<Pair<K, V>> pairs) {
-        this(pairs.size());
+        this(Objects.requireNonNull(pairs, "pairs").size());
         pairs.forEach(this::add);
     }
 
@@ -70,7 +70,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
      * @param map the map
      */
     public PairList(Map<K, V> map) {
-        this(map.size());
+        this(Objects.requireNonNull(map, "map").size());
         map.forEach(this::add);
     }
 
@@ -104,7 +104,7 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
      * @param pair the pair
      */
     public void add(Pair<K, V> pair) {
-        add(pair.getKey(), pair.getValue());
+        add(Objects.requireNonNull(pair, "pair").getKey(), pair.getValue());
     }
 
     /**

@@ -272,6 +272,11 @@ public class Parameter {
 
         private Builder() {}
 
+        @Override
+        public String toString() {
+            return "Parameter.Builder(name=" + name + ", type=" + type + ", shape=" + shape + ")";
+        }
+
         /**
          * Sets the name, which is required.
          *

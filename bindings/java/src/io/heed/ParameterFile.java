@@ -176,7 +176,8 @@ final class ParameterFile {
         }
     }
 
-    private static Staged stage(Parameter parameter, NDArray array) throws MalformedModelException {
+    /** Sets a parameter to an array, of which it becomes the owner. */
+    static Staged stage(Parameter parameter, NDArray array) throws MalformedModelException {
         Shape shape = parameter.getShape();
         if (shape != null && !shape.equals(array.getShape())) {
             array.close();

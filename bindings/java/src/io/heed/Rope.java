@@ -29,7 +29,7 @@ public final class Rope {
 
     @Override
     public String toString() {
-        return "Rope(layout=" + options.layout + ", base=" + options.base + ", scaling=" + options.scaling + ")";
+        return "Rope" + options.describe();
     }
 
     /** The options as C's struct, which the caller closes. */
@@ -83,6 +83,15 @@ public final class Rope {
         private float attentionFactor;
 
         private Builder() {}
+
+        @Override
+        public String toString() {
+            return "Rope.Builder" + describe();
+        }
+
+        private String describe() {
+            return "(layout=" + layout + ", base=" + base + ", scaling=" + scaling + ")";
+        }
 
         /**
          * Sets which elements make a pair, which is required.

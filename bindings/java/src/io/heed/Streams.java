@@ -14,31 +14,22 @@ final class Streams {
 
     private Streams() {}
 
-    /** Reads all bytes to the end of the stream. */
-    static ByteBuffer readAll(InputStream stream) throws IOException {
-        return read(stream, Long.MAX_VALUE);
-    }
-
     /**
      * Reads a number of bytes, or fewer if the stream ends early. Memory is allocated as bytes arrive, not for the
      * whole requested number at once.
      */
-    static ByteBuffer read(InputStream stream, long most) throws IOException {
+    static ByteBuffer read(InputStream stream, int most) throws IOException {
         List<byte[]> pieces = new ArrayList<>();
-        long total = 0;
+        int total = 0;
         while (total < most) {
-            byte[] piece = stream.readNBytes((int) Math.min(PIECE_BYTES, most - total));
+            byte[] piece = stream.readNBytes(Math.min(PIECE_BYTES, most - total));
             if (piece.length == 0) {
                 break;
             }
             pieces.add(piece);
             total += piece.length;
-            if (total > Integer.MAX_VALUE) {
-                throw new IOException("the stream has more than " + Integer.MAX_VALUE
-                        + " bytes, which only a file may have: load(Path, prefix) has no such limit");
-            }
         }
-        ByteBuffer bytes = ByteBuffer.allocateDirect((int) total);
+        ByteBuffer bytes = ByteBuffer.allocateDirect(total);
         pieces.forEach(bytes::put);
         bytes.flip();
         return bytes;

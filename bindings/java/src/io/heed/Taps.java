@@ -92,31 +92,31 @@ public final class Taps implements AutoCloseable {
     /**
      * Returns the attention weights before dropout, (B, H, Q, K) of FLOAT32 each.
      *
-     * @return the arrays by the names of the children, in the order in which they were added; empty before a call has
+     * @return a new list of the arrays by the names of the children, in the order in which they were added; empty before a call has
      *     made arrays, and without children whose log-sum-exps alone are wanted
      */
-    public Map<String, NDArray> getWeights() {
+    public PairList<String, NDArray> getWeights() {
         return arrays(Wanted.WEIGHTS);
     }
 
     /**
      * Returns the log-sum-exps of each query's scores, (B, H, Q) of FLOAT32 each.
      *
-     * @return the arrays by the names of the children, in the order in which they were added; empty before a call has
+     * @return a new list of the arrays by the names of the children, in the order in which they were added; empty before a call has
      *     made arrays, and without children whose weights alone are wanted
      */
-    public Map<String, NDArray> getLogSumExps() {
+    public PairList<String, NDArray> getLogSumExps() {
         return arrays(Wanted.LOG_SUM_EXP);
     }
 
-    private Map<String, NDArray> arrays(Wanted wanted) {
-        Map<String, NDArray> found = new LinkedHashMap<>();
+    private PairList<String, NDArray> arrays(Wanted wanted) {
+        PairList<String, NDArray> found = new PairList<>();
         taps.forEach((child, tap) -> {
             if (tap.arrays.get(wanted) != null) {
-                found.put(child, tap.arrays.get(wanted));
+                found.add(child, tap.arrays.get(wanted));
             }
         });
-        return Collections.unmodifiableMap(found);
+        return found;
     }
 
     /** New taps with what is wanted here, and with arrays for a call of a layer. */

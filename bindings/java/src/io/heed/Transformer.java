@@ -93,7 +93,7 @@ public final class Transformer extends TransformerBlock<Transformer.Builder> {
 
         @Override
         String describe() {
-            return "Transformer(encoder=" + encoder.describe() + ", decoder=" + decoder.describe()
+            return "Transformer(encoder=" + textOf(encoder) + ", decoder=" + textOf(decoder)
                     + (embedding == null ? "" : ", embedding=" + embedding.describe())
                     + (output == null ? "" : ", output=" + output.describe()) + ")";
         }

@@ -84,7 +84,7 @@ public final class TransformerDecoderBlock extends TransformerBlock<TransformerD
     }
 
     /** Makes a decoder layer. It copies the builders that it is given. */
-    public static final class Builder extends TransformerOptions<Builder> {
+    public static final class Builder extends TransformerBlockOptions<Builder> {
         private MultiHeadAttention.Builder selfAttention;
         private MultiHeadAttention.Builder crossAttention;
 
@@ -92,8 +92,8 @@ public final class TransformerDecoderBlock extends TransformerBlock<TransformerD
 
         @Override
         String describe() {
-            return "TransformerDecoderBlock(selfAttention=" + selfAttention.describe() + ", crossAttention="
-                    + (crossAttention == null ? null : crossAttention.describe()) + ", " + describeCommon() + ")";
+            return "TransformerDecoderBlock(selfAttention=" + textOf(selfAttention) + ", crossAttention="
+                    + textOf(crossAttention) + ", " + describeCommon() + ")";
         }
 
         @Override

@@ -50,14 +50,14 @@ public final class TransformerEncoderBlock extends TransformerBlock<TransformerE
     }
 
     /** Makes an encoder layer. It copies the builders that it is given. */
-    public static final class Builder extends TransformerOptions<Builder> {
+    public static final class Builder extends TransformerBlockOptions<Builder> {
         private MultiHeadAttention.Builder attention;
 
         private Builder() {}
 
         @Override
         String describe() {
-            return "TransformerEncoderBlock(attention=" + attention.describe() + ", " + describeCommon() + ")";
+            return "TransformerEncoderBlock(attention=" + textOf(attention) + ", " + describeCommon() + ")";
         }
 
         @Override

@@ -7,12 +7,14 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * The options of a stack of encoder or decoder layers.
+ * The options of a stack of encoder or decoder layers. Public, so that its methods can be called by reflection; only
+ * heed's own builders extend it.
  *
  * @param <B> the builder
  * @param <L> the builder of the layers
  */
-abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, L extends TransformerOptions<L>>
+public abstract class TransformerStackOptions<
+                B extends TransformerStackOptions<B, L>, L extends TransformerBlockOptions<L>>
         extends LayerOptions<B> {
     /** The members that both of C's structs have. */
     interface Members {
@@ -95,9 +97,9 @@ abstract class TransformerStackOptions<B extends TransformerStackOptions<B, L>, 
 
     /** The text of a block with these options. */
     final String describe(String kind) {
-        return kind + "(numLayers=" + checkedNumLayers() + ", finalNorm=" + finalNorm
+        return kind + "(numLayers=" + (numLayers == 0 && layers != null ? layers.size() : numLayers) + ", finalNorm=" + finalNorm
                 + (layers == null
-                        ? ", layer=" + layer.describe()
+                        ? ", layer=" + textOf(layer)
                         : ", layers=" + layers.stream().map(L::describe).collect(Collectors.toList()))
                 + (embedding == null ? "" : ", embedding=" + embedding.describe())
                 + describeFirst()

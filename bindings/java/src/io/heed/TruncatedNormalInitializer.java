@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+
 /**
  * Draws elements from a truncated normal distribution with mean 0: an element further than two standard deviations from
  * 0 is drawn again.
@@ -29,6 +31,9 @@ public final class TruncatedNormalInitializer implements Initializer {
      */
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
+        Objects.requireNonNull(manager, "manager");
+        Objects.requireNonNull(shape, "shape");
+        Objects.requireNonNull(dataType, "dataType");
         float[] numbers = new float[Math.toIntExact(shape.size())];
         int kept = 0;
         while (kept < numbers.length) {

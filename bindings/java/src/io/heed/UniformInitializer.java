@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.Objects;
+
 /** Draws elements uniformly between -scale and scale. */
 public final class UniformInitializer implements Initializer {
     private final float scale;
@@ -21,6 +23,6 @@ public final class UniformInitializer implements Initializer {
 
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-        return manager.randomUniform(-scale, scale, shape, dataType);
+        return Objects.requireNonNull(manager, "manager").randomUniform(-scale, scale, shape, dataType);
     }
 }

@@ -55,7 +55,8 @@ public final class XavierInitializer implements Initializer {
      */
     @Override
     public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
-        if (shape.dimension() < 2) {
+        Objects.requireNonNull(manager, "manager");
+        if (Objects.requireNonNull(shape, "shape").dimension() < 2) {
             throw new IllegalArgumentException("shape is " + shape + ", expected two axes or more: (out, in, ...)");
         }
         double perPair = 1;

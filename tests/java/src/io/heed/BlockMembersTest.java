@@ -229,6 +229,8 @@ class BlockMembersTest {
             return types;
         } else if (type == NDList.class) {
             return list(block);
+        } else if (type == NDArray[].class) {
+            return list(block).toArray(new NDArray[0]);
         } else if (type == ParameterStore.class) {
             return new ParameterStore(manager, false);
         } else if (type == PairList.class) {

@@ -261,17 +261,89 @@ class ModelTest {
         refused(sentence, () -> block.cast(DataType.BFLOAT16));
     }
 
+    private static NDManager newManager(ContextOptions.Builder options) {
+        return NDManager.newBaseManager(Device.cpu(), options.build());
+    }
+
     /** In the context of a manager with other options. */
     @Test
     void otherContexts() {
         ModelBlock block = load("gpt2");
         float[] expected = forward(block, array("input_ids")).toFloatArray();
         try (Model other = Model.newInstance("other");
-                NDManager single = NDManager.newBaseManager(
-                        Device.cpu(), ContextOptions.builder().optNumThreads(1).build())) {
-            other.load(folder);
-            NDArray ids = single.load(folder.resolve("cases.safetensors"), "input_ids");
-            assertArrayEquals(expected, forward(other.getBlock(), ids).toFloatArray());
+                NDManager single = newManager(ContextOptions.builder().optNumThreads(1));
+                NDManager alike = newManager(ContextOptions.builder().optNumThreads(1));
+                NDManager below = single.newSubManager()) {
+            NDManager owner = single.newSubManager();
+            other.load(folder, owner);
+            for (NDManager each : new NDManager[] {owner, single, alike, below}) {
+                NDArray ids = each.load(folder.resolve("cases.safetensors"), "input_ids");
+                assertArrayEquals(expected, other.getBlock().forward(ids).singletonOrThrow().toFloatArray());
+            }
+            // The parameters are the manager's, and the folder is not read a second time.
+            Parameter table = other.getBlock().getParameters().get("embedding.weight");
+            assertSame(owner, table.getArray().getManager());
+            table.setArray(manager.zeros(table.getShape()));
+            owner.close();
+            String closed = "the block, or the manager that it was initialized with, is closed";
+            NDArray ids = array("input_ids");
+            refused(closed, () -> other.getBlock().initialize(manager, DataType.FLOAT32, ids.getShape()));
+            refused(closed, () -> other.getBlock().load(folder.resolve("model.safetensors")));
+            refused("the manager is closed", () -> Model.newInstance("closed").load(folder, owner));
+            NullPointerException none =
+                    assertThrows(NullPointerException.class, () -> Model.newInstance("none").load(folder, null));
+            assertEquals("manager", none.getMessage());
+        }
+    }
+
+    /** Every file could be gone after load: nothing is read again, by whatever manager. */
+    @Test
+    void aFolderIsReadOnce(@TempDir Path copy) throws Exception {
+        folder = TestFiles.data("models/gpt2");
+        for (String name : new String[] {"config.json", "model.safetensors", "cases.safetensors"}) {
+            Files.copy(folder.resolve(name), copy.resolve(name));
+        }
+        try (NDManager single = newManager(ContextOptions.builder().optNumThreads(1));
+                Model other = Model.newInstance("other")) {
+            model.load(copy);
+            other.load(copy, single);
+            Files.delete(copy.resolve("config.json"));
+            Files.delete(copy.resolve("model.safetensors"));
+            NDArray ids = array("input_ids");
+            expect("logits", model.getBlock().forward(ids, manager.create(lengths())).head(), lengths());
+            expect("logits", forward(other.getBlock(), single.create(ids.toLongArray(), ids.getShape())), lengths());
+            forward(other.getBlock().getChildren().get("layers.0"), single.ones(new Shape(1, 3, 32)));
+        }
+    }
+
+    /** Threads, strictness and the rest of the options are never ignored. */
+    @Test
+    void managersWithOtherOptionsAreRefused() {
+        ModelBlock block = load("gpt2");
+        ContextOptions.Builder[] others = {
+            ContextOptions.builder().optNumThreads(1),
+            ContextOptions.builder().optStrict(true),
+            ContextOptions.builder().optAllowReducedPrecision(true)
+        };
+        for (ContextOptions.Builder options : others) {
+            try (NDManager other = newManager(options)) {
+                NDArray ids = other.ones(new Shape(1, 3), DataType.INT32);
+                String sentence = " is of a manager for cpu() with " + options.build() + ", but the model was loaded"
+                        + " for cpu() with " + ContextOptions.builder().build() + ": expected that device and these"
+                        + " options, as load(folder, manager) takes them from a manager";
+                AttentionInputs inputs = new AttentionInputs().setQueries(ids);
+                says("queries" + sentence, () -> block.forward(ids));
+                says("queries" + sentence, () -> block.createOutputs(inputs));
+                says("queries" + sentence, () -> block.workspaceSize(inputs, new AttentionOutputs()));
+                says("queries" + sentence, () -> block.explain(inputs, new AttentionOutputs()));
+                says("queries" + sentence, () -> block.explain(new NDList(ids)));
+                NDArray rows = other.ones(new Shape(1, 3, 32));
+                says("queries" + sentence, () -> block.getChildren().get("layers.0").forward(rows));
+            }
+        }
+        // A logger computes nothing.
+        try (NDManager other = newManager(ContextOptions.builder().optLogger((level, text) -> {}))) {
+            forward(block, other.ones(new Shape(1, 3), DataType.INT32));
         }
     }
 

@@ -25,6 +25,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.BiConsumer;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -35,9 +36,9 @@ class PublicMembersTest {
     /** Members that also work on a closed array or manager. */
     private static final Set<String> ANSWER_WHEN_CLOSED = Set.of(
             "close", "isReleased", "isOpen", "getManager", "getParentManager", "getDevice", "getName", "setName",
-            "toString", "newBaseManager", "open", "builder");
+            "toString", "newBaseManager", "open", "builder", "equals", "hashCode");
     /** Members for which null is a valid argument. */
-    private static final Set<String> TAKE_NULL = Set.of("setName", "MalformedModelException");
+    private static final Set<String> TAKE_NULL = Set.of("setName", "MalformedModelException", "equals");
     /** Methods of enumerations, which the compiler adds. */
     private static final Set<String> NOT_OURS = Set.of("values", "valueOf");
 
@@ -310,6 +311,12 @@ class PublicMembersTest {
             return new NDIndex("0, {}", 0);
         } else if (type == Object[].class) {
             return new Object[] {0};
+        } else if (type == Object.class) {
+            return "any";
+        } else if (type == BiConsumer.class) {
+            return (BiConsumer<?, ?>) (level, text) -> {};
+        } else if (type == System.Logger.class) {
+            return System.getLogger("io.heed");
         } else if (type == DataInputStream.class) {
             return new DataInputStream(new ByteArrayInputStream(new Shape(1).getEncoded()));
         } else if (type == InputStream.class) {

@@ -4,11 +4,12 @@ package io.heed;
 import java.util.Objects;
 
 /**
- * The options that the layers of encoders and of decoders have.
+ * The options that the layers of encoders and of decoders have. Public, so that its methods can be called by reflection;
+ * only heed's own builders extend it.
  *
  * @param <B> the builder
  */
-abstract class TransformerOptions<B extends TransformerOptions<B>> extends LayerOptions<B> {
+public abstract class TransformerBlockOptions<B extends TransformerBlockOptions<B>> extends LayerOptions<B> {
     /** The members that both of C's structs have. */
     interface Members {
         void setFeedForward(long feedForward);
@@ -34,7 +35,7 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Layer
     private boolean noFirstNorm;
     private float residualScale;
 
-    TransformerOptions() {}
+    TransformerBlockOptions() {}
 
     abstract B self();
 
@@ -55,7 +56,7 @@ abstract class TransformerOptions<B extends TransformerOptions<B>> extends Layer
     }
 
     final String describeCommon() {
-        return "feedForward=" + feedForward.describe() + ", norm=" + norm.describe() + ", normFirst=" + normFirst
+        return "feedForward=" + textOf(feedForward) + ", norm=" + norm.describe() + ", normFirst=" + normFirst
                 + ", dropout=" + dropout + (outputNorms ? ", outputNorms=true" : "")
                 + (noFirstNorm ? ", noFirstNorm=true" : "")
                 + (residualScale == 0 ? "" : ", residualScale=" + residualScale);

@@ -16,6 +16,7 @@ internal static class Smoke
             return FindLibrary();
         }
         Console.WriteLine(GoldenProgram.Run(args[0]));
+        Console.WriteLine(ModelProgram.Run(args[1]));
         Errors(args[0]);
         Disposal();
         Memory();

@@ -327,7 +327,8 @@ public abstract class AbstractBlock : Block
             when (error is not ObjectDisposedException && parameters.Values.Any(each => each.IsInitialized))
         {
             string had = shapesBefore is null ? "" : $", and the block was initialized for {ListOf(shapesBefore)}";
-            throw new ArgumentException($"inputShapes are {ListOf(wanted)}{had}: {error.Message}", nameof(inputShapes), error);
+            throw new ArgumentException(
+                $"inputShapes are {ListOf(wanted)}{had}: {error.Message}", nameof(inputShapes), error);
         }
     }
 

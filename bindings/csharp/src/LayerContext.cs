@@ -26,7 +26,8 @@ internal sealed class LayerContext
     /// <summary>Whether device and options are equal.</summary>
     internal bool IsLike(LayerContext other) => Device.Equals(other.Device) && Options.HasValuesOf(other.Options);
 
-    /// <summary>Whether calls in the other context are computed as in this one; a logger computes nothing.</summary>
-    internal bool ComputesLike(LayerContext other) =>
-        Device.Equals(other.Device) && Options.ComputesLike(other.Options);
+    /// <summary>Whether calls on a device with options are computed as in this context; a logger computes
+    /// nothing.</summary>
+    internal bool ComputesLike(Device device, ContextOptions options) =>
+        Device.Equals(device) && Options.ComputesLike(options);
 }

@@ -136,7 +136,10 @@ public sealed partial class NDManager : IDisposable
     internal NDManager On(Device device) => device.Equals(Device) ? this : home.Elsewhere(device);
 
     /// <summary>The context of the manager's arrays, for blocks.</summary>
-    internal LayerContext OpenLayerContext() => new LayerContext(OpenContext(), Device, context.All.Options);
+    internal LayerContext OpenLayerContext() => new LayerContext(OpenContext(), Device, Options);
+
+    /// <summary>The options, which never change.</summary>
+    internal ContextOptions Options => context.All.Options;
 
     internal NativeContext OpenContext() => IsOpen ? context.Native : throw Errors.ClosedManager();
 

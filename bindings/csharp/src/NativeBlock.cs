@@ -271,9 +271,9 @@ public abstract unsafe partial class NativeBlock : Block
     /// layer's.</summary>
     private void CheckFitsContext(NDArray array)
     {
-        LayerContext given = array.Manager.OpenLayerContext();
+        NDManager given = array.Manager;
         LayerContext here = layerContext;
-        if (!ReferenceEquals(given.Context, here.Context) && !given.ComputesLike(here))
+        if (!ReferenceEquals(given.OpenContext(), here.Context) && !here.ComputesLike(given.Device, given.Options))
         {
             throw new ArgumentException(
                 $"inputs are of a manager for {given.Device} with {given.Options}, but the model was loaded for "

@@ -66,7 +66,8 @@ internal sealed class SafetensorsWriter
 
     private byte[] Header()
     {
-        var entries = new List<string>();
+        // The first is what Hugging Face's loaders ask for.
+        var entries = new List<string> { "\"__metadata__\":{\"format\":\"pt\"}" };
         long begin = 0;
         foreach (Pair<string, NDArray> each in arrays)
         {

@@ -56,7 +56,8 @@ public sealed class SequentialBlock : AbstractBlock
         }
         return Array.ConvertAll(
             shapes,
-            shape => shape ?? throw new ArgumentException("inputShapes has null, and there are no blocks", nameof(inputShapes)));
+            shape => shape ?? throw new ArgumentException(
+                "inputShapes has null, and there are no blocks", nameof(inputShapes)));
     }
 
     /// <inheritdoc/>

@@ -61,7 +61,9 @@ public sealed class Taps : IDisposable
         if (wanted == 0 || (wanted & ~All) != 0)
         {
             throw new ArgumentException(
-                $"wanted is {wanted} for the child \"{child}\", expected Weights, LogSumExp or both", nameof(wanted));
+                $"wanted is {Spelled(wanted)} for the child \"{child}\", expected Wanted.Weights, Wanted.LogSumExp or "
+                + "both",
+                nameof(wanted));
         }
         var tap = new Tap(child, wanted);
         int index = taps.FindIndex(other => other.Child == child);
@@ -128,6 +130,13 @@ public sealed class Taps : IDisposable
             visit(tap.Child, arrays.Weights, arrays.LogSumExp);
         }
     }
+
+    /// <summary>A set as C's sentences spell it: each member with the enumeration's name, other numbers as they
+    /// are.</summary>
+    private static string Spelled(Wanted wanted) => string.Join(
+        ", ",
+        wanted.ToString().Split(new[] { ", " }, StringSplitOptions.None)
+            .Select(each => char.IsLetter(each[0]) ? $"Wanted.{each}" : each));
 
     private Dictionary<string, NDArray> Arrays(Wanted wanted) =>
         taps.Where(tap => tap.Arrays[wanted] != null).ToDictionary(tap => tap.Child, tap => tap.Arrays[wanted]!);

@@ -114,7 +114,8 @@ public abstract class TransformerStackOptions
         numOptions is not { } given || NumLayers == given ? NumLayers
         : NumLayers == 0 ? given
         : throw new ArgumentException(
-            $"NumLayers is {NumLayers}, but Layers has options for {given}: expected the same number, or none", "NumLayers");
+            $"NumLayers is {NumLayers}, but Layers has options for {given}: expected the same number, or none",
+            "NumLayers");
 
     /// <summary>The members in a block's text, those that are set.</summary>
     private protected string DescribeCommon()

@@ -23,11 +23,13 @@ public sealed class XavierInitializer : Initializer
     {
         if (randomType is not (RandomType.Gaussian or RandomType.Uniform))
         {
-            throw new ArgumentOutOfRangeException(nameof(randomType), randomType, "expected Gaussian or Uniform");
+            throw new ArgumentOutOfRangeException(
+                nameof(randomType), randomType, "expected RandomType.Gaussian or RandomType.Uniform");
         }
         if (factorType is not (FactorType.In or FactorType.Out or FactorType.Avg))
         {
-            throw new ArgumentOutOfRangeException(nameof(factorType), factorType, "expected In, Out or Avg");
+            throw new ArgumentOutOfRangeException(
+                nameof(factorType), factorType, "expected FactorType.In, FactorType.Out or FactorType.Avg");
         }
         if (!(magnitude > 0) || float.IsInfinity(magnitude))
         {

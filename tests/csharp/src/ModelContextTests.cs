@@ -96,5 +96,29 @@ public class ModelContextTests
         block.Forward(logging.Ones(new Shape(1, 3), DataType.Int32));
     }
 
+    /// <summary>Their inputs are compared with the context that the model was loaded in.</summary>
+    [Fact]
+    public void ReusedCallsAllocateNothing()
+    {
+        using NDManager manager = NewManager(new ContextOptions { NumThreads = 1 });
+        using NDManager alike = NewManager(new ContextOptions { NumThreads = 1 });
+        using var model = new Model("gpt2");
+        model.Load(ModelFolder.Folder("gpt2"), manager);
+        var inputs = new AttentionInputs(alike.Ones(new Shape(1, 2), DataType.Int32));
+        AttentionOutputs outputs = model.Block.CreateOutputs(inputs);
+        using Workspace workspace = manager.NewWorkspace(model.Block.WorkspaceSize(inputs, outputs));
+        long fewest = long.MaxValue;
+        for (int round = 0; round < 3; round++)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < 1000; i++)
+            {
+                model.Block.Forward(inputs, outputs, workspace);
+            }
+            fewest = Math.Min(fewest, GC.GetAllocatedBytesForCurrentThread() - before);
+        }
+        Assert.Equal(0, fewest);
+    }
+
     private static NDManager NewManager(ContextOptions options) => NDManager.NewBaseManager(Device.Cpu(), options);
 }

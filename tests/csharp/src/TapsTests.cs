@@ -153,10 +153,11 @@ public sealed class TapsTests : IDisposable
             "child is \"layers.0.norm_1\", which is no attention: expected a child with weights",
             () => encoder.Forward(scene.Store, list, new Taps("layers.0.norm_1")));
         Says<ArgumentException>(
-            "wanted is Output, Weights for the child \"layers.0.self_attention\", expected Weights, LogSumExp or both",
+            "wanted is Wanted.Output, Wanted.Weights for the child \"layers.0.self_attention\", expected Wanted.Weights, "
+                + "Wanted.LogSumExp or both",
             () => new Taps().Add(First, Wanted.Weights | Wanted.Output));
         Says<ArgumentException>(
-            "wanted is 0 for the child \"layers.0.self_attention\", expected Weights, LogSumExp or both",
+            "wanted is 0 for the child \"layers.0.self_attention\", expected Wanted.Weights, Wanted.LogSumExp or both",
             () => new Taps().Add(First, 0));
         var inputs = new AttentionInputs { Queries = x };
         AttentionOutputs outputs = encoder.CreateOutputs(inputs);

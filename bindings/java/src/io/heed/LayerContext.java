@@ -23,8 +23,8 @@ final class LayerContext {
         return device.equals(other.device) && options.equals(other.options);
     }
 
-    /** Whether calls in the other context are computed as in this one; a logger computes nothing. */
-    boolean computesLike(LayerContext other) {
-        return device.equals(other.device) && options.computesLike(other.options);
+    /** Whether calls on a device with options are computed as in this context; a logger computes nothing. */
+    boolean computesLike(Device otherDevice, ContextOptions otherOptions) {
+        return device.equals(otherDevice) && options.computesLike(otherOptions);
     }
 }

@@ -811,6 +811,10 @@ public final class NDManager implements AutoCloseable {
         return new LayerContext(openContext(), device, contexts.options);
     }
 
+    ContextOptions options() {
+        return contexts.options;
+    }
+
     /** Makes this manager the owner of a new native object. If the manager is closed, the object is closed. */
     void own(NativeHandle handle) {
         try {

@@ -369,11 +369,11 @@ final class OwnLayer extends BlockLayer {
         if (array == null) {
             return;
         }
-        LayerContext given = array.getManager().layerContext();
+        NDManager given = array.getManager();
         LayerContext here = layerContext;
-        if (given.context != here.context && !given.computesLike(here)) {
-            throw new IllegalArgumentException(name + " is of a manager for " + given.device + " with " + given.options
-                    + ", but the model was loaded for " + here.device + " with " + here.options
+        if (given.openContext() != here.context && !here.computesLike(given.getDevice(), given.options())) {
+            throw new IllegalArgumentException(name + " is of a manager for " + given.getDevice() + " with "
+                    + given.options() + ", but the model was loaded for " + here.device + " with " + here.options
                     + ": expected that device and these options, as load(folder, manager) takes them from a manager");
         }
     }

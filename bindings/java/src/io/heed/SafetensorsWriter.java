@@ -37,7 +37,8 @@ final class SafetensorsWriter {
     }
 
     private ByteBuffer header() {
-        StringBuilder json = new StringBuilder("{");
+        // What Hugging Face's loaders ask for.
+        StringBuilder json = new StringBuilder("{\"__metadata__\":{\"format\":\"pt\"}");
         long begin = 0;
         for (Pair<String, NDArray> each : arrays) {
             NDArray array = each.getValue();
@@ -46,7 +47,7 @@ final class SafetensorsWriter {
             for (long dim : array.getShape().getShape()) {
                 dims.append(dims.length() == 0 ? "" : ",").append(dim);
             }
-            json.append(json.length() == 1 ? "" : ",").append(quoted(each.getKey()))
+            json.append(',').append(quoted(each.getKey()))
                     .append(":{\"dtype\":\"").append(nameOf(array.getDataType()))
                     .append("\",\"shape\":[").append(dims)
                     .append("],\"data_offsets\":[").append(begin).append(',').append(end).append("]}");

@@ -17,6 +17,7 @@ import java.util.concurrent.CountDownLatch;
 import com.sun.management.ThreadMXBean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -83,6 +84,17 @@ class ReusedForwardTest {
         assertAllocatesNothing(encoder, given, encoder.createOutputs(given));
         NativeBlock network = (NativeBlock) encoder.getChildren().get("feed_forward");
         assertAllocatesNothing(network, given, network.createOutputs(given));
+    }
+
+    /** Their inputs are compared with the context that the model was loaded in. */
+    @Test
+    @Tag("cpu")
+    void modelsAllocateNothing() {
+        try (Model model = Model.newInstance("gpt2")) {
+            model.load(TestFiles.data("models/gpt2"));
+            AttentionInputs given = new AttentionInputs().setQueries(manager.ones(new Shape(1, 2), DataType.INT32));
+            assertAllocatesNothing(model.getBlock(), given, model.getBlock().createOutputs(given));
+        }
     }
 
     private void assertAllocatesNothing(NativeBlock block, AttentionInputs given, AttentionOutputs outputs) {

@@ -71,7 +71,7 @@ public class ModelContextTests
         var options = new[]
         {
             new ContextOptions { NumThreads = 1 }, new ContextOptions { Strict = true },
-            new ContextOptions { AllowReducedPrecision = true },
+            new ContextOptions { AllowReducedPrecision = true }, new ContextOptions { FlushSubnormals = true },
         };
         foreach (ContextOptions each in options)
         {

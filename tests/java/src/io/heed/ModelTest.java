@@ -323,7 +323,8 @@ class ModelTest {
         ContextOptions.Builder[] others = {
             ContextOptions.builder().optNumThreads(1),
             ContextOptions.builder().optStrict(true),
-            ContextOptions.builder().optAllowReducedPrecision(true)
+            ContextOptions.builder().optAllowReducedPrecision(true),
+            ContextOptions.builder().optFlushSubnormals(true)
         };
         for (ContextOptions.Builder options : others) {
             try (NDManager other = newManager(options)) {

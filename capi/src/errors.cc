@@ -25,6 +25,7 @@ static_assert(static_cast<int>(HEED_ERROR_DEVICE_UNAVAILABLE) == static_cast<int
 static_assert(static_cast<int>(HEED_ERROR_DEVICE_LOST) == static_cast<int>(Status::DeviceLost));
 static_assert(static_cast<int>(HEED_ERROR_NOT_FASTEST) == static_cast<int>(Status::NotFastest));
 static_assert(static_cast<int>(HEED_ERROR_INTERNAL) == static_cast<int>(Status::Internal));
+static_assert(static_cast<int>(HEED_ERROR_CANCELLED) == static_cast<int>(Status::Cancelled));
 static_assert(static_cast<int>(HEED_LOG_ERROR) == static_cast<int>(LogLevel::Error));
 static_assert(static_cast<int>(HEED_LOG_WARNING) == static_cast<int>(LogLevel::Warning));
 static_assert(static_cast<int>(HEED_LOG_INFO) == static_cast<int>(LogLevel::Info));
@@ -93,6 +94,7 @@ const char* heed_status_name(heed_status status) noexcept {
     case HEED_ERROR_DEVICE_LOST: return "HEED_ERROR_DEVICE_LOST";
     case HEED_ERROR_NOT_FASTEST: return "HEED_ERROR_NOT_FASTEST";
     case HEED_ERROR_INTERNAL: return "HEED_ERROR_INTERNAL";
+    case HEED_ERROR_CANCELLED: return "HEED_ERROR_CANCELLED";
   }
   return "HEED_ERROR_UNKNOWN";
 }

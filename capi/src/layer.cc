@@ -18,6 +18,7 @@
 #include "handles.h"
 #include "layer_options.h"
 #include "layers/dot_product_attention.h"
+#include "load_options.h"
 #include "tensor/safetensors.h"
 
 namespace heed::capi {
@@ -29,7 +30,6 @@ static_assert(HEED_CACHE_APPEND == static_cast<int>(CacheUse::Append) &&
 // The sizes in the first version of each struct: the smallest that a caller's struct can have.
 constexpr size_t kFirstInputsSize = 72;
 constexpr size_t kFirstOutputsSize = 32;
-constexpr size_t kFirstLoadOptionsSize = 16;
 constexpr size_t kFirstSequenceInputsSize = 40;
 constexpr size_t kFirstCacheInputsSize = 40;
 constexpr size_t kFirstDecoderInputsSize = 48;
@@ -78,6 +78,7 @@ class CallTensors {
     for (const auto& [given, tensor] : kInputs) inputs.*tensor = keep(read.*given);
     inputs.dropout_seed = read.dropout_seed;
     inputs.training = read_flag(read.training, "inputs->training");
+    inputs.progress = read_progress(read.progress, "inputs->progress");
     if (read.sequences != nullptr) {
       const heed_sequence_inputs sequences =
           read_struct(read.sequences, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize, "inputs->sequences",
@@ -175,14 +176,6 @@ class CallTensors {
 };
 
 std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handle, "layer")->layer; }
-
-LoadOptions read_load_options(const heed_load_options* options) {
-  const heed_load_options read =
-      read_struct(options, HEED_LOAD_OPTIONS_INIT, kFirstLoadOptionsSize, "options", "HEED_LOAD_OPTIONS_INIT");
-  LoadOptions result;
-  if (read.accept != nullptr) result.accept = read.accept;
-  return result;
-}
 
 // Throws the error with an addition: the file is one of several, so the missing tensor may be in another one. If the
 // text becomes too long, the end of the original sentence is cut.
@@ -324,7 +317,7 @@ heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weigh
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const std::shared_ptr<const SafetensorsFile> file = require(weights, "weights")->file;
-    load("heed_layer_load_weights", *self, *file, prefix, read_load_options(options));
+    load("heed_layer_load_weights", *self, *file, prefix, read_load_options(options, "options", "options->progress"));
   });
 }
 

@@ -9,10 +9,14 @@
 #include "handles.h"
 #include "layer_options.h"
 #include "layers/dot_product_attention.h"
+#include "load_options.h"
 #include "models/model_folder.h"
 
 namespace heed::capi {
 namespace {
+
+// The size in the first version of the struct.
+constexpr size_t kFirstModelOptionsSize = 16;
 
 // Creates a layer of that kind with the options of the caller. `function`: the C function's name in messages.
 template <typename Kind, typename Options>
@@ -23,6 +27,21 @@ heed_status create_layer(const char* function, heed_context* context, const Opti
     require(layer, "layer");
     *layer = make_handle(heed_layer{
         host_make_shared<Kind>(context->context->host_allocator(), context->context, read_layer_options(options))});
+  });
+}
+
+// `function`: the C function's name in messages.
+heed_status create_model(const char* function, heed_context* context, const char* folder,
+                         const heed_model_options* options, heed_layer** layer) noexcept {
+  return guarded(function, context, [&] {
+    require(context, "context");
+    require(folder, "folder");
+    require(layer, "layer");
+    const heed_model_options read =
+        read_struct(options, HEED_MODEL_OPTIONS_INIT, kFirstModelOptionsSize, "options", "HEED_MODEL_OPTIONS_INIT");
+    LoadOptions load = read_load_options(read.load, "options->load", "options->load->progress");
+    load.function = function;
+    *layer = make_handle(heed_layer{model_from_folder(context->context, folder, load)});
   });
 }
 
@@ -113,13 +132,13 @@ heed_status heed_transformer_create(heed_context* context, const heed_transforme
   return create_layer<Transformer>(__func__, context, options, layer);
 }
 
+heed_status heed_model_create(heed_context* context, const char* folder, const heed_model_options* options,
+                              heed_layer** layer) noexcept {
+  return create_model(__func__, context, folder, options, layer);
+}
+
 heed_status heed_layer_create_from_folder(heed_context* context, const char* folder, heed_layer** layer) noexcept {
-  return guarded(__func__, context, [&] {
-    require(context, "context");
-    require(folder, "folder");
-    require(layer, "layer");
-    *layer = make_handle(heed_layer{model_from_folder(context->context, folder)});
-  });
+  return create_model(__func__, context, folder, nullptr, layer);
 }
 
 heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,

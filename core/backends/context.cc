@@ -135,11 +135,11 @@ Plan Context::plan(const Op& op) const {
   return host_engine().plan(op, unknown);
 }
 
-void Context::run(const Op& op, const Plan& plan, void* scratch) const {
+void Context::run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress) const {
   if (plan.on_host == 0) {
-    open_.run(op, plan, scratch);
+    open_.run(op, plan, scratch, progress);
   } else {
-    host_engine().run(*this, op, plan);
+    host_engine().run(*this, op, plan, progress);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "backends/backend.h"
 #include "backends/host_engine.h"
 #include "backends/open_device.h"
+#include "base/call_progress.h"
 #include "base/memory.h"
 #include "ops/linear.h"
 
@@ -79,7 +80,8 @@ class Context final : public Memory {
 
   // How the device, or the CPU in its place, computes a problem. `op` is the problem's first member.
   Plan plan(const Op& op) const;
-  void run(const Op& op, const Plan& plan, void* scratch) const;
+  // `progress`: of the call that the operation is a part of, which may be stopped within it; null: not reported.
+  void run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress = nullptr) const;
 
   // Size of the packed weight of `part`, and packing of a block of it into memory of the context; see Backend.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;

@@ -110,7 +110,7 @@ Plan HostEngine::plan(const Op& op, const Plan& on_device) const {
   return plan;
 }
 
-void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan) const {
+void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan, CallProgress* progress) const {
   // A pointer without ownership: the caller keeps the memory alive during the call.
   const std::shared_ptr<const Memory> borrowed(std::shared_ptr<const void>(), &memory);
   std::vector<Tensor> read;
@@ -134,7 +134,8 @@ void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan) const
   const Tensor scratch =
       Tensor::zeros(host_memory_of(borrowed), DType::U8, {static_cast<int64_t>(plan.host_scratch_bytes)});
   cpu_.backend->start(cpu_.device);
-  cpu_.run(on_host.op(), plan, scratch.data());
+  cpu_.run(on_host.op(), plan, scratch.data(), progress);
+  if (progress != nullptr && progress->is_stopped()) return;
   if (cached_keys) cached_keys->commit();
   for (const HostImage& image : written) image.commit();
 }

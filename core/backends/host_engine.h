@@ -23,8 +23,8 @@ class HostEngine {
   Plan plan(const Op& op, const Plan& on_device) const;
 
   // Computes the problem. Its operands and results are in `memory`; the results are there when this function returns.
-  // Allocates host memory for copies of all of them.
-  void run(const Memory& memory, const Op& op, const Plan& plan) const;
+  // Allocates host memory for copies of all of them. If the progress stops the call, there are no results.
+  void run(const Memory& memory, const Op& op, const Plan& plan, CallProgress* progress) const;
 
  private:
   OpenDevice cpu_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "base/call_progress.h"
 
 namespace heed {
 
@@ -18,8 +19,10 @@ struct OpenDevice {
     if (backend->plan(device, &op, &plan, &failure) != Status::Ok) throw failure;
     return plan;
   }
-  void run(const Op& op, const Plan& plan, void* scratch) const {
+  // `progress`: null, or that of the call, which the CPU's loops report.
+  void run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress) const {
     Failure failure;
+    const CallProgress::Scope of_operation(progress);
     if (backend->run(device, &op, &plan, scratch, &failure) != Status::Ok) throw failure;
   }
 };

@@ -28,6 +28,7 @@ enum class Status : int32_t {
   DeviceLost = 12,
   NotFastest = 13,
   Internal = 14,
+  Cancelled = 15,
 };
 
 // The size of the buffer behind heed_last_error(); longer sentences are cut.

@@ -375,19 +375,61 @@ void Cache::commit(std::span<const PagesImage> images, int64_t sequence, int64_t
   }
 }
 
+KeyRange Cache::pages_written(int64_t layer, const NewRows& added) const {
+  const int64_t length = rows(layer, added.sequence).length;
+  const int64_t held = num_pages_[static_cast<size_t>(added.sequence)];
+  const int64_t first = geometry_.ring_rows > 0 ? 0 : length / geometry_.page_rows;
+  return {std::min(first, held), std::min(pages_for(length + added.count), held)};
+}
+
+void Cache::remember(int64_t layer, std::span<const NewRows> rows) noexcept {
+  for (const NewRows& added : rows) {
+    if (added.count == 0) continue;
+    const auto sequence = static_cast<size_t>(added.sequence);
+    old_num_pages_[sequence] = num_pages_[sequence];
+    const KeyRange pages = pages_written(layer, added);
+    const int64_t offset = added.sequence * geometry_.sequence_pages + pages.first;
+    std::copy_n(table_.data() + offset, pages.size(), old_table_.data() + offset);
+  }
+}
+
+bool Cache::is_as_before(int64_t layer, std::span<const NewRows> rows, int64_t sequence, int64_t page, int32_t number,
+                         bool has_all_rows) const {
+  for (const NewRows& other : rows) {
+    if (other.count == 0 || other.sequence == sequence) continue;
+    const KeyRange pages = pages_written(layer, other);
+    if (page < pages.first || page >= pages.end || pages_of(other.sequence)[page] != number) continue;
+    if (geometry_.ring_rows > 0 && !has_all_rows) return false;
+    // It has written from its end on.
+    for (int64_t each = 0; each < options_.num_layers; ++each) {
+      if (this->rows(each, sequence).length > this->rows(each, other.sequence).length) return false;
+    }
+  }
+  return true;
+}
+
+void Cache::undo(int64_t layer, std::span<const NewRows> rows, bool has_all_rows) noexcept {
+  for (const NewRows& added : rows) {
+    if (added.count == 0) continue;
+    cut_pages(added.sequence, old_num_pages_[static_cast<size_t>(added.sequence)]);
+    const KeyRange pages = pages_written(layer, added);
+    for (int64_t page = pages.first; page < pages.end; ++page) {
+      int32_t& number = page_table(added.sequence)[page];
+      const int32_t before = old_table_[static_cast<size_t>(added.sequence * geometry_.sequence_pages + page)];
+      if (number == before || !is_as_before(layer, rows, added.sequence, page, before, has_all_rows)) continue;
+      give_back_page(number);
+      number = before;
+      ++references_[static_cast<size_t>(before)];
+    }
+  }
+}
+
 void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
-  // Pages of a sequence that are written: those from the row where it ends. Several sequences of the call may share one;
-  // then all but the last one copy it.
-  const auto written = [&](const NewRows& added) {
-    const int64_t length = this->rows(layer, added.sequence).length;
-    const int64_t held = num_pages_[static_cast<size_t>(added.sequence)];
-    const int64_t first = geometry_.ring_rows > 0 ? 0 : length / geometry_.page_rows;
-    return KeyRange{std::min(first, held), std::min(pages_for(length + added.count), held)};
-  };
+  // Several sequences of the call may share a page that is written; then all but the last one copy it.
   const auto visit_copies = [&](const auto& visit) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].count == 0) continue;
-      const KeyRange pages = written(rows[i]);
+      const KeyRange pages = pages_written(layer, rows[i]);
       for (int64_t page = pages.first; page < pages.end; ++page) visit(i, page);
     }
   };
@@ -403,7 +445,7 @@ void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
     int32_t others = references_[static_cast<size_t>(number)] - 1;
     for (size_t j = 0; j < i && others > 0; ++j) {
       if (rows[j].count == 0) continue;
-      const KeyRange earlier = written(rows[j]);
+      const KeyRange earlier = pages_written(layer, rows[j]);
       if (page >= earlier.first && page < earlier.end && pages_of(rows[j].sequence)[page] == number) --others;
     }
     needed += others > 0 ? 1 : 0;

@@ -139,8 +139,13 @@ class Cache {
     int64_t count = 0;
     const int32_t* positions = nullptr;  // [count]; null: they continue
   };
+  // Before the first `prepare` of a call, for each of its layers: what is needed to undo these.
+  void remember(int64_t layer, std::span<const NewRows> rows) noexcept;
   // Makes room for them: takes pages, and copies pages that are shared with a fork. Throws CacheFull, without any change.
   void prepare(int64_t layer, std::span<const NewRows> rows);
+  // Gives back pages that `prepare` took since `remember`. Rows may have been written and not committed. `has_all_rows`:
+  // whether what a ring has overwritten is there again.
+  void undo(int64_t layer, std::span<const NewRows> rows, bool has_all_rows) noexcept;
   // Counts them in, after they have been written.
   void commit(int64_t layer, std::span<const NewRows> rows, const std::shared_ptr<const RotaryTable>& rotary) noexcept;
 
@@ -188,6 +193,11 @@ class Cache {
   // Takes pages until the sequence has `count`; as many are free.
   void take_pages(int64_t sequence, int64_t count) noexcept;
   void give_back_page(int32_t page) noexcept;
+  // The pages of a sequence that are written when rows are appended: those that it has, from the row where it ends.
+  KeyRange pages_written(int64_t layer, const NewRows& added) const;
+  // Whether no other sequence has written to a page what `sequence` sees: rows were written and not committed.
+  bool is_as_before(int64_t layer, std::span<const NewRows> rows, int64_t sequence, int64_t page, int32_t number,
+                    bool has_all_rows) const;
   // Gives back the pages of a sequence beyond the first `count`.
   void cut_pages(int64_t sequence, int64_t count) noexcept;
   // Cuts all layers of a sequence, and its pages.
@@ -239,7 +249,7 @@ class Cache {
   HostVector<int32_t> free_;        // [page], the first num_free_ are pages that no sequence has, the next one last
   SharedNumber num_free_;
   HostVector<int32_t> positions_;  // [layer][page][page_rows]
-  // For reorder, as large as what they copy.
+  // For reorder, and for remember and undo the first two; as large as what they copy.
   HostVector<int32_t> old_table_;
   HostVector<int32_t> old_num_pages_;
   HostVector<LayerRows> old_rows_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "attention/options.h"
 #include "attention/rotary_table.h"
@@ -72,10 +73,11 @@ struct CacheCall {
   const std::shared_ptr<const RotaryTable>* rotary = nullptr;
   CacheCall* next = nullptr;
 
-  void prepare() const { cache->prepare(layer, {rows, static_cast<size_t>(num_rows)}); }
-  void commit() const noexcept {
-    cache->commit(layer, {rows, static_cast<size_t>(num_rows)}, rotary != nullptr ? *rotary : nullptr);
-  }
+  std::span<const Cache::NewRows> new_rows() const { return {rows, static_cast<size_t>(num_rows)}; }
+  void remember() const noexcept { cache->remember(layer, new_rows()); }
+  void prepare() const { cache->prepare(layer, new_rows()); }
+  void undo(bool has_all_rows) const noexcept { cache->undo(layer, new_rows(), has_all_rows); }
+  void commit() const noexcept { cache->commit(layer, new_rows(), rotary != nullptr ? *rotary : nullptr); }
 };
 
 // Checks that the cache fits the layer and the call, and sets the sequences: sets others.cached, which set_visibility

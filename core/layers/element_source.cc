@@ -19,6 +19,7 @@ ElementRows FileElements::rows(int64_t first, int64_t num_rows, int64_t stride, 
     file_.read(entry_, static_cast<uint64_t>((offset_ + first + i * stride) * size), static_cast<size_t>(num_bytes),
                buffer + i * num_bytes);
   }
+  if (progress_ != nullptr) progress_->add_bytes(num_reads * num_bytes);
   return {buffer, count};
 }
 
@@ -71,6 +72,7 @@ ElementRows DrawnElements::rows(int64_t first, int64_t num_rows, int64_t stride,
       *next++ = static_cast<float>(deviation_ * normal_number(seed_, stream_, index));
     }
   }
+  if (progress_ != nullptr) progress_->add_bytes(num_rows * count * element_bytes_);
   return {buffer, count};
 }
 

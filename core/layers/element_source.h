@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/call_progress.h"
 #include "tensor/dtype.h"
 #include "tensor/safetensors.h"
 #include "tensor/tensor.h"
@@ -41,12 +42,16 @@ class ElementSource {
   int64_t column_stride_;
 };
 
-// The elements of a file's tensor from index `offset` on. Throws what SafetensorsFile::read throws.
+// The elements of a file's tensor from index `offset` on. Throws what SafetensorsFile::read and the progress throw.
 class FileElements final : public ElementSource {
  public:
   FileElements(const SafetensorsFile& file, const SafetensorsEntry& entry, int64_t offset, int64_t row_stride,
-               int64_t column_stride)
-      : ElementSource(entry.dtype, row_stride, column_stride), file_(file), entry_(entry), offset_(offset) {}
+               int64_t column_stride, CallProgress* progress = nullptr)
+      : ElementSource(entry.dtype, row_stride, column_stride),
+        file_(file),
+        entry_(entry),
+        offset_(offset),
+        progress_(progress) {}
 
   ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
 
@@ -54,6 +59,7 @@ class FileElements final : public ElementSource {
   const SafetensorsFile& file_;
   const SafetensorsEntry& entry_;
   int64_t offset_;
+  CallProgress* progress_;
 };
 
 // Blocks of another source, whose columns are contiguous, as one matrix without gaps: block i has the elements from
@@ -83,11 +89,18 @@ class TensorElements final : public ElementSource {
   const Tensor& tensor_;
 };
 
-// Normal random numbers (base/normal.h) times `deviation`, in F32.
+// Normal random numbers (base/normal.h) times `deviation`, in F32. Each counts as element_bytes bytes of the progress. Throws
+// what this throws.
 class DrawnElements final : public ElementSource {
  public:
-  DrawnElements(uint64_t seed, uint32_t stream, double deviation, int64_t num_columns)
-      : ElementSource(DType::F32, num_columns, 1), seed_(seed), stream_(stream), deviation_(deviation) {}
+  DrawnElements(uint64_t seed, uint32_t stream, double deviation, int64_t num_columns, CallProgress* progress = nullptr,
+                int64_t element_bytes = 0)
+      : ElementSource(DType::F32, num_columns, 1),
+        seed_(seed),
+        stream_(stream),
+        deviation_(deviation),
+        progress_(progress),
+        element_bytes_(element_bytes) {}
 
   ElementRows rows(int64_t first, int64_t num_rows, int64_t stride, int64_t count, std::byte* buffer) const override;
 
@@ -95,6 +108,8 @@ class DrawnElements final : public ElementSource {
   uint64_t seed_;
   uint32_t stream_;
   double deviation_;
+  CallProgress* progress_;
+  int64_t element_bytes_;
 };
 
 }  // namespace heed

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "attention/validate.h"
+#include "base/call_progress.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -21,6 +22,7 @@ struct LayerInputs : AttentionInputs {
   const Tensor* queries = nullptr;
   const Tensor* keys = nullptr;
   const Tensor* values = nullptr;
+  Progress progress = {};
 };
 
 // heed_layer_tap: outputs of an attention in the called layer; null if not requested.

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "layers/cache_changes.h"
 #include "layers/child_seed.h"
 #include "layers/projection.h"
 #include "tensor/device.h"
@@ -323,9 +324,12 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   const size_t needed = schedule.workspace_bytes();
   // Everything else that can fail has passed when the cache makes room.
   const auto run = [&](void* memory) {
-    for (const CacheCall* cache = schedule.caches(); cache != nullptr; cache = cache->next) cache->prepare();
-    schedule.run(*context_, memory);
-    for (const CacheCall* cache = schedule.caches(); cache != nullptr; cache = cache->next) cache->commit();
+    const bool reports = inputs.progress.report != nullptr;
+    CallProgress progress(inputs.progress, "inputs->progress", "tasks", reports ? schedule.num_tasks() : 0);
+    CacheChanges changes(schedule.caches());
+    changes.prepare(reports);
+    schedule.run(*context_, memory, reports ? &progress : nullptr);
+    changes.commit();
   };
   if (workspace == nullptr) {
     const Context::PooledScratch scratch(*context_, pooled_bytes(schedule));

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/call_progress.h"
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "layers/element_source.h"
@@ -42,10 +44,11 @@ ParameterValue copied_value(const std::shared_ptr<Context>& context, const Param
 // "Understanding the difficulty of training deep feedforward neural networks", 2010). They are drawn in f32 and then
 // converted, so that every dtype starts from the same numbers.
 ParameterValue drawn_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
-                           DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
+                           DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject,
+                           CallProgress& progress) {
   const double deviation =
       parameter.initializer() == Initializer::Normal ? 1 : std::sqrt(2.0 / static_cast<double>(shape[1]));
-  const DrawnElements source(seed, stream, deviation, shape[1]);
+  const DrawnElements source(seed, stream, deviation, shape[1], &progress, static_cast<int64_t>(size_of(dtype)));
   if (context->is_host() && parameter.zero_row() < 0)
     return write_value(context, fresh, parameter, source, dtype, shape, subject);
   const Tensor drawn = Tensor::undefined(host_memory_of(context), DType::F32, shape, subject);
@@ -55,7 +58,8 @@ ParameterValue drawn_value(const std::shared_ptr<Context>& context, FreshMemory&
 }
 
 ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
-                             DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject) {
+                             DType dtype, const Shape& shape, uint64_t seed, uint32_t stream, const char* subject,
+                             CallProgress& progress) {
   switch (parameter.initializer()) {
     case Initializer::Xavier:
     case Initializer::Normal: break;
@@ -66,15 +70,28 @@ ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemor
       return copied_value(context, parameter, ones, dtype);
     }
   }
-  return drawn_value(context, fresh, parameter, dtype, shape, seed, stream, subject);
+  return drawn_value(context, fresh, parameter, dtype, shape, seed, stream, subject, progress);
+}
+
+// A whole tensor of the file in host memory. Throws also what the progress throws.
+Tensor read_whole(const std::shared_ptr<const Memory>& memory, const SafetensorsFile& file,
+                  const SafetensorsEntry& entry, CallProgress& progress) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  const Tensor stored = Tensor::undefined(memory, entry.dtype, entry.shape);
+  for (size_t begin = 0; begin < entry.num_bytes; begin += kPieceBytes) {
+    const size_t num_bytes = std::min(kPieceBytes, entry.num_bytes - begin);
+    file.read(entry, begin, num_bytes, stored.data() + begin);
+    progress.add_bytes(static_cast<int64_t>(num_bytes));
+  }
+  return stored;
 }
 
 // A vector of the file plus 1.
 ParameterValue value_plus_one(const std::shared_ptr<Context>& context, const Parameter& parameter,
-                              const SafetensorsFile& file, const SafetensorsEntry& entry, DType dtype) {
+                              const SafetensorsFile& file, const SafetensorsEntry& entry, DType dtype,
+                              CallProgress& progress) {
   const std::shared_ptr<const Memory> memory = host_memory_of(context);
-  const Tensor stored = Tensor::undefined(memory, entry.dtype, entry.shape);
-  file.read(entry, stored.data());
+  const Tensor stored = read_whole(memory, file, entry, progress);
   const Tensor sums = converted_copy(memory, stored, DType::F32);
   auto* const numbers = reinterpret_cast<float*>(sums.data());
   for (int64_t i = 0; i < sums.num_elements(); ++i) numbers[i] += 1;
@@ -84,20 +101,37 @@ ParameterValue value_plus_one(const std::shared_ptr<Context>& context, const Par
 // The weight of a convolution, whose elements lie in another order in the file.
 ParameterValue convolution_value(const std::shared_ptr<Context>& context, const Parameter& parameter,
                                  const SafetensorsFile& file, const SafetensorsEntry& entry, const WeightSource& source,
-                                 DType dtype) {
-  const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
-  file.read(entry, stored.data());
+                                 DType dtype, CallProgress& progress) {
+  const Tensor stored = read_whole(host_memory_of(context), file, entry, progress);
   const Tensor ordered = converted_copy(context, view_as_parameters(source, stored), dtype);
   return parameter.with_packed(context, ordered.reshape({ordered.dim(0), ordered.dim(1) * ordered.dim(2)}));
+}
+
+// The bytes of a parameter in the file. `rows`: as for loaded_value.
+int64_t stored_bytes(const SafetensorsEntry& entry, const FoundWeight& found, const PackedRows& rows) {
+  const auto whole = static_cast<int64_t>(entry.num_bytes);
+  if (found.source.num_parts == 1) return whole;
+  const PartRows part = rows_of_part(found.source, rows);
+  return part.step == 0 ? 0 : whole / part.step * part.block;
+}
+
+// The bytes of a parameter that is made.
+int64_t bytes_of(const Shape& shape, DType dtype) {
+  auto num_bytes = static_cast<int64_t>(size_of(dtype));
+  for (int32_t axis = 0; axis < shape.rank; ++axis) {
+    if (!checked_multiply(num_bytes, shape[axis], num_bytes)) return INT64_MAX;
+  }
+  return num_bytes;
 }
 
 // `rows`: of the tensor, if it packs several parameters.
 ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory& fresh, const Parameter& parameter,
                             const SafetensorsFile& file, const SafetensorsEntry& entry, const FoundWeight& found,
-                            const PackedRows& rows, DType dtype) {
-  if (found.adds_one) return value_plus_one(context, parameter, file, entry, dtype);
+                            const PackedRows& rows, DType dtype, CallProgress& progress) {
+  if (found.adds_one) return value_plus_one(context, parameter, file, entry, dtype, progress);
   const WeightSource& source = found.source;
-  if (source.form == WeightForm::Kernel) return convolution_value(context, parameter, file, entry, source, dtype);
+  if (source.form == WeightForm::Kernel)
+    return convolution_value(context, parameter, file, entry, source, dtype, progress);
   // The layout of the tensor in the file, without data.
   const Tensor view = view_as_parameters(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
   PartRows part{.block = view.dim(0)};
@@ -106,7 +140,7 @@ ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory
   shape[0] = part.block * part.num_blocks;
   const int64_t row_stride = view.stride(0);
   if (part.num_blocks > 1) {
-    const FileElements whole(file, entry, 0, row_stride, 1);
+    const FileElements whole(file, entry, 0, row_stride, 1, &progress);
     const BlockElements elements(whole, part.first * row_stride, part.block * row_stride, part.step * row_stride);
     if (context->is_host()) return write_value(context, fresh, parameter, elements, dtype, shape);
     const Tensor dense = Tensor::undefined(host_memory_of(context), entry.dtype, shape);
@@ -114,11 +148,11 @@ ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory
     return copied_value(context, parameter, dense, dtype);
   }
   if (context->is_host()) {
-    const FileElements elements(file, entry, part.first * row_stride, row_stride, view.stride(view.rank() - 1));
+    const FileElements elements(file, entry, part.first * row_stride, row_stride, view.stride(view.rank() - 1),
+                                &progress);
     return write_value(context, fresh, parameter, elements, dtype, shape);
   }
-  const Tensor stored = Tensor::undefined(host_memory_of(context), entry.dtype, entry.shape);
-  file.read(entry, stored.data());
+  const Tensor stored = read_whole(host_memory_of(context), file, entry, progress);
   return copied_value(context, parameter, view_as_parameters(source, stored).slice(0, part.first, part.block), dtype);
 }
 
@@ -206,10 +240,15 @@ void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   FreshMemory fresh;
+  int64_t total = 0;
+  for (const Shape& shape : shapes) total = saturating_add(total, bytes_of(shape, dtype));
+  CallProgress progress(given_inputs.progress, "inputs->progress", "bytes", total);
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    progress.begin(bytes_of(shapes[i], dtype));
     const std::string subject = std::string(parameters_[i].name()) + " would have dims";
     values.push_back(initial_value(context_, fresh, parameters_[i], dtype, shapes[i], seed, static_cast<uint32_t>(i),
-                                   subject.c_str()));
+                                   subject.c_str(), progress));
+    progress.end();
   }
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
 }
@@ -306,17 +345,25 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
   std::vector<ParameterValue> values;
   values.reserve(parameters_.size());
   FreshMemory fresh;
+  const auto rows_with = [&](const FoundWeight& weight) {
+    return packed_rows(found, parameters_, keeps_form, weight.name);
+  };
+  int64_t total = 0;
+  for (const FoundWeight& weight : found) total += stored_bytes(*file.find(weight.name), weight, rows_with(weight));
+  CallProgress progress(options.progress, options.progress_name, "bytes", total);
   if (options.read != nullptr) {
     *options.read = all_found.known;
     for (const FoundWeight& weight : found) options.read->push_back(weight.name);
   }
   for (size_t i = 0; i < found.size(); ++i) {
     const SafetensorsEntry& entry = *file.find(found[i].name);
+    const PackedRows rows = rows_with(found[i]);
+    progress.begin(stored_bytes(entry, found[i], rows));
     // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
     const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
     const DType dtype = parameters_[i].kept_dtype(stored, keeps_form);
-    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i],
-                                  packed_rows(found, parameters_, keeps_form, found[i].name), dtype));
+    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i], rows, dtype, progress));
+    progress.end();
   }
   // Nothing below can fail, so either all parameters are replaced or none.
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));

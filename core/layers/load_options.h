@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/call_progress.h"
 #include "tensor/model_config.h"
 
 namespace heed {
@@ -24,6 +25,9 @@ struct LoadOptions {
   // Gets the names of the tensors that parameters are read from, and of those that the layers know and do not read. Some of
   // the latter may not be in the file. Null: not wanted.
   std::vector<std::string>* read = nullptr;
+  // Reports the bytes that are read; its name in messages.
+  Progress progress = {};
+  const char* progress_name = "options->progress";
   // The name of the called C function, for log messages.
   const char* function = "heed_layer_load";
 };

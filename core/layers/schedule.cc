@@ -23,6 +23,9 @@ constexpr int64_t kMaxIntermediateBytes = INT64_MAX / 2;
        "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
 }
 
+// Of a step: more than a call could run, and few enough that the tasks of all steps do not overflow.
+constexpr double kMostTasks = 0x1p40;
+
 // Places the arrays of a layer behind `begin` bytes of those of its ancestors, and then those of its children. Children
 // compute one after another, so that all of them use the same memory. Returns the bytes of the layer and its children.
 WorkspaceBytes place(const LayerPath& layer, size_t begin) {
@@ -41,9 +44,9 @@ WorkspaceBytes place(const LayerPath& layer, size_t begin) {
   return own;
 }
 
-void run_step(const Context& context, const Step& step, void* scratch) {
+void run_step(const Context& context, const Step& step, void* scratch, CallProgress* progress) {
   if (step.outer_axes == nullptr) {
-    context.run(*step.op, step.plan, scratch);
+    context.run(*step.op, step.plan, scratch, progress);
     return;
   }
   const auto& linear = problem_of<LinearProblem>(*step.op);
@@ -53,10 +56,11 @@ void run_step(const Context& context, const Step& step, void* scratch) {
   };
   const CommonAxes& axes = *step.outer_axes;
   walk<2>(axes.sizes, {axes.input_strides, axes.output_strides}, [&](const auto& offsets) {
+    if (progress != nullptr && progress->is_stopped()) return;
     problem.input.data = element(linear.input, offsets[0]);
     problem.parts[0].output.data = element(linear.parts[0].output, offsets[1]);
     if (linear.parts[0].factor.given != 0) problem.parts[0].factor.data = problem.parts[0].output.data;
-    context.run(problem.op, step.plan, scratch);
+    context.run(problem.op, step.plan, scratch, progress);
   });
 }
 
@@ -67,6 +71,10 @@ double Step::num_runs() const {
   if (outer_axes == nullptr) return count;
   for (int32_t axis = 0; axis < outer_axes->sizes.rank; ++axis) count *= static_cast<double>(outer_axes->sizes[axis]);
   return count;
+}
+
+int64_t Step::num_tasks() const {
+  return static_cast<int64_t>(std::min(num_runs() * static_cast<double>(plan.num_tasks), kMostTasks));
 }
 
 Cost Step::cost() const {
@@ -216,7 +224,13 @@ size_t Schedule::workspace_bytes() const { return intermediate_bytes_ + scratch_
 
 size_t Schedule::held_bytes() const { return held_bytes_ + scratch_bytes_ + kMemoryAlignment - 1; }
 
-void Schedule::run(const Context& context, void* workspace) {
+int64_t Schedule::num_tasks() const {
+  int64_t count = 0;
+  for (const Step& step : *this) count += step.num_tasks();
+  return count;
+}
+
+void Schedule::run(const Context& context, void* workspace, CallProgress* progress) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
   for (const Address* each = addresses_; each != nullptr; each = each->next) {
@@ -227,7 +241,11 @@ void Schedule::run(const Context& context, void* workspace) {
         begin + static_cast<uintptr_t>(array.origin + each->offset) * size_of(array.dtype));
   }
   void* scratch = base + held_bytes_;
-  for (const Step& step : *this) run_step(context, step, scratch);
+  for (const Step& step : *this) {
+    if (progress != nullptr) progress->begin(step.num_tasks());
+    run_step(context, step, scratch, progress);
+    if (progress != nullptr) progress->end();
+  }
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 
 #include "backends/call_arena.h"
 #include "backends/context.h"
+#include "base/call_progress.h"
 #include "layers/common_axes.h"
 #include "layers/value.h"
 #include "ops/registry.h"
@@ -48,6 +49,8 @@ struct Step {
 
   // How often the backend is called. A double, because explain also takes shapes that are too large to run.
   double num_runs() const;
+  // Of all runs.
+  int64_t num_tasks() const;
   Cost cost() const;
 };
 
@@ -181,7 +184,10 @@ class Schedule {
   size_t workspace_bytes() const;
   // The bytes that `run` uses of the workspace with these valid lengths.
   size_t held_bytes() const;
-  void run(const Context& context, void* workspace);
+  // The tasks of all operations, as they are planned.
+  int64_t num_tasks() const;
+  // `progress`: null, or what reports the operations. If it stops the call, throws what it throws.
+  void run(const Context& context, void* workspace, CallProgress* progress = nullptr);
 
   class Iterator {
    public:

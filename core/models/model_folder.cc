@@ -23,8 +23,6 @@
 namespace heed {
 namespace {
 
-constexpr const char* kFunction = "heed_layer_create_from_folder";
-
 std::string weights_in(const std::string& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
     std::string path = folder + "/" + name;
@@ -80,8 +78,8 @@ bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied
 }
 
 // Logs which tensors of the file are not part of the layer.
-void warn_of_others(const Logger& logger, const SafetensorsFile& file, const ModelFamily& family, bool is_tied,
-                    std::vector<std::string>& read) {
+void warn_of_others(const Logger& logger, const char* function, const SafetensorsFile& file, const ModelFamily& family,
+                    bool is_tied, std::vector<std::string>& read) {
   std::ranges::sort(read);
   size_t count = 0;
   std::string first;
@@ -92,23 +90,23 @@ void warn_of_others(const Logger& logger, const SafetensorsFile& file, const Mod
   }
   if (count == 0) return;
   log(logger, LogLevel::Warning, "%s: %s has %zu tensor%s not part of the layer, such as %s: they are not read",
-      kFunction, in_quotes(file.path()).c_str(), count, count == 1 ? " that is" : "s that are",
+      function, in_quotes(file.path()).c_str(), count, count == 1 ? " that is" : "s that are",
       in_quotes(first).c_str());
 }
 
 // Logs that the configuration names code in the folder, which may compute something else than transformers' class.
-void warn_of_code(const Logger& logger, const ModelConfig& config, std::string_view model_type) {
+void warn_of_code(const Logger& logger, const char* function, const ModelConfig& config, std::string_view model_type) {
   if (!config.is_object("auto_map")) return;
   log(logger, LogLevel::Warning,
       "%s: %s has \"auto_map\", which names code that heed does not run: the layer is transformers' model of "
       "model_type "
       "\"%s\"",
-      kFunction, in_quotes(config.path()).c_str(), std::string(model_type).c_str());
+      function, in_quotes(config.path()).c_str(), std::string(model_type).c_str());
 }
 
 // `num_layers`: of all stacks.
-void log_made(const Logger& logger, const std::string& folder, const std::string& model_type, int64_t num_layers,
-              const Layer& layer) {
+void log_made(const Logger& logger, const char* function, const std::string& folder, const std::string& model_type,
+              int64_t num_layers, const Layer& layer) {
   int64_t num_elements = 0;
   size_t num_bytes = 0;
   for (const Parameter& parameter : layer.parameters()) {
@@ -117,13 +115,15 @@ void log_made(const Logger& logger, const std::string& folder, const std::string
   }
   log(logger, LogLevel::Info,
       "%s: %s has its %zu parameters from %s, of model_type %s: %" PRId64 " layers, %" PRId64 " numbers, %zu bytes",
-      kFunction, layer.kind(), layer.parameters().size(), in_quotes(folder).c_str(), in_quotes(model_type).c_str(),
+      function, layer.kind(), layer.parameters().size(), in_quotes(folder).c_str(), in_quotes(model_type).c_str(),
       num_layers, num_elements, num_bytes);
 }
 
 }  // namespace
 
-std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* given_folder) {
+std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* given_folder,
+                                         const LoadOptions& given_options) {
+  const char* const function = given_options.function;
   const std::string folder = given_folder;
   std::optional<ModelConfig> config = find_model_config(folder);
   if (!config) {
@@ -139,23 +139,22 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
   require_known_settings(*config, model_type);
-  warn_of_code(context->logger(), *config, model_type);
+  warn_of_code(context->logger(), function, *config, model_type);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);
   std::shared_ptr<Layer> layer = make_layer_of(context, *config, options);
-  LoadOptions load_options;
+  LoadOptions load_options = given_options;
   load_options.config = &config;
-  load_options.function = kFunction;
   std::vector<std::string> read;
   load_options.read = &read;
   layer->load(file, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
         "%s: %s ties the head to the embedding, but %s has another head, which the layer uses, as transformers 5 does",
-        kFunction, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
+        function, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
   }
-  log_made(context->logger(), folder, model_type, options.num_layers(), *layer);
-  warn_of_others(context->logger(), file, *family, options.is_head_tied(), read);
+  log_made(context->logger(), function, folder, model_type, options.num_layers(), *layer);
+  warn_of_others(context->logger(), function, file, *family, options.is_head_tied(), read);
   return layer;
 }
 

@@ -133,9 +133,19 @@ AT(heed_linear_options, output_size, 8);
 AT(heed_linear_options, no_bias, 16);
 AT(heed_linear_options, reserved, 20);
 
-SIZE(heed_load_options, 16);
+SIZE(heed_progress, 24);
+AT(heed_progress, struct_size, 0);
+AT(heed_progress, report, 8);
+AT(heed_progress, user, 16);
+
+SIZE(heed_load_options, 24);
 AT(heed_load_options, struct_size, 0);
 AT(heed_load_options, accept, 8);
+AT(heed_load_options, progress, 16);
+
+SIZE(heed_model_options, 16);
+AT(heed_model_options, struct_size, 0);
+AT(heed_model_options, load, 8);
 
 SIZE(heed_dropout_options, 16);
 AT(heed_dropout_options, struct_size, 0);
@@ -301,7 +311,7 @@ AT(heed_decoder_inputs, self_bias, 24);
 AT(heed_decoder_inputs, memory, 32);
 AT(heed_decoder_inputs, memory_cache, 40);
 
-SIZE(heed_layer_inputs, 120);
+SIZE(heed_layer_inputs, 128);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -318,6 +328,7 @@ AT(heed_layer_inputs, sinks, 88);
 AT(heed_layer_inputs, cache, 96);
 AT(heed_layer_inputs, decoder, 104);
 AT(heed_layer_inputs, token_types, 112);
+AT(heed_layer_inputs, progress, 120);
 
 SIZE(heed_layer_tap, 32);
 AT(heed_layer_tap, struct_size, 0);

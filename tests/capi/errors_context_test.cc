@@ -155,7 +155,8 @@ TEST(StatusName, IsTheEnumerators) {
   EXPECT_STREQ(heed_status_name(HEED_ERROR_DEVICE_LOST), "HEED_ERROR_DEVICE_LOST");
   EXPECT_STREQ(heed_status_name(HEED_ERROR_NOT_FASTEST), "HEED_ERROR_NOT_FASTEST");
   EXPECT_STREQ(heed_status_name(HEED_ERROR_INTERNAL), "HEED_ERROR_INTERNAL");
-  for (const int32_t unknown : {-1, 15, 1000000})
+  EXPECT_STREQ(heed_status_name(HEED_ERROR_CANCELLED), "HEED_ERROR_CANCELLED");
+  for (const int32_t unknown : {-1, 16, 1000000})
     EXPECT_STREQ(heed_status_name(static_cast<heed_status>(unknown)), "HEED_ERROR_UNKNOWN");
 }
 

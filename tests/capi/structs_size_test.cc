@@ -13,7 +13,9 @@
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
 #include "capi/support/first_size.h"
+#include "capi/support/model_copy.h"
 #include "capi/support/refusal.h"
+#include "capi/support/reports.h"
 #include "support/platform/memory.h"
 
 namespace heed::capi_test {
@@ -160,6 +162,13 @@ TEST(StructSize, OutOfRangeIsRefusedInCalls) {
                                        inputs.sequences = given;
                                        return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
                                      });
+  const Reports reports;
+  expect_limit<heed_progress>(reports.progress, "inputs->progress", "HEED_PROGRESS_INIT",
+                              [&](const heed_progress* given) {
+                                heed_layer_inputs inputs = call.inputs;
+                                inputs.progress = given;
+                                return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+                              });
   const AttentionCall decoder(Kind::Decoder);
   expect_limit<heed_decoder_inputs>(
       HEED_DECODER_INPUTS_INIT, "inputs->decoder", "HEED_DECODER_INPUTS_INIT", [&](const heed_decoder_inputs* given) {
@@ -189,6 +198,34 @@ TEST(StructSize, OutOfRangeIsRefusedInCalls) {
       [&](const heed_dot_product_attention_options* given) {
         return heed_scaled_dot_product_attention(call.context.get(), given, &call.inputs, &call.outputs);
       });
+}
+
+TEST(StructSize, OutOfRangeIsRefusedInOptionsOfModels) {
+  const Context context = make_context();
+  const std::string folder = golden_model("bert");
+  const Pass<heed_model_options> create = [&](const heed_model_options* options) {
+    heed_layer* made = nullptr;
+    const heed_status status = heed_model_create(context.get(), folder.c_str(), options, &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_layer_destroy(made);
+    return status;
+  };
+  expect_limit<heed_model_options>(HEED_MODEL_OPTIONS_INIT, "options", "HEED_MODEL_OPTIONS_INIT", create);
+  expect_limit<heed_load_options>(HEED_LOAD_OPTIONS_INIT, "options->load", "HEED_LOAD_OPTIONS_INIT",
+                                  [&](const heed_load_options* load) {
+                                    heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+                                    options.load = load;
+                                    return create(&options);
+                                  });
+  const Reports reports;
+  expect_limit<heed_progress>(reports.progress, "options->load->progress", "HEED_PROGRESS_INIT",
+                              [&](const heed_progress* progress) {
+                                heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+                                load.progress = progress;
+                                heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+                                options.load = &load;
+                                return create(&options);
+                              });
 }
 
 }  // namespace

@@ -189,19 +189,20 @@ TEST_F(WeightsTest, CheckTheStructOfLoadOptions) {
   const std::string whole = safetensors_of(parameters_of(call.layer.get()));
   const Weights weights = open_memory(context_.get(), whole);
   heed_load_options options = HEED_LOAD_OPTIONS_INIT;
-  EXPECT_EQ(options.struct_size, 16u);
+  EXPECT_EQ(options.struct_size, sizeof options);
   EXPECT_EQ(options.accept, nullptr);
+  EXPECT_EQ(options.progress, nullptr);
   options.struct_size = 15;
   EXPECT_TRUE(is_refused(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &options),
                          invalid({"options->struct_size is 15", "HEED_LOAD_OPTIONS_INIT"})));
   struct {
-    heed_load_options known = {sizeof(heed_load_options) + 8, nullptr};
+    heed_load_options known = {sizeof(heed_load_options) + 8, nullptr, nullptr};
     int64_t more = 0;
   } later;
   EXPECT_EQ(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &later.known), HEED_OK);
   later.more = 1;
   EXPECT_TRUE(is_refused(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &later.known),
-                         {HEED_ERROR_UNSUPPORTED, {"options->struct_size is 24"}}));
+                         {HEED_ERROR_UNSUPPORTED, {"options->struct_size is 32"}}));
 }
 
 // Memory of the handle, and what remains after its destruction.

@@ -9,6 +9,10 @@ Topic layer_inputs() {
       "",
       {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.queries = NULL),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), progress.report = stop;
+                  inputs.progress = &progress),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), progress.report = throw_number;
+                  inputs.progress = &progress),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.queries = tensor_of(HEED_F64, {2, 3, 6})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.keys = tensor_of(HEED_F16, {2, 5, 7})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.queries = tensor_of(HEED_F32, {3, 6})),

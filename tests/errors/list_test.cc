@@ -35,6 +35,7 @@ becomes `numHeads` and `NumHeads`, F32 becomes `FLOAT32` and `Float32`, a tensor
 | `DEVICE_UNAVAILABLE` | install what the sentence names, or use `HEED_DEVICE_CPU` |
 | `DEVICE_LOST` | destroy the context's objects, and open a new one |
 | `NOT_FASTEST` | change the call as the reason says, or open a context that is not strict |
+| `CANCELLED` | nothing: the report of the call's `heed_progress` has stopped it, and it can be made again |
 | `INTERNAL` | report the sentence as a bug in heed |
 
 The calls use these objects: `context` on the CPU; `tensor` of F32 and dims (2, 3, 4), `shape_only`, the same without data; `layer`, multi-head
@@ -42,7 +43,7 @@ attention of `num_hiddens` 8 in 2 heads, as in `options`, with `inputs` (2, 3, 6
 call; `dot_product` with `heads` (2, 4, 3, 4), (2, 2, 5, 4), (2, 2, 5, 6) and `head_outputs`; `dims` {2, 3, 4, 1, ...}, `strides`
 {12, 4, 1, 1, ...} and `axes` {0, 1, 2}. `tensor_of(dtype, sizes)` makes another tensor, `shape_of` one without data, `lengths` one of
 these numbers, `layer_with(options)` a layer without parameters; `managed` lends `memory`, (2, 3, 4) of F32, by DLPack.
-`result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads. `part_outputs` and
+`stop` and `throw_number` are reports of a `heed_progress`. `result_by(parallel_for)` makes a tensor of F32 and dims (64, 1000) in a context with an executor of 2 threads. `part_outputs` and
 `part_log_sum_exps` are two parts of an attention, (2, 3, 4) and (2, 3), `merged` is (2, 3, 4).
 
 `encoder_layer`, `decoder_layer`, `encoder` and `decoder` are options of blocks of 2 layers: `attention` is that of the encoder and the decoder's cross attention,

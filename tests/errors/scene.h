@@ -127,6 +127,11 @@ class Scene : protected capi_test::BlockOptions {
   // An F32 tensor of dims (64, 1000), in a context whose executor has this parallel_for.
   heed_tensor* result_by(void (*parallel_for)(void*, int64_t, Run*, void*));
 
+  heed_progress progress = HEED_PROGRESS_INIT;
+  // Reports that end a call.
+  static int32_t stop(void*, int64_t, int64_t) { return 1; }
+  static int32_t throw_number(void*, int64_t, int64_t) { throw 1; }
+
   // Outputs (2, 3, 4) and log_sum_exps (2, 3) of two parts of an attention, in F32, and a tensor for the merged output.
   const heed_tensor* part_outputs[2];
   const heed_tensor* part_log_sum_exps[2];

@@ -53,7 +53,8 @@
  * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, or on a bad
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
  * heed_last_status, heed_last_error. On failure out-parameters are unchanged, nothing is leaked, and every object is as
- * it was before the call. heed never ends the process, never prints (a heed_logger gets its messages), and no C++
+ * it was before the call, except that the tensors of outputs are undefined if a call fails while it computes: one that is
+ * stopped (HEED_ERROR_CANCELLED) or whose device fails. heed never ends the process, never prints (a heed_logger gets its messages), and no C++
  * exception leaves a function. Nearly every function can report these errors, which are not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1
@@ -102,8 +103,8 @@
  * MEANING. docs/semantics.md says what each option and input means, in every combination; numbers in brackets, such as
  * [rule 6], refer to its rules.
  *
- * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Tensor,
- * its files and DLPack; Operations on tensors; Weights; Layers: options; Cache; Layers: inputs and outputs, functions;
+ * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Progress;
+ * Tensor, its files and DLPack; Operations on tensors; Weights; Layers: options; Cache; Layers: inputs and outputs, functions;
  * Workspace.
  *
  * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says what may change and what is kept.
@@ -162,7 +163,8 @@ typedef enum heed_status HEED_INT32 {
   HEED_ERROR_DEVICE_UNAVAILABLE = 11, /* driver, plugin or device is missing; the sentence says which */
   HEED_ERROR_DEVICE_LOST = 12,        /* the device failed; its context cannot be used any more */
   HEED_ERROR_NOT_FASTEST = 13,        /* the context is strict, and the call cannot take the fastest path */
-  HEED_ERROR_INTERNAL = 14            /* a bug in heed */
+  HEED_ERROR_INTERNAL = 14,           /* a bug in heed */
+  HEED_ERROR_CANCELLED = 15           /* the report of a heed_progress stopped the call */
 } heed_status;
 
 /* The enumerator's name as text, such as "HEED_ERROR_IO"; "HEED_ERROR_UNKNOWN" for any other number. Static: never
@@ -356,6 +358,29 @@ HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
  * "version", "description". */
 HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
                                            size_t* num_bytes) HEED_NOEXCEPT;
+
+/* ---- Progress ---------------------------------------------------------------------------------------------------- */
+
+/* Reports of a call that may take long, by which it can also be stopped; a pointer in heed_load_options and
+ * heed_layer_inputs.
+ *   report   done begins with 0 and never falls; the last report of a call that succeeds, and no earlier one, has total. If
+ *            report returns another number than 0, the call ends with HEED_ERROR_CANCELLED, and its sentence says how far it
+ *            came; there is no further report
+ * It is called on the thread of the call, never on another one: between the operations of a call, and within a long one
+ * whenever this thread has computed for some milliseconds, or 1 MiB has been read or made. Results have the same bits with
+ * and without. A call that is stopped waits for the tasks that its other threads have begun. Then layers and caches are as
+ * before, so the call can be made again; the tensors of outputs are undefined. For that a call that appends to a ring keeps
+ * a copy of the rows that it overwrites while it runs.
+ * report must not throw a C++ exception, and leaves the floating-point environment as it is. It may call heed: with the
+ * cache and the workspace of the call as another thread may, which gets HEED_ERROR_BUSY, and without changing the layer. On
+ * a device that computes after a call has returned, a report says what has been queued, and is made between operations
+ * alone. The struct and what user points to are needed until the call returns. */
+typedef struct heed_progress {
+  size_t struct_size;
+  int32_t (*report)(void* user, int64_t done, int64_t total); /* required */
+  void* user;
+} heed_progress;
+#define HEED_PROGRESS_INIT { sizeof(heed_progress), NULL, NULL }
 
 /* ---- Tensor ------------------------------------------------------------------------------------------------------ */
 
@@ -1471,9 +1496,12 @@ typedef struct heed_layer_inputs {
   const heed_tensor* token_types; /* NULL: all are 0; or I32 or I64 with the dims of the ids: which segment of the text each
                                      belongs to, from 0 to num_token_types - 1 (Devlin et al., "BERT", arXiv 1810.04805).
                                      NULL for layers without token types */
+  const heed_progress* progress;  /* NULL, or reports of heed_layer_forward, heed_layer_fill_cache and
+                                     heed_scaled_dot_product_attention in tasks, and of heed_layer_initialize in bytes of
+                                     the parameters. The functions that compute nothing make no report */
 } heed_layer_inputs;
 #define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* Which outputs heed_layer_create_outputs makes, a set of bits. */
 enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
@@ -1629,6 +1657,27 @@ HEED_API heed_status heed_decoder_create(heed_context* context, const heed_decod
 HEED_API heed_status heed_transformer_create(heed_context* context, const heed_transformer_options* options,
                                              heed_layer** layer) HEED_NOEXCEPT;
 
+/* Options for loading parameters: of heed_layer_load_weights, and of heed_model_create. */
+typedef struct heed_load_options {
+  size_t struct_size;
+  const char* accept; /* names, separated by commas, of features of the model that the layer does not compute and that
+                         shall not be an error: "rotary", "causal" and so on, or the name of a tensor. Error sentences
+                         give these names, and docs/weights.md lists them; another name is INVALID_ARGUMENT. NULL:
+                         none */
+  const heed_progress* progress; /* NULL, or reports in bytes: done are those that have been read, total is the size of all
+                                    parameters in the files. Checks before the first report read headers, and tensors that
+                                    may be copies of another one */
+} heed_load_options;
+#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL, NULL }
+
+/* Options of heed_model_create. */
+typedef struct heed_model_options {
+  size_t struct_size;
+  const heed_load_options* load; /* NULL: the macro's values. accept is about the weights, as in heed_layer_load_weights:
+                                    settings of config.json whose meaning heed does not know stay errors */
+} heed_model_options;
+#define HEED_MODEL_OPTIONS_INIT { sizeof(heed_model_options), NULL }
+
 /* Makes the whole model of a folder, with its weights: config.json, and model.safetensors or
  * model.safetensors.index.json with the files that it names, as Hugging Face's libraries write them. The model_type says
  * which layer it is:
@@ -1642,9 +1691,15 @@ HEED_API heed_status heed_transformer_create(heed_context* context, const heed_t
  * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/models.md). Ids that
  * pad are hidden by valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a
  * HEED_LOG_WARNING that names them. The caller destroys *layer.
+ * options NULL: the macro's values.
  * Errors: IO (no config.json; no such files); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the files);
  * NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; a setting whose meaning heed does not know,
- * by its name; all that heed_layer_load refuses). */
+ * by its name; all that heed_layer_load refuses); CANCELLED (by options->load->progress: no layer is made). */
+HEED_API heed_status heed_model_create(heed_context* context, const char* folder, const heed_model_options* options,
+                                       heed_layer** layer) HEED_NOEXCEPT;
+
+/* heed_model_create without options.
+ * Errors: those of heed_model_create without CANCELLED. */
 HEED_API heed_status heed_layer_create_from_folder(heed_context* context, const char* folder,
                                                    heed_layer** layer) HEED_NOEXCEPT;
 
@@ -1675,7 +1730,7 @@ HEED_API heed_status heed_layer_child(const heed_layer* layer, const char* name,
  * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010). Biases, bias_k, bias_v, sinks and the table
  * of a relative bias are 0, weights of norms 1. The same seed gives the same numbers on every machine
  * (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
- * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward). */
+ * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), CANCELLED (by inputs->progress). */
 HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
                                            uint64_t seed) HEED_NOEXCEPT;
 
@@ -1741,19 +1796,9 @@ HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const 
 HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
                                             const char* prefix) HEED_NOEXCEPT;
 
-/* Options of heed_layer_load_weights. */
-typedef struct heed_load_options {
-  size_t struct_size;
-  const char* accept; /* names, separated by commas, of features of the model that the layer does not compute and that
-                         shall not be an error: "rotary", "causal" and so on, or the name of a tensor. Error sentences
-                         give these names, and docs/weights.md lists them; another name is INVALID_ARGUMENT. NULL:
-                         none */
-} heed_load_options;
-#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL }
-
 /* heed_layer_load from weights that are open already. options NULL: the macro's values. weights may be of another
  * context, and is only needed during the call.
- * Errors: as heed_layer_load; IO if a file was truncated meanwhile. */
+ * Errors: as heed_layer_load; IO if a file was truncated meanwhile; CANCELLED (by options->progress). */
 HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
                                              const heed_load_options* options) HEED_NOEXCEPT;
 
@@ -1810,7 +1855,8 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
  * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
  * rows; F32 on a 16-bit device without allow_reduced_precision),
- * NOT_FASTEST (strict contexts), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a cache also INVALID_ARGUMENT (a cache
+ * NOT_FASTEST (strict contexts), CANCELLED (by inputs->progress), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a
+ * cache also INVALID_ARGUMENT (a cache
  * of another device, geometry, or whose rows have other rotary positions; layer or sequences outside the cache; a sequence
  * twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY, UNSUPPORTED (a layer without such attention;
  * training). */

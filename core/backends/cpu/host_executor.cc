@@ -33,6 +33,8 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
   try {
     // parallel_for may change this thread's environment; the end of the scope restores it.
     const platform::FloatingPointEnvironment environment;
+    // What parallel_for computes with heed besides the items belongs to other calls.
+    const CallProgress::Scope other_calls(nullptr);
     executor_.parallel_for(executor_.user, num_workers, run_item, &tasks_[round_ % SharedLoop::kNumRounds]);
   } catch (...) {
     // The executor's threads may still run, so run() must not return before they have left the loop.

@@ -7,6 +7,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/scratch.h"
+#include "base/call_progress.h"
 #include "ops/cost.h"
 #include "platform/floating_point_environment.h"
 
@@ -17,12 +18,22 @@ struct Loop {
   void (*call)(const void* function, int64_t task, int32_t worker) = nullptr;
   const void* function = nullptr;
   int64_t num_tasks = 0;
-  double flops = 0;  // of all tasks, estimated
+  double flops = 0;                  // of all tasks, estimated
+  CallProgress* progress = nullptr;  // null: not reported
   // Whether its tasks take subnormal numbers as 0: all workers do what the thread that begins the loop does.
   bool flushes_subnormals = false;
 
+  // False if the call shall stop: then no further task is run.
+  bool run(int64_t task, int32_t worker) const {
+    if (progress != nullptr && progress->is_stopped()) return false;
+    call(function, task, worker);
+    return progress == nullptr || progress->finish_task(flops / static_cast<double>(num_tasks));
+  }
+
   void run_alone() const {
-    for (int64_t task = 0; task < num_tasks; ++task) call(function, task, 0);
+    for (int64_t task = 0; task < num_tasks; ++task) {
+      if (!run(task, 0)) return;
+    }
   }
 };
 
@@ -33,7 +44,7 @@ class Team {
   // The largest number of workers of a loop, its caller included.
   virtual int32_t num_workers() const = 0;
   // Runs the loop on at most num_workers workers (at least 2), fewer where some join too late. All tasks are done when
-  // it returns, after a failure too.
+  // it returns, after a failure too, unless the loop's progress has stopped the call.
   virtual Status run(const Loop& loop, int32_t num_workers, Failure* failure) = 0;
 
  protected:
@@ -70,7 +81,7 @@ class Workers {
   // so on, then runs tasks that other workers have not begun; so the largest tasks should come first. Returns when all
   // tasks are done, and what they wrote is then visible to the caller. `flops` estimates the work of all tasks:
   // sleeping threads are woken only for a loop that takes longer than waking them. The function must not call for_each,
-  // and must not throw.
+  // and must not throw. If the progress of the operation stops the call, tasks that have not begun are left out.
   template <typename Function>
   void for_each(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
     run_numbered(num_tasks, num_threads, flops, [&](int64_t task, int32_t) { function(task); });
@@ -112,12 +123,18 @@ class Workers {
   // same worker.
   template <typename Function>
   void run_numbered(int64_t num_tasks, int32_t num_threads, double flops, const Function& function) const {
+    CallProgress* const progress = CallProgress::of_operation();
+    if (progress == nullptr && std::min<int64_t>(num_tasks, num_threads) <= 1) {
+      for (int64_t task = 0; task < num_tasks; ++task) function(task, int32_t{0});
+      return;
+    }
     const Loop loop = {
         .call = [](const void* erased, int64_t task,
                    int32_t worker) { (*static_cast<const Function*>(erased))(task, worker); },
         .function = &function,
         .num_tasks = num_tasks,
         .flops = flops,
+        .progress = progress,
         .flushes_subnormals = platform::FlushedSubnormals::are_flushed(),
     };
     Failure failure;

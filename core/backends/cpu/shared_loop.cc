@@ -57,7 +57,7 @@ void SharedLoop::work(int32_t worker) {
       // The gate orders memory: what the tasks read was written before the gate was opened, and what they write is
       // visible after their worker has left.
       const int64_t task = next_task.fetch_add(num_shares, std::memory_order_relaxed);
-      if (task < loop.num_tasks) loop.call(loop.function, task, worker);
+      if (task < loop.num_tasks && !loop.run(task, worker)) return;
     }
   }
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load_options.h"
+
+#include <string>
+
+#include "arguments.h"
+
+namespace heed::capi {
+namespace {
+
+// The sizes in the first version of each struct.
+constexpr size_t kFirstProgressSize = 24;
+constexpr size_t kFirstLoadOptionsSize = 16;
+
+}  // namespace
+
+Progress read_progress(const heed_progress* progress, const char* name) {
+  if (progress == nullptr) return {};
+  const heed_progress read = read_struct(progress, HEED_PROGRESS_INIT, kFirstProgressSize, name, "HEED_PROGRESS_INIT");
+  if (read.report == nullptr) require(read.report, (std::string(name) + "->report").c_str());
+  return {read.report, read.user};
+}
+
+LoadOptions read_load_options(const heed_load_options* options, const char* name, const char* progress_name) {
+  const heed_load_options read =
+      read_struct(options, HEED_LOAD_OPTIONS_INIT, kFirstLoadOptionsSize, name, "HEED_LOAD_OPTIONS_INIT");
+  LoadOptions result;
+  if (read.accept != nullptr) result.accept = read.accept;
+  result.progress = read_progress(read.progress, progress_name);
+  result.progress_name = progress_name;
+  return result;
+}
+
+}  // namespace heed::capi

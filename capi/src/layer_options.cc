@@ -338,7 +338,7 @@ Stack read_stack(const CStackOptions& read) {
   if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
   if (read.positions != nullptr) {
     result.positions = read_member(read.positions, "positions", "options->positions");
-    result.positions->max_words = "options->positions->max_positions";
+    result.positions->max_option = "options->positions->max_positions";
   }
   if (read.output != nullptr) result.output = read_output_options(read.output);
   result.num_token_types = read.num_token_types;

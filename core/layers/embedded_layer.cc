@@ -198,7 +198,7 @@ void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) c
        "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
        ", %s: a learned table belongs to images of one size",
        call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions,
-       options_.positions->max_words.c_str());
+       words_of_max(*options_.positions).c_str());
 }
 
 void EmbeddedLayer::set_row_limits(LayerCall& call, const KeyLimits* limits) const {

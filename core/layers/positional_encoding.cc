@@ -100,6 +100,13 @@ std::optional<Tensor> make_sinusoids(const std::shared_ptr<Context>& context,
 
 }  // namespace
 
+std::string words_of_max(const PositionalEncodingOptions& options) {
+  if (options.max_option != nullptr) return options.max_option;
+  std::string words = "the positions of the model";
+  if (options.max_setting != nullptr) words += std::string(", by \"") + options.max_setting + "\" in config.json";
+  return words;
+}
+
 PositionalEncoding::PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options)
     : Layer(std::move(context), make_parameters(options), kParameterNames),
       options_(options),
@@ -179,14 +186,14 @@ void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, 
     fail(Status::InvalidArgument,
          "inputs->queries has %" PRId64 " rows in batch element %" PRId64
          ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64 ", %s",
-         sequence.query_count, b, sequence.query_position, options_.max_positions, options_.max_words.c_str());
+         sequence.query_count, b, sequence.query_position, options_.max_positions, words_of_max(options_).c_str());
   }
   // Without a table's data num_queries counts the rows of all batch elements.
   if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
   if (limits.num_queries <= options_.max_positions) return;
   fail(Status::InvalidArgument,
        "inputs->queries has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s", limits.num_queries,
-       options_.max_positions, options_.max_words.c_str());
+       options_.max_positions, words_of_max(options_).c_str());
 }
 
 LayerAttention PositionalEncoding::layer_attention() const {

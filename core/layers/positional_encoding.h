@@ -20,11 +20,15 @@ struct PositionalEncodingOptions {
   int64_t max_positions = 0;
   int64_t size = 0;
   int64_t first_row = 0;
-  // The words for max_positions in messages of calls.
-  std::string max_words = "options->max_positions";
+  // The caller's option that is max_positions; null: it is of the model in a folder, by a setting of config.json, if that has it.
+  const char* max_option = "options->max_positions";
+  const char* max_setting = nullptr;
   float dropout = 0;
   PositionKind kind = PositionKind::Sinusoidal;
 };
+
+// The words for max_positions in messages of calls.
+std::string words_of_max(const PositionalEncodingOptions& options);
 
 class PositionalEncoding final : public Layer {
  public:

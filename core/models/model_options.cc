@@ -330,13 +330,12 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
   return output;
 }
 
-std::string ModelOptions::words_of_positions(bool is_encoder) const {
-  std::string words = "the positions of the model";
+void ModelOptions::name_positions(bool is_encoder, PositionalEncodingOptions& options) const {
+  options.max_option = nullptr;
   for (const char* const setting :
        {"max_position_embeddings", "n_positions", is_encoder ? "max_source_positions" : "max_target_positions"}) {
-    if (settings_.number(setting)) return words + ", by \"" + setting + "\" in config.json";
+    if (options.max_setting == nullptr && settings_.number(setting)) options.max_setting = setting;
   }
-  return words;
 }
 
 template <typename LayerOptions>
@@ -370,14 +369,14 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
            in_quotes(config_.path()).c_str(), *most, kMostSinusoids);
     }
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
-    options.positions->max_words = words_of_positions(is_encoder);
+    name_positions(is_encoder, *options.positions);
   }
   if (family_.has(kPositions)) {
     const std::string module = module_of(side, "positions");
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
-    positions.max_words = words_of_positions(is_encoder);
+    name_positions(is_encoder, positions);
     // OPT adds positions after the projection.
     if (family_.has(kProjectionWithoutBias)) positions.size = size;
     if (options.patches) require_image_size(*options.patches, positions.max_positions);

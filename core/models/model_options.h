@@ -67,8 +67,8 @@ class ModelOptions {
   // Fails if ALBERT has several groups of layers.
   void require_one_shared_layer() const;
   int64_t hidden_size(const Side& side) const;
-  // The words for the number of positions of a side, by the setting that says it.
-  std::string words_of_positions(bool is_encoder) const;
+  // Sets what messages call the number of positions of a side: the setting that says it.
+  void name_positions(bool is_encoder, PositionalEncodingOptions& options) const;
   template <typename LayerOptions>
   void set_stack(const Side& side, StackOptions<LayerOptions>& options);
   // The options of the head, if the model has one. `size`: of the hidden states. `embedding`: the module of the table.

@@ -9,7 +9,7 @@ set(heed_proxy_classes
   NativeLayerNormOptions NativeFeedForwardOptions NativeEmbeddingOptions NativePatchEmbeddingOptions
   NativeAudioEmbeddingOptions NativeEncoderLayerOptions NativeDecoderLayerOptions NativeEncoderOptions NativeDecoderOptions
   NativeOutputOptions NativeTransformerOptions
-  NativeCacheOptions NativeLoadOptions
+  NativeCacheOptions NativeLoadOptions NativeModelOptions
   NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs NativeLayerTap)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)

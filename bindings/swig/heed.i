@@ -5,7 +5,7 @@
  *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer, NativeWorkspace and NativeCache, over heed.h's
  *              opaque objects
  *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs, NativeLayerTap and the
- *              options, with a setter and a getter for each member
+ *              options, with a setter and a getter for each member; heed_progress is filled in without one
  *
  * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
  * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
@@ -53,7 +53,7 @@ typedef void (*release_function)(void* user, void* data);
  * change. */
 typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 == 2 && HEED_F64 == 3 &&
                                     HEED_I32 == 4 && HEED_I64 == 5 && HEED_I8 == 6 && HEED_U8 == 7 && HEED_BOOL == 8 &&
-                                    HEED_OK == 0 && HEED_ERROR_INTERNAL == 14 && HEED_DEVICE_CPU == 0 &&
+                                    HEED_OK == 0 && HEED_ERROR_CANCELLED == 15 && HEED_DEVICE_CPU == 0 &&
                                     HEED_CACHE_CONTIGUOUS == 0 && HEED_CACHE_RING == 1 && HEED_CACHE_PAGED == 2 &&
                                     HEED_CACHE_APPEND == 0 && HEED_CACHE_READ == 1 &&
                                     HEED_DEVICE_ASCEND == 1 && HEED_BIAS_NONE == 0 && HEED_BIAS_Q == 1 &&
@@ -154,6 +154,9 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %struct(heed_layer_tap, NativeLayerTap, HEED_LAYER_TAP_INIT)
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
+%struct(heed_model_options, NativeModelOptions, HEED_MODEL_OPTIONS_INIT)
+%pointed_to(heed_progress)
+%pointed_to(heed_load_options)
 %pointed_to(heed_rope_options)
 %pointed_to(heed_multi_head_attention_options)
 %pointed_to(heed_feed_forward_options)
@@ -180,6 +183,8 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %ignore heed_allocator;
 %ignore heed_executor;
 %ignore heed_logger;
+/* The language fills it in, or has a function that makes it. */
+%ignore heed_progress;
 %ignore heed_context_options::allocator;
 %ignore heed_context_options::executor;
 %ignore heed_context_options::logger;
@@ -283,7 +288,6 @@ struct heed_layer {};
   getter_text parameter_name(int64_t index);
   derived_tensor parameter(const char* name, heed_tensor** result);
   heed_status set_parameter(const char* name, heed_tensor* value);
-  static made_layer create_from_folder(heed_context* context, const char* path, heed_layer** result);
   heed_status cache_options(heed_cache_options* options);
   heed_status load(const char* path, const char* prefix);
   heed_status load_memory(const void* data, size_t num_bytes, const char* prefix);
@@ -360,6 +364,8 @@ int32_t heed_version(void);
 static_text heed_version_string(void);
 int32_t heed_device_count(int32_t device);
 
+made_layer heed_model_create(heed_context* context, const char* path, heed_model_options* options,
+                             heed_layer** result);
 made_layer heed_linear_create(heed_context* context, heed_linear_options* options, heed_layer** result);
 made_layer heed_dropout_create(heed_context* context, heed_dropout_options* options, heed_layer** result);
 made_layer heed_positional_encoding_create(heed_context* context, heed_positional_encoding_options* options,

@@ -7,6 +7,12 @@
  *     C throws, so that the arguments that were entered before are left as usual.
  * No typemap returns early once an array is pinned: exceptions are thrown in `ret`, after the arrays are released.
  */
+%begin %{
+/* For clock_gettime. */
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+%}
+
 %rename("%(lowercamelcase)s", %$ismember, %$isfunction) "";
 %rename("%(lowercamelcase)s", %$ismember, %$isvariable) "";
 %pragma(java) moduleclassmodifiers="final class"
@@ -15,11 +21,15 @@
 %{
 /* Throws what io.heed.Errors makes of this thread's last error. */
 static void throw_status(JNIEnv* jenv, heed_status status) {
+  /* That of a Progress, which has stopped the call. */
+  if ((*jenv)->ExceptionCheck(jenv)) return;
   jclass errors = (*jenv)->FindClass(jenv, "io/heed/Errors");
   const char* signature = "(ILjava/lang/String;)Ljava/lang/Throwable;";
   jmethodID of = errors ? (*jenv)->GetStaticMethodID(jenv, errors, "of", signature) : NULL;
   char translated[TRANSLATED_CAPACITY];
-  translate(kWords, kJava, heed_last_error(), translated, sizeof translated);
+  /* Only an interruption makes the wrapper's own reports stop a call. */
+  const char* said = status == HEED_ERROR_CANCELLED ? "the thread is interrupted, so the call was stopped" : heed_last_error();
+  translate(kWords, kJava, said, translated, sizeof translated);
   jstring sentence = of ? (*jenv)->NewStringUTF(jenv, translated) : NULL;
   jobject error = sentence ? (*jenv)->CallStaticObjectMethod(jenv, errors, of, (jint)status, sentence) : NULL;
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
@@ -80,6 +90,63 @@ static void pass_messages(JNIEnv* jenv) {
   passes_messages = 0;
   if (thrown) (*jenv)->Throw(jenv, thrown);
 }
+
+/* What stops a call: io.heed.StoppedCalls, which also passes the reports of a load to the program. */
+static JavaVM* machine;
+static jweak stopped_calls; /* so that the class can be unloaded */
+static jmethodID is_interrupted, stops_load;
+
+static JNIEnv* this_threads_environment(void) {
+  JNIEnv* env = NULL;
+  return (*machine)->GetEnv(machine, (void**)&env, JNI_VERSION_1_8) == JNI_OK ? env : NULL;
+}
+
+/* Whether the method returns true or throws. */
+static int32_t asks(JNIEnv* env, jmethodID method, int64_t done, int64_t total) {
+  jclass calls = (jclass)(*env)->NewLocalRef(env, stopped_calls);
+  const jboolean answer = (*env)->CallStaticBooleanMethod(env, calls, method, (jlong)done, (jlong)total);
+  const jboolean has_thrown = (*env)->ExceptionCheck(env);
+  (*env)->DeleteLocalRef(env, calls);
+  return answer || has_thrown;
+}
+
+/* The report of a heed_progress of a load. */
+static int32_t report_of_load(void* unused, int64_t done, int64_t total) {
+  JNIEnv* env = this_threads_environment();
+  (void)unused;
+  if (!env) return 0;
+  return asks(env, stops_load, done, total);
+}
+
+/* That of a forward, which asks once in a millisecond: most calls are shorter, and Java has asked before it made them. */
+static int32_t report_of_forward(void* unused, int64_t done, int64_t total) {
+  static __thread int64_t next;
+  struct timespec time;
+  int64_t now = 0;
+  JNIEnv* env = NULL;
+  (void)unused;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  now = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+  if (now < next) return 0;
+  next = now + 1000000;
+  env = this_threads_environment();
+  return env ? asks(env, is_interrupted, done, total) : 0;
+}
+
+static heed_progress of_load = {sizeof(heed_progress), report_of_load, NULL};
+static heed_progress of_forward = {sizeof(heed_progress), report_of_forward, NULL};
+
+/* Called once, before the other two functions. */
+static void find_stopped_calls(JNIEnv* jenv) {
+  jclass found = (*jenv)->FindClass(jenv, "io/heed/StoppedCalls");
+  stops_load = found ? (*jenv)->GetStaticMethodID(jenv, found, "stopsLoad", "(JJ)Z") : NULL;
+  is_interrupted = stops_load ? (*jenv)->GetStaticMethodID(jenv, found, "isInterrupted", "(JJ)Z") : NULL;
+  stopped_calls = is_interrupted ? (*jenv)->NewWeakGlobalRef(jenv, found) : NULL;
+  (*jenv)->GetJavaVM(jenv, &machine);
+}
+/* Addresses for the members that are named progress. */
+static int64_t progress_of_load(void) { return (int64_t)&of_load; }
+static int64_t progress_of_forward(void) { return (int64_t)&of_forward; }
 
 /* A Java array of the text's bytes. NULL means a bad index: returns null and throws what heed_last_error describes. */
 static jbyteArray utf8_of(JNIEnv* jenv, const char* text) {
@@ -189,6 +256,14 @@ typedef jboolean java_boolean;
 %getter(tensor_memory, jobject, java.nio.ByteBuffer, java.nio.ByteBuffer, $jnicall)
 %typemap(out) tensor_memory
   "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)heed_tensor_num_bytes(arg1));"
+
+%typemap(in, numinputs=0) JNIEnv* jenv "$1 = jenv;"
+%rename(findStoppedCalls) find_stopped_calls;
+void find_stopped_calls(JNIEnv* jenv);
+%rename(progressOfLoad) progress_of_load;
+int64_t progress_of_load(void);
+%rename(progressOfForward) progress_of_forward;
+int64_t progress_of_forward(void);
 
 /* ---- Structs ----------------------------------------------------------------------------------------------------- */
 

@@ -42,6 +42,7 @@ NOT_SAID = {
     "options->allocator": "Java and C# have none",
     "options->executor": "Java and C# have none",
     "options->logger": "Java and C# have none",
+    "->report": "CancellationException and OperationCanceledException say what has stopped the call",
     "outputs->num_taps": "the wrapper gives the array of taps and its size",
     "^tap->": "the wrapper makes a struct for each tap",
     "->child is NULL": "the wrapper gives every child's name",

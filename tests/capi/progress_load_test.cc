@@ -121,6 +121,25 @@ TEST(ProgressOfModels, WithoutOptionsIsTheFolderFunction) {
   }
 }
 
+TEST(ProgressOfModels, PointersMayNotBeNull) {
+  const Context context = make_context();
+  const std::string folder = golden_model("bert");
+  heed_layer* made = nullptr;
+  forget_last_error();
+  EXPECT_TRUE(is_refused(heed_model_create(nullptr, folder.c_str(), nullptr, &made), invalid({"context is NULL"})));
+  EXPECT_TRUE(is_refused(heed_model_create(context.get(), nullptr, nullptr, &made), invalid({"folder is NULL"})));
+  EXPECT_TRUE(
+      is_refused(heed_model_create(context.get(), folder.c_str(), nullptr, nullptr), invalid({"layer is NULL"})));
+  heed_progress progress = HEED_PROGRESS_INIT;
+  heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+  load.progress = &progress;
+  heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+  options.load = &load;
+  EXPECT_TRUE(is_refused(heed_model_create(context.get(), folder.c_str(), &options, &made),
+                         invalid({"options->load->progress->report is NULL"})));
+  EXPECT_EQ(made, nullptr);
+}
+
 TEST(ProgressOfModels, OptionsAcceptTensorsByName) {
   const Context context = make_context();
   ModelCopy copy("llama");

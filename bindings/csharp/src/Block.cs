@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Threading;
 
 namespace Heed;
 
@@ -64,6 +65,19 @@ public abstract class Block : IDisposable
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     public NDList Forward(params NDArray?[] inputs) =>
         Forward(new ParameterStore(), new NDList(inputs ?? throw new ArgumentNullException(nameof(inputs))));
+
+    /// <summary>Computes the outputs without dropout, and can be stopped: the calls of heed's blocks in this one end when
+    /// the token is cancelled.</summary>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="inputs">The inputs that the block describes.</param>
+    /// <returns>The outputs, which belong to the first input's manager.</returns>
+    /// <exception cref="ArgumentException">The number of inputs is not the block's, or sizes, types or lengths do not
+    /// fit.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public NDList Forward(CancellationToken stop, params NDArray?[] inputs) =>
+        StoppableCall.With(stop, () => Forward(inputs));
 
     /// <summary>Computes the outputs.</summary>
     /// <param name="parameterStore">Not read; there because DJL's blocks have it.</param>

@@ -86,6 +86,7 @@ internal static class Errors
         Status.Unsupported => new NotSupportedException(sentence),
         Status.NotInitialized or Status.Busy => new InvalidOperationException(sentence),
         Status.CacheFull => new CacheFullException(sentence),
+        Status.Cancelled => new OperationCanceledException(sentence),
         _ => new HeedException(status, sentence),
     };
 }

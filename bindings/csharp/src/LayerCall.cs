@@ -163,10 +163,25 @@ internal sealed unsafe class LayerCall : IDisposable
 
     internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(nativeInputs, nativeOutputs);
 
-    internal void Forward(NativeLayer layer, NativeWorkspace? workspace) =>
+    internal void Forward(NativeLayer layer, NativeWorkspace? workspace)
+    {
+        if (StoppableCall.Current is { } stoppable)
+        {
+            RunUntil(stoppable, layer, workspace, fills: false);
+            return;
+        }
         layer.Forward(nativeInputs, workspace, nativeOutputs);
+    }
 
-    internal void FillCache(NativeLayer layer, NativeWorkspace? workspace) => layer.FillCache(nativeInputs, workspace);
+    internal void FillCache(NativeLayer layer, NativeWorkspace? workspace)
+    {
+        if (StoppableCall.Current is { } stoppable)
+        {
+            RunUntil(stoppable, layer, workspace, fills: true);
+            return;
+        }
+        layer.FillCache(nativeInputs, workspace);
+    }
 
     internal void ScaledDotProductAttention(NativeContext context, DotProductAttentionOptions options)
     {
@@ -177,4 +192,26 @@ internal sealed unsafe class LayerCall : IDisposable
 
     internal string Explain(NativeLayer layer) => NativeText.Of(
         (text, capacity) => layer.Explain(nativeInputs, nativeOutputs, text, capacity));
+
+    /// <summary>Apart from the calls without a token, which allocate nothing.</summary>
+    private void RunUntil(StoppableCall stoppable, NativeLayer layer, NativeWorkspace? workspace, bool fills) =>
+        stoppable.Run(progress =>
+        {
+            nativeInputs.Progress = progress;
+            try
+            {
+                if (fills)
+                {
+                    layer.FillCache(nativeInputs, workspace);
+                }
+                else
+                {
+                    layer.Forward(nativeInputs, workspace, nativeOutputs);
+                }
+            }
+            finally
+            {
+                nativeInputs.Progress = IntPtr.Zero;
+            }
+        });
 }

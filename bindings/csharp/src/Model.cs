@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Threading;
 
 namespace Heed;
 
@@ -62,6 +63,9 @@ public sealed class Model : IDisposable
     /// its sub-managers for the same device, and of all managers with equal options can be its inputs, and once it is
     /// disposed, the block can no longer compute. Null: the block owns its parameters, is on the CPU and computes with the
     /// default <see cref="ContextOptions"/>, as managers without options do.</param>
+    /// <param name="progress">Hears of the bytes that have been read; null: nothing does. An exception that its Report
+    /// throws ends the call, which throws it.</param>
+    /// <param name="stop">Stops the load.</param>
     /// <exception cref="ArgumentException">A setting in config.json contradicts the files of weights.</exception>
     /// <exception cref="NotSupportedException">The family is not listed above, config.json has a setting that heed does
     /// not know, or the files need something that heed cannot do; the sentence names it.</exception>
@@ -70,7 +74,10 @@ public sealed class Model : IDisposable
     /// <see cref="Status.CorruptFile"/>: a file does not follow its format; <see cref="Status.NotFound"/>: a parameter
     /// is missing.</exception>
     /// <exception cref="ObjectDisposedException">The model or the manager is disposed.</exception>
-    public void Load(string folder, NDManager? manager = null)
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(
+        string folder, NDManager? manager = null, IProgress<LoadProgress>? progress = null,
+        CancellationToken stop = default)
     {
         _ = folder ?? throw new ArgumentNullException(nameof(folder));
         lock (gate)
@@ -81,7 +88,7 @@ public sealed class Model : IDisposable
                 throw new InvalidOperationException(
                     $"the model \"{Name}\" has been loaded already: make another one");
             }
-            block = new ModelBlock(folder, manager);
+            block = StoppableCall.With(stop, () => new ModelBlock(folder, manager), progress);
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Threading;
 
 namespace Heed;
 
@@ -64,6 +65,7 @@ public sealed class ModelBlock : NativeBlock
     /// element is not appended. Queries is null.</param>
     /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
     /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
+    /// <param name="stop">Stops the call; the cache is as it was.</param>
     /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
     /// device, of other sizes, or has rows with other rotary positions, or the model has no
     /// encoder and decoder.</exception>
@@ -74,7 +76,9 @@ public sealed class ModelBlock : NativeBlock
     /// sentence names both sizes.</exception>
     /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
     /// disposed.</exception>
-    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>
+        AppendToCache(inputs, workspace, stop);
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
@@ -89,15 +93,29 @@ public sealed class ModelBlock : NativeBlock
         }
     }
 
-    private static unsafe Func<NativeContext, NativeLayer> Maker(string folder)
+    private static Func<NativeContext, NativeLayer> Maker(string folder)
     {
         byte[] path = NativeText.ToNative(folder, nameof(folder));
         return context =>
         {
-            fixed (byte* start = path)
+            NativeLayer? made = null;
+            if (StoppableCall.Current is { } stoppable)
             {
-                return NativeLayer.CreateFromFolder(context, start);
+                stoppable.Run(progress => made = Make(context, path, progress));
             }
+            return made ?? Make(context, path, IntPtr.Zero);
         };
+    }
+
+    private static unsafe NativeLayer Make(NativeContext context, byte[] path, IntPtr progress)
+    {
+        using var load = new NativeLoadOptions();
+        using var options = new NativeModelOptions();
+        load.Progress = progress;
+        options.Load = NativeStruct.PointerOf(load);
+        fixed (byte* start = path)
+        {
+            return HeedNative.HeedModelCreate(context, start, options);
+        }
     }
 }

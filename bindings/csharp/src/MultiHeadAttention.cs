@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Threading;
 
 namespace Heed;
 
@@ -88,6 +89,7 @@ public sealed class MultiHeadAttention : NativeBlock
     /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
     /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs, without queries for outputs that are not set,
     /// with queries for all outputs.</param>
+    /// <param name="stop">Stops the call; the cache is as it was.</param>
     /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
     /// device, of other sizes, or has rows with other rotary positions.</exception>
     /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
@@ -99,7 +101,9 @@ public sealed class MultiHeadAttention : NativeBlock
     /// sentence names both sizes.</exception>
     /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
     /// disposed.</exception>
-    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>
+        AppendToCache(inputs, workspace, stop);
 
     /// <inheritdoc/>
     public override void Dispose()

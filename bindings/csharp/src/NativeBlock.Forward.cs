@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Threading;
 
 namespace Heed;
 
@@ -43,6 +44,7 @@ public abstract unsafe partial class NativeBlock
     /// <param name="outputs">The outputs: at least one array.</param>
     /// <param name="workspace">Memory of <see cref="WorkspaceSize"/> bytes, which no other call uses at the same time;
     /// null: heed keeps its own.</param>
+    /// <param name="stop">Stops the call, whose outputs are undefined then; a cache is as it was.</param>
     /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, no output is set, an output shares
     /// memory with another array, or the cache is of another device, of other sizes, or has rows with other rotary
     /// positions.</exception>
@@ -55,8 +57,15 @@ public abstract unsafe partial class NativeBlock
     /// sentence names both sizes.</exception>
     /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
     /// disposed.</exception>
-    public void Forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null)
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Forward(
+        AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace = null, CancellationToken stop = default)
     {
+        if (stop.CanBeCanceled)
+        {
+            ForwardUntil(stop, inputs, outputs, workspace);
+            return;
+        }
         using LayerCall call = LayerCall.Begin();
         NDArray first = Read(call, inputs);
         Write(call, outputs);
@@ -76,7 +85,7 @@ public abstract unsafe partial class NativeBlock
     }
 
     /// <summary>Makes arrays of the right shapes for <see cref="Forward(AttentionInputs, AttentionOutputs,
-    /// Workspace?)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
+    /// Workspace?, CancellationToken)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
     /// <param name="wanted">The outputs to make.</param>
     /// <returns>Outputs of new arrays, which belong to the manager of the queries or, if they are null, of the keys or
@@ -150,8 +159,8 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?)"/>
-    /// needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
+    /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?,
+    /// CancellationToken)"/> needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read. With a cache and keys they may have no
     /// queries: then it is the size that FillCache of the block, such as
     /// <see cref="MultiHeadAttention.FillCache"/>, needs.</param>
@@ -263,8 +272,13 @@ public abstract unsafe partial class NativeBlock
 
     /// <summary>Appends the keys and values of a call to its cache: FillCache of the blocks that have keys and
     /// values.</summary>
-    private protected void AppendToCache(AttentionInputs inputs, Workspace? workspace)
+    private protected void AppendToCache(AttentionInputs inputs, Workspace? workspace, CancellationToken stop)
     {
+        if (stop.CanBeCanceled)
+        {
+            AppendUntil(stop, inputs, workspace);
+            return;
+        }
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         NDArray rows = inputs.Keys ?? inputs.Queries ?? inputs.Memory
             ?? throw new ArgumentException("inputs have neither Keys nor Queries", nameof(inputs));
@@ -300,6 +314,22 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Returns the tensor of the weights of a Forward that is kept; the argument is not used
     /// afterwards.</summary>
     private protected virtual NativeTensor ToKeep(NativeTensor weights) => weights;
+
+    /// <summary>Apart from the call without a token, which allocates nothing.</summary>
+    private void ForwardUntil(
+        CancellationToken stop, AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace) =>
+        StoppableCall.With(stop, () =>
+        {
+            Forward(inputs, outputs, workspace);
+            return true;
+        });
+
+    private void AppendUntil(CancellationToken stop, AttentionInputs inputs, Workspace? workspace) =>
+        StoppableCall.With(stop, () =>
+        {
+            AppendToCache(inputs, workspace, CancellationToken.None);
+            return true;
+        });
 
     /// <summary>Forward with a list; taps may be null.</summary>
     private NDList Computed(ParameterStore parameterStore, NDList inputs, Taps? taps, bool training)

@@ -52,4 +52,7 @@ public enum Status
 
     /// <summary>A defect of heed.</summary>
     Internal = 14,
+
+    /// <summary>The call was stopped, which throws an <see cref="System.OperationCanceledException"/>.</summary>
+    Cancelled = 15,
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Threading;
 
 namespace Heed;
 
@@ -49,6 +50,7 @@ public sealed class TransformerDecoder : NativeBlock
     /// element are appended.</param>
     /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
     /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
+    /// <param name="stop">Stops the call; the cache is as it was.</param>
     /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
     /// device, of other sizes, or has rows with other rotary positions, or the block has no
     /// cross attention.</exception>
@@ -59,7 +61,9 @@ public sealed class TransformerDecoder : NativeBlock
     /// sentence names both sizes.</exception>
     /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
     /// disposed.</exception>
-    public void FillCache(AttentionInputs inputs, Workspace? workspace = null) => AppendToCache(inputs, workspace);
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>
+        AppendToCache(inputs, workspace, stop);
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>

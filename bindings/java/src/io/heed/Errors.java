@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.concurrent.CancellationException;
+
 /** Makes the exceptions for the statuses of the native library. */
 final class Errors {
     private Errors() {}
@@ -20,6 +22,8 @@ final class Errors {
                 return new IllegalStateException(sentence);
             case CACHE_FULL:
                 return new CacheFullException(sentence);
+            case CANCELLED:
+                return new CancellationException(sentence);
             default:
                 return new HeedException(status, sentence);
         }

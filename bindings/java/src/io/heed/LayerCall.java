@@ -41,6 +41,7 @@ final class LayerCall implements AutoCloseable {
         // Without any of their members they mean the same as NULL.
         inputs.setSequences(NativeStruct.pointerOf(sequences));
         inputs.setDecoder(NativeStruct.pointerOf(decoder));
+        inputs.setProgress(StoppedCalls.OF_FORWARD);
     }
 
     static LayerCall in(NativeContext context) {
@@ -138,14 +139,17 @@ final class LayerCall implements AutoCloseable {
     }
 
     void forward(NativeLayer layer, NativeWorkspace workspace) {
+        StoppedCalls.check();
         layer.forward(inputs, workspace, outputs);
     }
 
     void fillCache(NativeLayer layer, NativeWorkspace workspace) {
+        StoppedCalls.check();
         layer.fillCache(inputs, workspace);
     }
 
     void scaledDotProductAttention(NativeContext context, NativeDotProductAttentionOptions options) {
+        StoppedCalls.check();
         HeedNative.heed_scaled_dot_product_attention(context, options, inputs, outputs);
     }
 

@@ -3,6 +3,7 @@ package io.heed;
 
 import java.nio.file.Path;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
 
 /**
  * A whole model: a {@link ModelBlock} that is made from the folder of a model as Hugging Face's libraries write it.
@@ -66,9 +67,10 @@ public final class Model implements AutoCloseable {
      * @throws IllegalStateException if the model has a block already, or is closed
      * @throws HeedException with {@link Status#IO} if a file is missing or cannot be read, {@link Status#CORRUPT_FILE}
      *     if it does not have the format, {@link Status#NOT_FOUND} if a tensor is missing
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder) {
-        loadIn(folder, null);
+        loadIn(folder, null, null);
     }
 
     /**
@@ -83,19 +85,37 @@ public final class Model implements AutoCloseable {
      * @throws IllegalStateException if the model has a block already, or the model or the manager is closed
      * @throws HeedException with {@link Status#IO} if a file is missing or cannot be read, {@link Status#CORRUPT_FILE}
      *     if it does not have the format, {@link Status#NOT_FOUND} if a tensor is missing
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager) {
-        loadIn(folder, Objects.requireNonNull(manager, "manager"));
+        loadIn(folder, Objects.requireNonNull(manager, "manager"), null);
     }
 
-    /** A manager of null: the default context. */
-    private synchronized void loadIn(Path folder, NDManager manager) {
+    /**
+     * Makes the block of a folder as {@link #load(Path, NDManager)} does, and reports how far it is. If the listener throws
+     * an exception, the load ends with it, and the model still has no block.
+     *
+     * @param folder the folder
+     * @param manager the owner of the parameters; null: the block itself, on the CPU with the default options
+     * @param progress hears of the bytes that have been read, on this thread
+     * @throws IllegalArgumentException as load(folder, manager)
+     * @throws UnsupportedOperationException as load(folder, manager)
+     * @throws IllegalStateException as load(folder, manager)
+     * @throws HeedException as load(folder, manager)
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
+     */
+    public void load(Path folder, NDManager manager, LoadProgress progress) {
+        loadIn(folder, manager, Objects.requireNonNull(progress, "progress"));
+    }
+
+    /** A manager of null: the default context; a progress of null: none. */
+    private synchronized void loadIn(Path folder, NDManager manager, LoadProgress progress) {
         Objects.requireNonNull(folder, "folder");
         checkOpen();
         if (block != null) {
             throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
         }
-        block = new ModelBlock(folder, manager);
+        block = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager));
     }
 
     /**

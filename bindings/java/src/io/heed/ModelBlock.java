@@ -81,7 +81,13 @@ public final class ModelBlock extends NativeBlock {
 
     @Override
     NativeLayer newLayer(NativeContext context) {
-        return NativeLayer.createFromFolder(context, NativeText.of(folder));
+        StoppedCalls.check();
+        try (NativeLoadOptions load = new NativeLoadOptions();
+                NativeModelOptions options = new NativeModelOptions()) {
+            load.setProgress(StoppedCalls.OF_LOAD);
+            options.setLoad(NativeStruct.pointerOf(load));
+            return HeedNative.heed_model_create(context, NativeText.of(folder), options);
+        }
     }
 
     @Override

@@ -108,6 +108,7 @@ public abstract class NativeBlock implements Block {
      * @throws IllegalArgumentException if the list does not have the block's number of arrays, or if sizes, types or
      *     lengths do not fit
      * @throws IllegalStateException if the block is not initialized, or an array, a manager or the block is closed
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted; it stays interrupted
      */
     @Override
     public final NDList forward(
@@ -189,6 +190,8 @@ public abstract class NativeBlock implements Block {
      * @throws UnsupportedOperationException if there is a cache, and this kind of block takes none, or the inputs are
      *     for training
      * @throws HeedException with {@link Status#WORKSPACE_TOO_SMALL}; the message has both sizes
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted; it stays interrupted, the outputs
+     *     are undefined, and a cache is as it was
      */
     public final void forward(AttentionInputs inputs, AttentionOutputs outputs, Workspace workspace) {
         Objects.requireNonNull(inputs, "inputs");
@@ -374,11 +377,11 @@ public abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is closed
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
      *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted; it stays interrupted, and nothing
+     *     has changed
      */
     public final void load(Path path, String prefix) {
-        ByteBuffer file = NativeText.of(path);
-        ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
-        layer.change(changed -> changed.load(file, before));
+        load(path, prefix, new String[0]);
     }
 
     /**
@@ -422,6 +425,7 @@ public abstract class NativeBlock implements Block {
         Objects.requireNonNull(stream, "stream");
         ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
         try (NativeBytes bytes = NativeBytes.readAll(stream)) {
+            StoppedCalls.check();
             layer.change(changed -> changed.loadMemory(bytes.begin(), bytes.length(), before));
         }
     }
@@ -451,6 +455,8 @@ public abstract class NativeBlock implements Block {
         }
         try (NativeLoadOptions options = new NativeLoadOptions()) {
             options.setAccept(NativeText.of(String.join(",", accept), "accept"));
+            options.setProgress(StoppedCalls.OF_LOAD);
+            StoppedCalls.check();
             layer.change(changed -> changed.loadWeights(weights, before, options));
         }
     }

@@ -36,6 +36,8 @@ public enum Status {
     NOT_FASTEST,
     /** A defect of heed. */
     INTERNAL,
+    /** The call was stopped, which throws a {@link java.util.concurrent.CancellationException}. */
+    CANCELLED,
     /** A status that this version of the Java classes does not know. */
     UNKNOWN;
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +20,7 @@ class ErrorsTest {
         own.put(Status.NOT_INITIALIZED, IllegalStateException.class);
         own.put(Status.BUSY, IllegalStateException.class);
         own.put(Status.CACHE_FULL, CacheFullException.class);
+        own.put(Status.CANCELLED, CancellationException.class);
         for (Status status : Status.values()) {
             Throwable error = Errors.of(status.ordinal(), "a sentence");
             assertEquals(own.getOrDefault(status, HeedException.class), error.getClass());

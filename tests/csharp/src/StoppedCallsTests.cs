@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using Xunit;
+
+namespace Heed.Tests;
+
+/// <summary>Calls that a token stops, and the reports of loads.</summary>
+public sealed class StoppedCallsTests : IDisposable
+{
+    private readonly NDManager manager = NDManager.NewBaseManager();
+
+    public void Dispose() => manager.Dispose();
+
+    [Fact]
+    public void NothingIsComputedForATokenThatIsCancelled()
+    {
+        using Linear linear = MakeLinear(4);
+        NDArray rows = manager.Ones(new Shape(2, 4));
+        float[] expected = linear.Forward(rows).SingletonOrThrow().ToFloatArray();
+        var inputs = new AttentionInputs(rows);
+        AttentionOutputs outputs = linear.CreateOutputs(inputs);
+        using var source = new CancellationTokenSource();
+        Assert.Equal(expected, linear.Forward(source.Token, rows).SingletonOrThrow().ToFloatArray());
+        linear.Forward(inputs, outputs, stop: source.Token);
+        Assert.Equal(expected, outputs.Output!.ToFloatArray());
+        source.Cancel();
+        ExpectStopped(source, () => linear.Forward(source.Token, rows));
+        ExpectStopped(source, () => linear.Forward(inputs, outputs, stop: source.Token));
+        ExpectStopped(source, () => new Model("bert").Load(TestFiles.Data("models/bert"), stop: source.Token));
+        Assert.Equal(expected, linear.Forward(rows).SingletonOrThrow().ToFloatArray());
+    }
+
+    [Fact]
+    public void ALongCallEndsWhenItsTokenIsCancelled()
+    {
+        using Linear linear = MakeLinear(2048);
+        var inputs = new AttentionInputs(manager.Ones(new Shape(1500, 2048)));
+        AttentionOutputs outputs = linear.CreateOutputs(inputs);
+        using var source = new CancellationTokenSource(20);
+        ExpectStopped(source, () =>
+        {
+            for (;;)
+            {
+                linear.Forward(inputs, outputs, stop: source.Token);
+            }
+        });
+        linear.Forward(inputs, outputs);
+        Assert.Equal(
+            linear.Forward(inputs.Queries).SingletonOrThrow().ToFloatArray(), outputs.Output!.ToFloatArray());
+    }
+
+    [Fact]
+    public void ALoadReportsItsBytes()
+    {
+        var reports = new List<LoadProgress>();
+        using var model = new Model("bert");
+        model.Load(TestFiles.Data("models/bert"), manager, new Listener(reports.Add));
+        Assert.True(model.Block.IsInitialized);
+        Assert.Equal(0, reports[0].Done);
+        Assert.Equal(reports[0].Total, reports[reports.Count - 1].Done);
+        Assert.All(reports, report => Assert.Equal(reports[0].Total, report.Total));
+        Assert.Equal(reports.Select(report => report.Done).OrderBy(done => done), reports.Select(report => report.Done));
+        Assert.True(reports.Count > 10);
+    }
+
+    [Fact]
+    public void ALoadEndsAtEachReport()
+    {
+        using var model = new Model("bert");
+        for (int last = 0; ; last++)
+        {
+            int left = last;
+            using var source = new CancellationTokenSource();
+            var listener = new Listener(_ =>
+            {
+                if (left-- == 0)
+                {
+                    source.Cancel();
+                }
+            });
+            try
+            {
+                model.Load(TestFiles.Data("models/bert"), null, listener, source.Token);
+                Assert.False(source.IsCancellationRequested);
+                break;
+            }
+            catch (OperationCanceledException stopped)
+            {
+                Assert.Equal(source.Token, stopped.CancellationToken);
+                Assert.Throws<InvalidOperationException>(() => model.Block);
+            }
+        }
+        Assert.True(model.Block.IsInitialized);
+    }
+
+    [Fact]
+    public void TheExceptionOfAListenerEndsTheLoad()
+    {
+        using var model = new Model("bert");
+        var thrown = new InvalidOperationException("enough");
+        Assert.Same(thrown, Assert.Throws<InvalidOperationException>(() => model.Load(
+            TestFiles.Data("models/bert"), manager, new Listener(report => _ = report.Done > 0 ? throw thrown : 0))));
+
+        // What a listener loads is another load.
+        int others = 0;
+        model.Load(TestFiles.Data("models/bert"), manager, new Listener(report =>
+        {
+            if (report.Done == 0)
+            {
+                others++;
+                using var other = new Model("gpt2");
+                other.Load(TestFiles.Data("models/gpt2"));
+            }
+        }));
+        Assert.Equal(1, others);
+    }
+
+    /// <summary>A call that fills or appends leaves the cache as it was.</summary>
+    [Fact]
+    public void AStoppedStepLeavesTheCacheAsItWas()
+    {
+        using var model = new Model("gpt2");
+        model.Load(TestFiles.Data("models/gpt2"), manager);
+        using var cache = new KvCache(manager, new KvCacheOptions(model.Block) { Capacity = 20 });
+        NDArray ids = manager.Create(new long[] { 1, 2, 3 }, new Shape(1, 3));
+        var inputs = new AttentionInputs(ids) { Cache = cache };
+        AttentionOutputs outputs = model.Block.CreateOutputs(inputs);
+        using var source = new CancellationTokenSource();
+        source.Cancel();
+        ExpectStopped(source, () => model.Block.Forward(inputs, outputs, stop: source.Token));
+        Assert.Equal(0, cache.Length(0));
+        model.Block.Forward(inputs, outputs);
+        Assert.Equal(3, cache.Length(0));
+    }
+
+    private static void ExpectStopped(CancellationTokenSource source, Action call)
+    {
+        OperationCanceledException stopped = Assert.ThrowsAny<OperationCanceledException>(call);
+        Assert.Equal(source.Token, stopped.CancellationToken);
+    }
+
+    private Linear MakeLinear(long size)
+    {
+        var linear = new Linear(size);
+        linear.Initialize(manager, DataType.Float32, new Shape(1, size));
+        return linear;
+    }
+
+    /// <summary>Hears on the thread of the load, as <see cref="Progress{T}"/> does not.</summary>
+    private sealed class Listener : IProgress<LoadProgress>
+    {
+        private readonly Action<LoadProgress> hear;
+
+        internal Listener(Action<LoadProgress> hear)
+        {
+            this.hear = hear;
+        }
+
+        public void Report(LoadProgress value) => hear(value);
+    }
+}

@@ -77,7 +77,7 @@ ParameterValue initial_value(const std::shared_ptr<Context>& context, FreshMemor
 Tensor read_whole(const std::shared_ptr<const Memory>& memory, const SafetensorsFile& file,
                   const SafetensorsEntry& entry, CallProgress& progress) {
   constexpr size_t kPieceBytes = size_t{1} << 20;
-  const Tensor stored = Tensor::undefined(memory, entry.dtype, entry.shape);
+  Tensor stored = Tensor::undefined(memory, entry.dtype, entry.shape);
   for (size_t begin = 0; begin < entry.num_bytes; begin += kPieceBytes) {
     const size_t num_bytes = std::min(kPieceBytes, entry.num_bytes - begin);
     file.read(entry, begin, num_bytes, stored.data() + begin);

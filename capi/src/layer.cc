@@ -78,7 +78,7 @@ class CallTensors {
     for (const auto& [given, tensor] : kInputs) inputs.*tensor = keep(read.*given);
     inputs.dropout_seed = read.dropout_seed;
     inputs.training = read_flag(read.training, "inputs->training");
-    inputs.progress = read_progress(read.progress, "inputs->progress");
+    if (read.progress != nullptr) inputs.progress = read_progress(*read.progress, "inputs->progress");
     if (read.sequences != nullptr) {
       const heed_sequence_inputs sequences =
           read_struct(read.sequences, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize, "inputs->sequences",

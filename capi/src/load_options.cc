@@ -14,9 +14,8 @@ constexpr size_t kFirstLoadOptionsSize = 16;
 
 }  // namespace
 
-Progress read_progress(const heed_progress* progress, const char* name) {
-  if (progress == nullptr) return {};
-  const heed_progress read = read_struct(progress, HEED_PROGRESS_INIT, kFirstProgressSize, name, "HEED_PROGRESS_INIT");
+Progress read_progress(const heed_progress& progress, const char* name) {
+  const heed_progress read = read_struct(&progress, HEED_PROGRESS_INIT, kFirstProgressSize, name, "HEED_PROGRESS_INIT");
   if (read.report == nullptr) require(read.report, (std::string(name) + "->report").c_str());
   return {read.report, read.user};
 }
@@ -26,7 +25,7 @@ LoadOptions read_load_options(const heed_load_options* options, const char* name
       read_struct(options, HEED_LOAD_OPTIONS_INIT, kFirstLoadOptionsSize, name, "HEED_LOAD_OPTIONS_INIT");
   LoadOptions result;
   if (read.accept != nullptr) result.accept = read.accept;
-  result.progress = read_progress(read.progress, progress_name);
+  if (read.progress != nullptr) result.progress = read_progress(*read.progress, progress_name);
   result.progress_name = progress_name;
   return result;
 }

@@ -9,8 +9,8 @@
 
 namespace heed::capi {
 
-// `name`: the argument in messages. NULL: nothing is reported.
-Progress read_progress(const heed_progress* progress, const char* name);
+// `name`: the argument in messages.
+Progress read_progress(const heed_progress& progress, const char* name);
 
 // `name` and `progress_name`: the arguments in messages; static. NULL: the macro's values. Texts stay the caller's.
 LoadOptions read_load_options(const heed_load_options* options, const char* name, const char* progress_name);

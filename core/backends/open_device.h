@@ -21,8 +21,12 @@ struct OpenDevice {
   }
   // `progress`: null, or that of the call, which the CPU's loops report.
   void run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress) const {
-    Failure failure;
+    if (progress == nullptr) return run(op, plan, scratch);
     const CallProgress::Scope of_operation(progress);
+    run(op, plan, scratch);
+  }
+  void run(const Op& op, const Plan& plan, void* scratch) const {
+    Failure failure;
     if (backend->run(device, &op, &plan, scratch, &failure) != Status::Ok) throw failure;
   }
 };

@@ -10,15 +10,11 @@
 #include "platform/threads.h"
 
 namespace heed {
-namespace {
 
-// Its address is another one on each thread.
-thread_local constinit CallProgress* progress_of_operation = nullptr;
-
-}  // namespace
+constinit thread_local CallProgress* CallProgress::of_operation_ = nullptr;
 
 CallProgress::CallProgress(const Progress& progress, const char* name, const char* unit, int64_t total)
-    : progress_(progress), name_(name), unit_(unit), total_(total), thread_(&progress_of_operation) {
+    : progress_(progress), name_(name), unit_(unit), total_(total), thread_(&of_operation_) {
   if (!is_given()) return;
   report(0);
   require_going();
@@ -53,7 +49,7 @@ bool CallProgress::finish_task(double flops) noexcept {
   return !is_stopped();
 }
 
-bool CallProgress::is_on_own_thread() const noexcept { return thread_ == &progress_of_operation; }
+bool CallProgress::is_on_own_thread() const noexcept { return thread_ == &of_operation_; }
 
 int64_t CallProgress::done_so_far() const noexcept {
   const int64_t most = std::max<int64_t>(0, part_ - 1);
@@ -86,11 +82,5 @@ void CallProgress::require_going() const {
        "%s->report returned %d after %" PRId64 " of %" PRId64 " %s, expected 0 to go on: the call was stopped", name_,
        answer_, reported_, total_, unit_);
 }
-
-CallProgress* CallProgress::of_operation() noexcept { return progress_of_operation; }
-
-CallProgress::Scope::Scope(CallProgress* progress) noexcept : before_(std::exchange(progress_of_operation, progress)) {}
-
-CallProgress::Scope::~Scope() { progress_of_operation = before_; }
 
 }  // namespace heed

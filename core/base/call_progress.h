@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace heed {
 
@@ -42,21 +43,24 @@ class CallProgress {
   bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
 
   // The progress of the operation that the calling thread runs; null: none, or one that reports nothing.
-  static CallProgress* of_operation() noexcept;
+  static CallProgress* of_operation() noexcept { return of_operation_; }
 
   // Sets of_operation() until the scope ends.
   class Scope {
    public:
-    explicit Scope(CallProgress* progress) noexcept;
+    explicit Scope(CallProgress* progress) noexcept : before_(std::exchange(of_operation_, progress)) {}
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    ~Scope();
+    ~Scope() { of_operation_ = before_; }
 
    private:
     CallProgress* before_;
   };
 
  private:
+  // Its address is another one on each thread.
+  static constinit thread_local CallProgress* of_operation_;
+
   // So much work of the calling thread is between two reports: some milliseconds.
   static constexpr double kFlopsBetweenReports = 3e8;
   static constexpr int64_t kBytesBetweenReports = int64_t{1} << 20;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cinttypes>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -324,11 +325,12 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   const size_t needed = schedule.workspace_bytes();
   // Everything else that can fail has passed when the cache makes room.
   const auto run = [&](void* memory) {
-    const bool reports = inputs.progress.report != nullptr;
-    CallProgress progress(inputs.progress, "inputs->progress", "tasks", reports ? schedule.num_tasks() : 0);
+    std::optional<CallProgress> progress;
+    if (inputs.progress.report != nullptr)
+      progress.emplace(inputs.progress, "inputs->progress", "tasks", schedule.num_tasks());
     CacheChanges changes(schedule.caches());
-    changes.prepare(reports);
-    schedule.run(*context_, memory, reports ? &progress : nullptr);
+    changes.prepare(progress.has_value());
+    schedule.run(*context_, memory, progress ? &*progress : nullptr);
     changes.commit();
   };
   if (workspace == nullptr) {

@@ -11,10 +11,10 @@
 
 namespace heed {
 
-constinit thread_local CallProgress* CallProgress::of_operation_ = nullptr;
+constinit thread_local CallProgress* CallProgress::progress_of_operation = nullptr;
 
 CallProgress::CallProgress(const Progress& progress, const char* name, const char* unit, int64_t total)
-    : progress_(progress), name_(name), unit_(unit), total_(total), thread_(&of_operation_) {
+    : progress_(progress), name_(name), unit_(unit), total_(total), thread_(&progress_of_operation) {
   if (!is_given()) return;
   report(0);
   require_going();
@@ -49,7 +49,7 @@ bool CallProgress::finish_task(double flops) noexcept {
   return !is_stopped();
 }
 
-bool CallProgress::is_on_own_thread() const noexcept { return thread_ == &of_operation_; }
+bool CallProgress::is_on_own_thread() const noexcept { return thread_ == &progress_of_operation; }
 
 int64_t CallProgress::done_so_far() const noexcept {
   const int64_t most = std::max<int64_t>(0, part_ - 1);

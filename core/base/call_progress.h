@@ -43,15 +43,15 @@ class CallProgress {
   bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
 
   // The progress of the operation that the calling thread runs; null: none, or one that reports nothing.
-  static CallProgress* of_operation() noexcept { return of_operation_; }
+  static CallProgress* of_operation() noexcept { return progress_of_operation; }
 
   // Sets of_operation() until the scope ends.
   class Scope {
    public:
-    explicit Scope(CallProgress* progress) noexcept : before_(std::exchange(of_operation_, progress)) {}
+    explicit Scope(CallProgress* progress) noexcept : before_(std::exchange(progress_of_operation, progress)) {}
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    ~Scope() { of_operation_ = before_; }
+    ~Scope() { progress_of_operation = before_; }
 
    private:
     CallProgress* before_;
@@ -59,7 +59,7 @@ class CallProgress {
 
  private:
   // Its address is another one on each thread.
-  static constinit thread_local CallProgress* of_operation_;
+  static constinit thread_local CallProgress* progress_of_operation;
 
   // So much work of the calling thread is between two reports: some milliseconds.
   static constexpr double kFlopsBetweenReports = 3e8;

@@ -113,7 +113,7 @@ void rotate(Format format, double angle, double factor, double& a, double& a_err
   const auto error_of = [&](double x, double x_error, double y, double y_error) {
     const double terms = (std::fabs(x) + x_error) * std::fabs(c) + (std::fabs(y) + y_error) * std::fabs(s);
     return x_error * std::fabs(c) + y_error * std::fabs(s) + terms * (rounding + 3 * u) * (1 + rounding) +
-           2 * reference::kSmallestF32;
+           2 * reference::underflow_error();
   };
   const double first = a * c - b * s;
   const double second = b * c + a * s;

@@ -188,7 +188,8 @@ public sealed class ModelTests
             t5.Run(t5.Block, ids, source, t5.Lens).Slice(0, 1, 1).ToFloatArray(), t5.Run(inputs).ToFloatArray());
         inputs.MemoryCacheLayer = 1; // The last layer would read a layer that the cache does not have.
         Assert.Contains(
-            "is 2, expected 0 to 1", Assert.Throws<ArgumentException>(() => t5.Block.CreateOutputs(inputs)).Message);
+            "is 1, from which on the cache has too few layers, 1: ",
+            Assert.Throws<ArgumentException>(() => t5.Block.CreateOutputs(inputs)).Message);
         inputs.MemoryCache = null;
         Assert.Equal(
             "MemorySequences is set, but MemoryCache is null: expected a cache (Parameter 'MemoryCache')",

@@ -213,7 +213,8 @@ class ModelTest {
                 block, inputs.setKeys(array("input_ids"))));
         inputs.setKeys(null).setMemoryCacheLayer(1);
         assertEquals(1, inputs.getMemoryCacheLayer());
-        says("memoryCacheLayer is 2, expected 0 to 1, a layer of the cache", () -> forward(block, inputs));
+        says("memoryCacheLayer is 1, from which on the cache has too few layers, 1: block 1 of this one uses block 2 of"
+                + " it, expected one for each, as KvCache.Builder.setBlock says", () -> forward(block, inputs));
         inputs.setMemoryCache(null).setKeys(array("input_ids"));
         says("memoryCacheLayer is 1, but memoryCache is null: expected a cache", () -> forward(block, inputs));
         inputs.setMemoryCacheLayer(0).setMemorySequences(0, 0);

@@ -91,17 +91,54 @@ static const char* put_member(Output* output, Language language, const char* at)
   return at;
 }
 
+/* Where the path of a member of a stack's layer begins, as attention->num_heads in options->layer->attention->num_heads:
+ * behind layer->. NULL if there is no such path at `at`. `of`: the member before, encoder or decoder of a Transformer. */
+static const char* of_layer_at(const char* at, const char** of) {
+  static const char kOptions[] = "options->";
+  static const char kLayer[] = "layer->";
+  if (strncmp(at, kOptions, sizeof kOptions - 1) != 0) return NULL;
+  *of = NULL;
+  for (at += sizeof kOptions - 1;;) {
+    if (strncmp(at, kLayer, sizeof kLayer - 1) == 0) return at + sizeof kLayer - 1;
+    const char* member = at;
+    while (is_word(*at)) ++at;
+    if (at[0] != '-' || at[1] != '>' || !is_letter(at[2])) return NULL;
+    *of = member;
+    at += 2;
+  }
+}
+
+/* "layer.", which is what stands before the member of a layer of a stack, as layers[1]. does. */
+static void put_layer(Output* output, Language language, const char* of) {
+  const char* said = of && strncmp(of, "encoder->", 9) == 0   ? "the encoder's "
+                     : of && strncmp(of, "decoder->", 9) == 0 ? "the decoder's "
+                                                              : "";
+  while (*said) put(output, *said++);
+  put_member(output, language, "layer");
+  put(output, '.');
+}
+
 void translate(const WordEntry* words, Language language, const char* sentence, char* translated, size_t capacity) {
   Output output = {translated, capacity, 0};
   const int is_of_file = sentence[0] == '"';
   const char* at = sentence;
+  const char* of_layer = NULL; /* the path of a member of a layer, whose beginning has been said */
   while (*at) {
     const char* quotation_end = end_of_quotation(sentence, at);
     size_t length = 0;
     const WordEntry* word = NULL;
     const char* member = NULL;
     const int is_inside_word = is_word(*at) && at != sentence && is_word(at[-1]);
-    const int is_behind_index = at - sentence > 2 && strncmp(at - 3, "]->", 3) == 0;
+    const int is_behind_index = at == of_layer || (at - sentence > 2 && strncmp(at - 3, "]->", 3) == 0);
+    const char* of = NULL;
+    const char* const path = quotation_end == at && !is_inside_word ? of_layer_at(at, &of) : NULL;
+    if (path) {
+      /* Java says "no biases" for a member and its value. */
+      word = longest_match(words, is_of_file, path, 1, &length);
+      if (!word || strncmp(word->in_language[language], "no ", 3) != 0) put_layer(&output, language, of);
+      at = of_layer = path;
+      continue;
+    }
     if (quotation_end == at && !is_inside_word) {
       word = longest_match(words, is_of_file, at, is_behind_index, &length);
       if (!word) member = member_at(at, is_behind_index);

@@ -118,8 +118,8 @@ RULES = [
     ),
     (
         "options->layer->attention->rope->no_rounding is set, and options->layer->attention->biases HEED_BIAS_NONE",
-        "rounding is false, and no biases",
-        "Rounding is false, and Biases Bias.None",
+        "layer.rounding is false, and no biases",
+        "Layer.Rounding is false, and Layer.Biases Bias.None",
     ),
     (
         "options->output->size is 0, but options->decoder->output->size and options->positions->size are 1",
@@ -138,8 +138,13 @@ RULES = [
     ),
     (
         "options->layer->output_norms is 1, but options->norm_first is 0; options->no_first_norm is 1; options->output->tied is 1",
-        "outputNorms is true, but normFirst is false; noFirstNorm is true; tied is true",
-        "OutputNorms is true, but NormFirst is false; NoFirstNorm is true; Tied is true",
+        "layer.outputNorms is true, but normFirst is false; noFirstNorm is true; tied is true",
+        "Layer.OutputNorms is true, but NormFirst is false; NoFirstNorm is true; Tied is true",
+    ),
+    (
+        "options->layer->dropout is 2, expected 0 to less than 1; options->decoder->layer->cross_attention is NULL",
+        "layer.dropout is 2, expected 0 to less than 1; the decoder's layer.crossAttention is null",
+        "Layer.Dropout is 2, expected 0 to less than 1; the decoder's Layer.CrossAttention is null",
     ),
     (
         "inputs->decoder->memory_cache->layer is 2, inputs->decoder->memory_cache->sequences[0] is 3 and inputs->decoder->memory_cache->cache that of "

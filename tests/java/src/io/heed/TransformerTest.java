@@ -250,7 +250,7 @@ class TransformerTest {
                 .build());
         says("hiddenSize is 0, expected at least 1", () -> encoderBlock().setFeedForward(FeedForward.builder())
                 .build());
-        says("numHeads is 0, expected at least 1", () -> TransformerEncoder.builder()
+        says("layer.numHeads is 0, expected at least 1", () -> TransformerEncoder.builder()
                 .setLayer(encoderBlock().setAttention(MultiHeadAttention.builder().setNumHiddens(SIZE)))
                 .setNumLayers(1).build());
         says("outputSize is 5, expected 8 or 0: it is added to rows of numHiddens", () -> encoderBlock()

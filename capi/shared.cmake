@@ -23,6 +23,7 @@ if(NOT HEED_SANITIZE)
   # process.
   target_sources(heed PRIVATE
     ${PROJECT_SOURCE_DIR}/core/platform/uncaught_gnu.cc
-    ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc)
+    ${PROJECT_SOURCE_DIR}/core/platform/unload_gnu.cc
+    ${PROJECT_SOURCE_DIR}/core/platform/unwinder_gnu.cc)
   heed_support_older_glibc(heed UNWINDER)
 endif()

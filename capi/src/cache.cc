@@ -74,11 +74,10 @@ heed_status heed_cache_size(const heed_cache_options* options, size_t* num_bytes
 
 heed_status heed_cache_create(heed_context* context, const heed_cache_options* options, heed_cache** cache) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     const CacheOptions read = read_cache_options(options);
     require(cache, "cache");
-    *cache =
-        make_handle(heed_cache{host_make_shared<Cache>(context->context->host_allocator(), context->context, read)});
+    *cache = make_handle(heed_cache{host_make_shared<Cache>(owner->host_allocator(), owner, read)});
   });
 }
 

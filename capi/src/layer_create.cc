@@ -23,10 +23,10 @@ template <typename Kind, typename Options>
 heed_status create_layer(const char* function, heed_context* context, const Options* options,
                          heed_layer** layer) noexcept {
   return guarded(function, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(layer, "layer");
-    *layer = make_handle(heed_layer{
-        host_make_shared<Kind>(context->context->host_allocator(), context->context, read_layer_options(options))});
+    *layer =
+        make_handle(heed_layer{host_make_shared<Kind>(owner->host_allocator(), owner, read_layer_options(options))});
   });
 }
 
@@ -34,14 +34,14 @@ heed_status create_layer(const char* function, heed_context* context, const Opti
 heed_status create_model(const char* function, heed_context* context, const char* folder,
                          const heed_model_options* options, heed_layer** layer) noexcept {
   return guarded(function, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(folder, "folder");
     require(layer, "layer");
     const heed_model_options read =
         read_struct(options, HEED_MODEL_OPTIONS_INIT, kFirstModelOptionsSize, "options", "HEED_MODEL_OPTIONS_INIT");
     LoadOptions load = read_load_options(read.load, "options->load", "options->load->progress");
     load.function = function;
-    *layer = make_handle(heed_layer{model_from_folder(context->context, folder, load)});
+    *layer = make_handle(heed_layer{model_from_folder(owner, folder, load)});
   });
 }
 

@@ -42,21 +42,21 @@ extern "C" {
 heed_status heed_tensor_create(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(tensor, "tensor");
-    *tensor = make_handle(heed_tensor{Tensor::zeros(context->context, read_dtype(dtype), read_shape(rank, dims))});
+    *tensor = make_handle(heed_tensor{Tensor::zeros(owner, read_dtype(dtype), read_shape(rank, dims))});
   });
 }
 
 heed_status heed_tensor_create_from(heed_context* context, heed_dtype dtype, int32_t rank, const int64_t* dims,
                                     const void* data, heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(tensor, "tensor");
     const DType element = read_dtype(dtype);
     const Shape shape = read_shape(rank, dims);
     if (std::find(shape.dims.begin(), shape.dims.begin() + rank, 0) == shape.dims.begin() + rank) require(data, "data");
-    *tensor = make_handle(heed_tensor{Tensor::copy_of(context->context, element, shape, data)});
+    *tensor = make_handle(heed_tensor{Tensor::copy_of(owner, element, shape, data)});
   });
 }
 

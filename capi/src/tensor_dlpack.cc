@@ -22,10 +22,10 @@ heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** 
 heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
                                     heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(managed, "managed");
     require(tensor, "tensor");
-    *tensor = make_handle(heed_tensor{from_dlpack(context->context, *managed)});
+    *tensor = make_handle(heed_tensor{from_dlpack(owner, *managed)});
     // The last step, because a call that fails must not take ownership. This step cannot fail.
     (*tensor)->tensor.release_with(delete_dlpack, managed);
   });

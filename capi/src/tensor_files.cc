@@ -18,7 +18,7 @@ extern "C" {
 heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
                                          heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(path, "path");
     require(name, "name");
     require(tensor, "tensor");
@@ -29,7 +29,7 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
       fail(Status::NotFound, "\"%s\" has no tensor \"%s\" (it has %zu)%s%s", shown(file.path()).c_str(),
            shown(name).c_str(), file.num_tensors(), lone_part.empty() ? "" : "; the file is ", lone_part.c_str());
     }
-    const Tensor loaded = Tensor::zeros(context->context, entry->dtype, entry->shape);
+    const Tensor loaded = Tensor::zeros(owner, entry->dtype, entry->shape);
     const HostImage written(loaded);
     file.read(*entry, written.image().data());
     written.commit();
@@ -39,10 +39,10 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
 
 heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(path, "path");
     require(tensor, "tensor");
-    *tensor = make_handle(heed_tensor{load_npy(context->context, FileSource(path))});
+    *tensor = make_handle(heed_tensor{load_npy(owner, FileSource(path))});
   });
 }
 

@@ -26,9 +26,9 @@ void check_names(const SafetensorsFile& file) {
   }
 }
 
-heed_weights* make_weights(const heed_context& context, std::shared_ptr<const SafetensorsFile> file) {
+heed_weights* make_weights(std::shared_ptr<Context> context, std::shared_ptr<const SafetensorsFile> file) {
   check_names(*file);
-  return make_handle(heed_weights{context.context, std::move(file)});
+  return make_handle(heed_weights{std::move(context), std::move(file)});
 }
 
 const StoredTensor& tensor_at(const heed_weights* weights, int64_t index) {
@@ -49,25 +49,24 @@ extern "C" {
 
 heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(path, "path");
     require(weights, "weights");
-    const HostAllocator& allocator = context->context->host_allocator();
-    *weights =
-        make_weights(*context, host_make_shared<SafetensorsFile>(allocator, path, allocator, Opening::AllAtOnce));
+    const HostAllocator& allocator = owner->host_allocator();
+    *weights = make_weights(owner, host_make_shared<SafetensorsFile>(allocator, path, allocator, Opening::AllAtOnce));
   });
 }
 
 heed_status heed_weights_open_memory(heed_context* context, const void* data, size_t num_bytes,
                                      heed_weights** weights) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(data, "data");
     require(weights, "weights");
-    const HostAllocator& allocator = context->context->host_allocator();
+    const HostAllocator& allocator = owner->host_allocator();
     *weights =
-        make_weights(*context, host_make_shared<SafetensorsFile>(
-                                   allocator, host_make_shared<MemorySource>(allocator, data, num_bytes), allocator));
+        make_weights(owner, host_make_shared<SafetensorsFile>(
+                                allocator, host_make_shared<MemorySource>(allocator, data, num_bytes), allocator));
   });
 }
 

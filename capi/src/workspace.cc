@@ -14,20 +14,20 @@ extern "C" {
 
 heed_status heed_workspace_create(heed_context* context, size_t num_bytes, heed_workspace** workspace) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(workspace, "workspace");
-    *workspace = make_handle(heed_workspace{Workspace::create(context->context, num_bytes)});
-    context->context->start();
+    *workspace = make_handle(heed_workspace{Workspace::create(owner, num_bytes)});
+    owner->start();
   });
 }
 
 heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
                                 heed_workspace** workspace) noexcept {
   return guarded(__func__, context, [&] {
-    require(context, "context");
+    const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(workspace, "workspace");
-    *workspace = make_handle(heed_workspace{Workspace::wrap(context->context, memory, num_bytes)});
-    context->context->start();
+    *workspace = make_handle(heed_workspace{Workspace::wrap(owner, memory, num_bytes)});
+    owner->start();
   });
 }
 

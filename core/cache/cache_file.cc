@@ -375,7 +375,12 @@ class CacheFile {
 
   void store_positions(Cache& cache, int64_t sequence, int64_t layer) const {
     LayerRows& rows = cache.rows_at(layer, sequence);
-    if (num_rows() == 0) return;
+    if (num_rows() == 0) {
+      // The next row has the number of the rows before as its position.
+      rows.shift = 0;
+      rows.num_consecutive = static_cast<int64_t>(rows.length);
+      return;
+    }
     const int64_t shift = position(layer, 0) - row(0);
     bool is_consecutive = true;
     for (int64_t i = 0; i < num_rows(); ++i) {

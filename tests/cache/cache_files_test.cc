@@ -112,6 +112,22 @@ TEST(CacheFiles, KeepPositions) {
   EXPECT_EQ(saved(destination.get(), 0), saved(source.get(), 0));
 }
 
+// A ring that was rewound to its first row keeps none, but knows how many there were.
+TEST(CacheFiles, OfASequenceThatKeepsNoRowSayWhereItContinues) {
+  const CachedLayer layer(interleaved_layer());
+  const heed_cache_options options = as_ring(layer.contiguous(1), 0);
+  const Cache cache = make_cache(layer, options);
+  forward_one(layer, cache.get(), {0, counting_from(0, 200)});
+  const int64_t first = heed_cache_first(cache.get(), 0);
+  ASSERT_GT(first, 0);
+  property::check(heed_cache_rewind(cache.get(), 0, first));
+  const Cache loaded = make_cache(layer, options);
+  load_saved(loaded.get(), 0, saved(cache.get(), 0));
+  for (heed_cache* each : {cache.get(), loaded.get()}) forward_one(layer, each, {0, counting_from(first, 1)});
+  // The saved bytes have the position of the row.
+  EXPECT_EQ(saved(loaded.get(), 0), saved(cache.get(), 0));
+}
+
 TEST(CacheFiles, OfAnEmptySequenceEmptyIt) {
   const CachedLayer layer(interleaved_layer());
   const Cache cache = make_cache(layer, as_paged(with_sequences(layer.contiguous(64), 2), 16, 4));

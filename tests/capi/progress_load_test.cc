@@ -69,6 +69,17 @@ TEST(ProgressOfModels, IsReportedForEachFamilyInOneFileAndInSeveral) {
   }
 }
 
+TEST(ProgressOfModels, MayDestroyTheHandleOfTheContext) {
+  const std::string folder = golden_model("gpt2");
+  Context context = make_context();
+  Reports reports;
+  reports.during = [&] { context.reset(); };
+  heed_layer* made = nullptr;
+  ASSERT_EQ(create_model(context.get(), folder, reports, &made), HEED_OK) << heed_last_error();
+  const Layer model(made);
+  EXPECT_TRUE(reports.are_whole());
+}
+
 TEST(ProgressOfModels, StopsAtEachReport) {
   for (const char* family : {"bert", "gpt2", "phi3", "gemma", "whisper"}) {
     const std::string folder = ModelCopy(family).write(2);

@@ -218,7 +218,7 @@ typedef struct heed_context heed_context;
  * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
  * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither; only for query_lens
  * or query_offsets of some 100 batch elements and more the context takes 64 bytes for each, and keeps them for later
- * calls. Device memory, and the host memory of a device's plugin and its vendor's libraries, do not come from the
+ * calls, and with a heed_progress a call copies the rows of a ring that it overwrites. Device memory, and the host memory of a device's plugin and its vendor's libraries, do not come from the
  * allocator.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
  *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
@@ -307,7 +307,8 @@ typedef struct heed_context_options {
   int32_t flush_subnormals;         /* 1: what the CPU computes takes subnormal numbers as 0, those that it reads and
                                        those that would be results: magnitudes below 2^-126 in F32 and BF16. Numbers
                                        of F16 are never flushed. 0: they are kept, which makes a layer with such
-                                       weights some 200 times slower. docs/semantics.md has the error bound */
+                                       weights some 200 times slower. docs/semantics.md has the error bound. Without
+                                       effect on processors other than x86-64 and AArch64 */
 } heed_context_options;
 #define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
@@ -1386,7 +1387,8 @@ HEED_API heed_status heed_cache_load_memory(heed_cache* cache, int64_t sequence,
  * this call included. Elements may differ in length (query_lens), also 0, and be packed (query_offsets), so that prompts
  * and single rows run in one call. A row has the same bits alone, in any batch, and with any other number of rows in the
  * same call. positions of heed_sequence_inputs are those of the appended rows, from 0 to 2^31 - 1; NULL: they continue
- * after the last row's. A failed call leaves the cache as it was.
+ * after the last row's. A failed call leaves the cache as it was, except that a ring has lost rows that the call
+ * overwrote if, without a heed_progress, the host's executor or the device has failed while it computed.
  *
  * READ: the rows attend to the sequence as it is, as in cross attention. */
 typedef struct heed_cache_inputs {

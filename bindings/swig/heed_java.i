@@ -75,10 +75,11 @@ static void pass_message(JNIEnv* jenv, const message* each) {
   (*jenv)->DeleteLocalRef(jenv, sinks);
 }
 
-/* The end of every call. The exception that it throws, if any, stays. */
+/* The end of every call. The exception that it throws, if any, stays. A call that the receiver of messages makes leaves
+ * the others to the call that they are about. */
 static void pass_messages(JNIEnv* jenv) {
-  jthrowable thrown = first_message ? (*jenv)->ExceptionOccurred(jenv) : NULL;
-  if (!first_message) return;
+  if (passes_messages || !first_message) return;
+  jthrowable thrown = (*jenv)->ExceptionOccurred(jenv);
   (*jenv)->ExceptionClear(jenv);
   passes_messages = 1;
   while (first_message) {

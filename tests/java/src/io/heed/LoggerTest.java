@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -112,6 +113,36 @@ class LoggerTest {
             assertEquals(2, ones.matMul(ones).getFloat(0, 0));
             assertThrows(IllegalArgumentException.class, () -> ones.matMul(manager.ones(new Shape(3, 2))));
             assertFalse(messages.isEmpty());
+        }
+    }
+
+    /** Each message comes once and in its order, and there is none about the logger's own calls. */
+    @Test
+    void loggersMayCallHeed() {
+        NDManager[] own = new NDManager[1];
+        int[] depth = new int[2];
+        try (NDManager manager = newManager((level, text) -> {
+                    messages.add(level + " " + text);
+                    depth[0]++;
+                    depth[1] = Math.max(depth[0], depth[1]);
+                    for (int call = 0; own[0] != null && call < 3; call++) {
+                        NDArray ones = own[0].ones(new Shape(2, 3));
+                        assertThrows(IllegalArgumentException.class, () -> ones.matMul(ones));
+                    }
+                    depth[0]--;
+                });
+                Model quiet = Model.newInstance("bert");
+                Model loud = Model.newInstance("bert")) {
+            Path bert = TestFiles.data("models/bert");
+            messages.clear();
+            quiet.load(bert, manager);
+            List<String> expected = new ArrayList<>(messages);
+            assertTrue(expected.size() > 1, expected.toString());
+            own[0] = manager;
+            messages.clear();
+            loud.load(bert, manager);
+            assertEquals(expected, messages);
+            assertEquals(1, depth[1]);
         }
     }
 

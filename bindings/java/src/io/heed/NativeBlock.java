@@ -377,11 +377,16 @@ public abstract class NativeBlock implements Block {
      * @throws IllegalStateException if the block is closed
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
      *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing
-     * @throws java.util.concurrent.CancellationException if the thread is interrupted; it stays interrupted, and nothing
-     *     has changed
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted before the file is opened; it stays
+     *     interrupted, and nothing has changed. A later interruption does not end the call: that of a load from
+     *     {@link Weights} does
      */
     public final void load(Path path, String prefix) {
-        load(path, prefix, new String[0]);
+        ByteBuffer file = NativeText.of(path);
+        ByteBuffer before = prefix == null ? null : NativeText.of(prefix, "prefix");
+        StoppedCalls.check();
+        // Not Weights.open, which opens every file of a model: this opens those that have the block's parameters.
+        layer.change(changed -> changed.load(file, before));
     }
 
     /**
@@ -392,6 +397,8 @@ public abstract class NativeBlock implements Block {
      * @param path the file
      * @param prefix the part of the names before the parameter's name; empty or null: nothing
      * @param accept the names of the accepted features, as docs/weights.md lists them
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted, also during the call; it stays
+     *     interrupted, and nothing has changed
      */
     public final void load(Path path, String prefix, String... accept) {
         try (Weights weights = Weights.open(path)) {
@@ -406,6 +413,8 @@ public abstract class NativeBlock implements Block {
      * @param prefix the part of the names before the parameter's name; empty or null: nothing
      * @param accept the names of the accepted features, as docs/weights.md lists them
      * @throws IllegalStateException if the block or the weights are closed
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted, also during the call; it stays
+     *     interrupted, and nothing has changed
      */
     public final void load(Weights weights, String prefix, String... accept) {
         Objects.requireNonNull(weights, "weights");

@@ -14,6 +14,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -143,6 +144,48 @@ class WeightsTest {
                     assertThrows(HeedException.class, () -> linear.load(folder.resolve(PARTS[0]), "fc"));
             assertEquals(Status.NOT_FOUND, alone.getStatus());
             assertTrue(alone.getMessage().contains("part 1 of 2"), alone.getMessage());
+        }
+    }
+
+    /** A block opens only the files with its own parameters. */
+    @Test
+    void ofOtherBlocksMayBeMissing() throws IOException {
+        writeCutModel();
+        String index = Files.readString(folder.resolve(INDEX));
+        String missing = "model-00003-of-00003.safetensors";
+        Files.writeString(
+                folder.resolve(INDEX), index.replace("{\"fc.bias\"", "{\"next.weight\":\"" + missing + "\",\"fc.bias\""));
+        for (String name : new String[] {INDEX, PARTS[0], PARTS[1]}) {
+            expectLoaded(linear -> linear.load(folder.resolve(name), "fc"));
+        }
+        try (Linear linear = Linear.builder().setUnits(2).build()) {
+            HeedException error = assertThrows(
+                    HeedException.class, () -> linear.load(folder.resolve(INDEX), "fc", new String[0]));
+            assertEquals(Status.IO, error.getStatus());
+            assertTrue(error.getMessage().contains(missing), error.getMessage());
+        }
+    }
+
+    @Test
+    void ofAClosedBlockAreNotOpened() {
+        Linear linear = Linear.builder().setUnits(2).build();
+        linear.close();
+        Throwable error =
+                assertThrows(IllegalStateException.class, () -> linear.load(folder.resolve("none"), "fc"));
+        assertEquals("the block, or the manager that it was initialized with, is closed", error.getMessage());
+    }
+
+    /** The block's context has a logger, and the call is one of the block. */
+    @Test
+    void thatCannotBeOpenedAreLogged() {
+        List<String> messages = new ArrayList<>();
+        ContextOptions options = ContextOptions.builder().optLogger((level, text) -> messages.add(text)).build();
+        try (NDManager manager = NDManager.newBaseManager(Device.cpu(), options);
+                Linear linear = Linear.builder().setUnits(2).build()) {
+            linear.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+            messages.clear();
+            HeedException error = assertThrows(HeedException.class, () -> linear.load(folder.resolve("none"), "fc"));
+            assertEquals(List.of("load: " + error.getMessage()), messages);
         }
     }
 

@@ -100,8 +100,11 @@ abstract class BlockLayer {
      */
     abstract Runnable undo(List<NativeTensor> snapshots);
 
-    /** Makes a layer in the manager's context with the parameters of a .safetensors file, for {@link #replace}. */
-    abstract NativeLayer read(NDManager manager, ByteBuffer bytes);
+    /**
+     * Makes a layer in the manager's context with the parameters of a .safetensors file, for {@link #replace}. The file
+     * is in memory, of which `begin` may be shorter than it.
+     */
+    abstract NativeLayer read(NDManager manager, ByteBuffer begin, long numBytes);
 
     abstract void replace(NativeLayer made, NDManager manager);
 

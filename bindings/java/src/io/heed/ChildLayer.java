@@ -170,7 +170,7 @@ final class ChildLayer extends BlockLayer {
     }
 
     @Override
-    NativeLayer read(NDManager manager, ByteBuffer bytes) {
+    NativeLayer read(NDManager manager, ByteBuffer begin, long numBytes) {
         checkNotClosed();
         throw concernsTheWhole();
     }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.FileOutputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.channels.WritableByteChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** The parameters of a composed block as a .safetensors file, by the names of {@link Block#getParameters}. */
 final class ComposedFile {
@@ -35,12 +34,12 @@ final class ComposedFile {
         SafetensorsWriter writer = new SafetensorsWriter();
         block.getParameters().forEach(each -> writer.add(each.getKey(), each.getValue().getArray()));
         try {
-            Path folder = path.toAbsolutePath().getParent();
-            Path written = Files.createTempFile(folder, ".heed", ".safetensors");
+            Path written = newFileBeside(path);
             try {
-                try (FileChannel channel = FileChannel.open(written, StandardOpenOption.WRITE)) {
-                    writer.write(channel);
-                    channel.force(true);
+                // A channel would be closed if this thread is interrupted.
+                try (FileOutputStream stream = new FileOutputStream(written.toFile())) {
+                    writer.write(stream::write);
+                    stream.getFD().sync();
                 }
                 Files.move(written, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
             } finally {
@@ -48,6 +47,18 @@ final class ComposedFile {
             }
         } catch (IOException error) {
             throw new HeedException(Status.IO, "cannot write \"" + path + "\": " + error);
+        }
+    }
+
+    /** Makes an empty file with the permissions that any new file has, unlike those of Files.createTempFile. */
+    private static Path newFileBeside(Path path) throws IOException {
+        for (;;) {
+            String name = ".heed" + Long.toUnsignedString(ThreadLocalRandom.current().nextLong()) + ".safetensors";
+            try {
+                return Files.createFile(path.toAbsolutePath().resolveSibling(name));
+            } catch (FileAlreadyExistsException taken) {
+                // The next name is another.
+            }
         }
     }
 
@@ -98,10 +109,10 @@ final class ComposedFile {
         SafetensorsWriter writer = new SafetensorsWriter();
         try (NDManager reading = manager.newSubManager()) {
             parameters.keys().forEach(name -> writer.add(name, read(reading, beginning + name)));
-            ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(writer.numBytes()));
-            writer.write(new Filler(bytes));
-            bytes.flip();
-            staged.add(block.stage(manager, block.savedShapes(), bytes));
+            try (NativeBytes bytes = new NativeBytes(writer.numBytes())) {
+                writer.write(bytes::append);
+                staged.add(block.stage(manager, block.savedShapes(), bytes.begin(), bytes.length()));
+            }
         }
     }
 
@@ -111,29 +122,5 @@ final class ComposedFile {
                     Status.NOT_FOUND, "\"" + path + "\" has no array \"" + name + "\", a parameter of the block");
         }
         return owner.load(path, name);
-    }
-
-    /** Fills a buffer. */
-    private static final class Filler implements WritableByteChannel {
-        private final ByteBuffer target;
-
-        Filler(ByteBuffer target) {
-            this.target = target;
-        }
-
-        @Override
-        public int write(ByteBuffer source) {
-            int count = source.remaining();
-            target.put(source);
-            return count;
-        }
-
-        @Override
-        public boolean isOpen() {
-            return true;
-        }
-
-        @Override
-        public void close() {}
     }
 }

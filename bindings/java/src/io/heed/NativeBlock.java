@@ -817,9 +817,12 @@ public abstract class NativeBlock implements Block {
         return inputShapes;
     }
 
-    /** Reads and checks parameters, which the block takes over when they are committed. */
-    final ParameterFile.Staged stage(NDManager manager, Shape[] shapes, ByteBuffer bytes) {
-        NativeLayer made = layer.read(manager, bytes);
+    /**
+     * Reads and checks parameters, which the block takes over when they are committed. They are the numBytes from
+     * `begin` on, which may be shorter.
+     */
+    final ParameterFile.Staged stage(NDManager manager, Shape[] shapes, ByteBuffer begin, long numBytes) {
+        NativeLayer made = layer.read(manager, begin, numBytes);
         return new ParameterFile.Staged() {
             @Override
             public void commit() {

@@ -10,16 +10,20 @@ final class NativeBytes implements AutoCloseable {
     private static final int PIECE_BYTES = 1 << 20;
 
     /** Bytes of UINT8, of which the first {@link #length} have been read. */
-    private NativeTensor memory = newMemory(PIECE_BYTES);
+    private NativeTensor memory;
 
-    private long capacity = PIECE_BYTES;
+    private long capacity;
     private long length;
 
-    private NativeBytes() {}
+    /** Makes memory without bytes, which grows if it gets more than this number. */
+    NativeBytes(long numBytes) {
+        memory = newMemory(numBytes);
+        capacity = numBytes;
+    }
 
     /** Reads to the end of the stream. Memory is allocated as bytes arrive, not by the size that a file states. */
     static NativeBytes readAll(InputStream stream) throws IOException {
-        NativeBytes bytes = new NativeBytes();
+        NativeBytes bytes = new NativeBytes(PIECE_BYTES);
         try {
             for (;;) {
                 byte[] piece = stream.readNBytes(PIECE_BYTES);
@@ -32,6 +36,16 @@ final class NativeBytes implements AutoCloseable {
             bytes.close();
             throw error;
         }
+    }
+
+    void append(byte[] piece) {
+        while (piece.length > capacity - length) {
+            grow();
+        }
+        try (NativeTensor place = memory.slice(0, length, piece.length)) {
+            place.write(piece);
+        }
+        length += piece.length;
     }
 
     long length() {
@@ -53,16 +67,6 @@ final class NativeBytes implements AutoCloseable {
 
     private static NativeTensor newMemory(long numBytes) {
         return NativeTensor.create(Library.context(), DataType.UINT8.code, new long[] {numBytes});
-    }
-
-    private void append(byte[] piece) {
-        if (piece.length > capacity - length) {
-            grow();
-        }
-        try (NativeTensor place = memory.slice(0, length, piece.length)) {
-            place.write(piece);
-        }
-        length += piece.length;
     }
 
     private void grow() {

@@ -283,11 +283,11 @@ final class OwnLayer extends BlockLayer {
     }
 
     @Override
-    NativeLayer read(NDManager manager, ByteBuffer bytes) {
+    NativeLayer read(NDManager manager, ByteBuffer begin, long numBytes) {
         checkNotClosed();
         NativeLayer made = block.newLayer(manager.openContext());
         try {
-            made.loadMemory(bytes, bytes.limit(), null);
+            made.loadMemory(begin, numBytes, null);
             if (!parameters.isEmpty()) {
                 manager.own(made);
             }

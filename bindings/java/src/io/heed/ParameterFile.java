@@ -140,7 +140,7 @@ final class ParameterFile {
             Shape[] shapes = readShapes(in, name);
             ByteBuffer bytes = in.readBytes("the parameters of " + name);
             try {
-                staged.add(layer.stage(manager, shapes, bytes));
+                staged.add(layer.stage(manager, shapes, bytes, bytes.limit()));
             } catch (IllegalArgumentException | UnsupportedOperationException | HeedException error) {
                 throw new MalformedModelException(error.getMessage(), error);
             }

@@ -4,7 +4,6 @@ package io.heed;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -12,7 +11,14 @@ import java.util.List;
 
 /** Named arrays as the bytes of a .safetensors file: a number of 8 bytes, as long a header of JSON, the elements. */
 final class SafetensorsWriter {
+    /** Takes the bytes in their order. */
+    interface Target {
+        void write(byte[] bytes) throws IOException;
+    }
+
     private static final int ALIGNMENT = 8;
+    /** An array may have more bytes than a Java array. */
+    private static final int PIECE_BYTES = 1 << 20;
 
     private final List<Pair<String, NDArray>> arrays = new ArrayList<>();
 
@@ -22,21 +28,21 @@ final class SafetensorsWriter {
     }
 
     /** Writes all of them, those with larger elements first, so that elements are aligned. */
-    void write(WritableByteChannel channel) throws IOException {
+    void write(Target target) throws IOException {
         arrays.sort(Comparator.comparing((Pair<String, NDArray> each) ->
                         -each.getValue().getDataType().getNumOfBytes())
                 .thenComparing(Pair::getKey));
-        write(header(), channel);
+        target.write(header());
         for (Pair<String, NDArray> each : arrays) {
-            write(each.getValue().toByteBuffer(), channel);
+            write(each.getValue(), target);
         }
     }
 
     long numBytes() {
-        return header().remaining() + arrays.stream().mapToLong(each -> numBytesOf(each.getValue())).sum();
+        return header().length + arrays.stream().mapToLong(each -> numBytesOf(each.getValue())).sum();
     }
 
-    private ByteBuffer header() {
+    private byte[] header() {
         // What Hugging Face's loaders ask for.
         StringBuilder json = new StringBuilder("{\"__metadata__\":{\"format\":\"pt\"}");
         long begin = 0;
@@ -60,17 +66,26 @@ final class SafetensorsWriter {
         while (header.hasRemaining()) {
             header.put((byte) ' ');
         }
-        header.flip();
-        return header;
+        return header.array();
     }
 
     private static long numBytesOf(NDArray array) {
         return array.size() * array.getDataType().getNumOfBytes();
     }
 
-    private static void write(ByteBuffer bytes, WritableByteChannel channel) throws IOException {
-        while (bytes.hasRemaining()) {
-            channel.write(bytes);
+    private static void write(NDArray array, Target target) throws IOException {
+        long size = array.size();
+        int numOfBytes = array.getDataType().getNumOfBytes();
+        long most = PIECE_BYTES / numOfBytes;
+        try (NativeTensor row = array.data().reshaped(size)) {
+            for (long begin = 0; begin < size; begin += most) {
+                long count = Math.min(most, size - begin);
+                byte[] bytes = new byte[(int) count * numOfBytes];
+                try (NativeTensor piece = row.slice(0, begin, count)) {
+                    piece.read(bytes);
+                }
+                target.write(bytes);
+            }
         }
     }
 

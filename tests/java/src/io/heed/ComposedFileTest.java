@@ -48,6 +48,23 @@ class ComposedFileTest {
         }
     }
 
+    /** An array, which stays as it was set. */
+    private static final class Large extends AbstractBlock {
+        private final Parameter table = addParameter(
+                Parameter.builder().setName("table").setType(Parameter.Type.OTHER).optShape(new Shape(700, 1001)).build());
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
     private final NDManager manager = TestDevice.newManager();
 
     @TempDir
@@ -90,6 +107,57 @@ class ComposedFileTest {
             block.close();
         }
         assertEquals(1, folder.toFile().list().length);
+    }
+
+    /** Rows that are one after the other only in the file, and more of them than are written at once. */
+    @Test
+    void largeParametersAreWrittenInPieces() {
+        Path file = folder.resolve("large.safetensors");
+        try (SequentialBlock block = new SequentialBlock().add(Linear.builder().setUnits(700).build());
+                SequentialBlock other = new SequentialBlock().add(Linear.builder().setUnits(700).build())) {
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 1001));
+            Parameter weight = block.getParameters().get("01Linear_weight");
+            NDArray numbers = manager.arange(0, 700 * 1001, 1, DataType.FLOAT32).reshape(1001, 700).transpose();
+            weight.setArray(numbers);
+            block.save(file);
+            assertEquals(numbers, manager.load(file, "01Linear_weight"));
+            other.load(manager, file);
+            assertEquals(numbers, other.getParameters().get("01Linear_weight").getArray());
+            assertEquals(
+                    block.getParameters().get("01Linear_bias").getArray(),
+                    other.getParameters().get("01Linear_bias").getArray());
+        }
+        try (Large block = new Large();
+                Large other = new Large()) {
+            NDArray numbers = manager.arange(0, 700 * 1001, 1, DataType.FLOAT32).reshape(1001, 700).transpose();
+            block.table.setArray(numbers);
+            block.save(file);
+            other.load(manager, file);
+            assertEquals(numbers, other.table.getArray());
+        }
+    }
+
+    /** Others may read a file of weights as they may read the program's other files. */
+    @Test
+    void filesHaveTheUsualPermissions() throws IOException {
+        Path file = folder.resolve("block.safetensors");
+        try (Scaled block = initialized(DataType.FLOAT32)) {
+            block.save(file);
+            Path usual = Files.createFile(folder.resolve("usual"));
+            assertEquals(Files.getPosixFilePermissions(usual), Files.getPosixFilePermissions(file));
+        }
+    }
+
+    /** As heed's own blocks do: what is in the file is what was to be saved. */
+    @Test
+    void interruptedThreadsSave() {
+        Path file = folder.resolve("block.safetensors");
+        try (Scaled block = initialized(DataType.FLOAT32)) {
+            Thread.currentThread().interrupt();
+            block.save(file);
+            assertTrue(Thread.interrupted());
+            assertEquals(block.getParameters().get("scale").getArray(), manager.load(file, "scale"));
+        }
     }
 
     @Test

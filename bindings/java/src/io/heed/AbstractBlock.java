@@ -274,6 +274,8 @@ public abstract class AbstractBlock implements Block {
      * @throws IllegalStateException if the manager or a block is closed
      * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does
      *     not have the format, {@link Status#NOT_FOUND} if a parameter is missing
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted before all parameters are read; it
+     *     stays interrupted, and nothing has changed
      */
     public final void load(NDManager manager, Path path) {
         ComposedFile.load(this, Objects.requireNonNull(manager, "manager"), path);

@@ -212,6 +212,8 @@ public interface Block extends AutoCloseable {
      *     says after how many bytes, and what is missing
      * @throws MalformedModelException if the bytes have another format or version, were saved by another block, or are
      *     damaged
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted before all parameters are read; it
+     *     stays interrupted
      */
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 

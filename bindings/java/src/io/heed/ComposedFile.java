@@ -64,6 +64,7 @@ final class ComposedFile {
 
     static void load(AbstractBlock block, NDManager manager, Path path) {
         manager.openContext();
+        StoppedCalls.check();
         ComposedFile file;
         try (Weights weights = Weights.open(path)) {
             file = new ComposedFile(path, manager, weights);
@@ -74,6 +75,7 @@ final class ComposedFile {
                 throw new IllegalArgumentException("\"" + path + "\" has \"" + file.rest.iterator().next()
                         + "\", which is no parameter of the block: expected the file of a block like this one");
             }
+            StoppedCalls.check();
             while (!file.staged.isEmpty()) {
                 file.staged.remove().commit();
             }
@@ -110,13 +112,17 @@ final class ComposedFile {
         try (NDManager reading = manager.newSubManager()) {
             parameters.keys().forEach(name -> writer.add(name, read(reading, beginning + name)));
             try (NativeBytes bytes = new NativeBytes(writer.numBytes())) {
-                writer.write(bytes::append);
+                writer.write(piece -> {
+                    StoppedCalls.check();
+                    bytes.append(piece);
+                });
                 staged.add(block.stage(manager, block.savedShapes(), bytes.begin(), bytes.length()));
             }
         }
     }
 
     private NDArray read(NDManager owner, String name) {
+        StoppedCalls.check();
         if (!rest.remove(name)) {
             throw new HeedException(
                     Status.NOT_FOUND, "\"" + path + "\" has no array \"" + name + "\", a parameter of the block");

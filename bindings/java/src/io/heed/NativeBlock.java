@@ -429,6 +429,8 @@ public abstract class NativeBlock implements Block {
      * @param prefix the part of the names before the parameter's name, with or without the separator at its
      *     end; empty or null: nothing
      * @throws IOException if the stream throws it, in which case nothing has changed
+     * @throws java.util.concurrent.CancellationException if the thread is interrupted while the stream is read; it stays
+     *     interrupted, and nothing has changed
      */
     public final void load(InputStream stream, String prefix) throws IOException {
         Objects.requireNonNull(stream, "stream");

@@ -21,12 +21,16 @@ final class NativeBytes implements AutoCloseable {
         capacity = numBytes;
     }
 
-    /** Reads to the end of the stream. Memory is allocated as bytes arrive, not by the size that a file states. */
+    /**
+     * Reads to the end of the stream, or until this thread is interrupted. Memory is allocated as bytes arrive, not by
+     * the size that a file states.
+     */
     static NativeBytes readAll(InputStream stream) throws IOException {
         NativeBytes bytes = new NativeBytes(PIECE_BYTES);
+        InputStream stopped = StoppedCalls.stopped(stream);
         try {
             for (;;) {
-                byte[] piece = stream.readNBytes(PIECE_BYTES);
+                byte[] piece = stopped.readNBytes(PIECE_BYTES);
                 if (piece.length == 0) {
                     return bytes;
                 }

@@ -62,7 +62,7 @@ final class ParameterFile {
 
     static void load(Block block, NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
         Objects.requireNonNull(manager, "manager").openContext();
-        ParameterReader in = new ParameterReader(Objects.requireNonNull(is, "is"));
+        ParameterReader in = new ParameterReader(StoppedCalls.stopped(Objects.requireNonNull(is, "is")));
         if (in.readInt("the mark \"HEED\" at its beginning") != MAGIC) {
             throw new MalformedModelException("the stream is not what heed's saveParameters writes");
         }
@@ -77,6 +77,7 @@ final class ParameterFile {
             if (in.readInt("the checksum at its end") != found) {
                 throw new MalformedModelException("the parameters are damaged: their checksum is another");
             }
+            StoppedCalls.check();
             while (!staged.isEmpty()) {
                 staged.remove().commit();
             }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
 
@@ -27,6 +30,23 @@ final class StoppedCalls {
         if (Thread.currentThread().isInterrupted()) {
             throw new CancellationException("the thread is interrupted, so the call was stopped");
         }
+    }
+
+    /** The same stream, of which nothing is read by a thread that is interrupted: the read then throws. */
+    static InputStream stopped(InputStream stream) {
+        return new FilterInputStream(stream) {
+            @Override
+            public int read() throws IOException {
+                check();
+                return super.read();
+            }
+
+            @Override
+            public int read(byte[] bytes, int offset, int length) throws IOException {
+                check();
+                return super.read(bytes, offset, length);
+            }
+        };
     }
 
     /** Called by the native wrapper: whether the forward of this thread shall end. */

@@ -8,6 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Calls of threads that are interrupted, and the reports of loads. */
 @Tag("cpu")
@@ -143,6 +150,111 @@ class StoppedCallsTest {
         try (Linear linear = linear(4)) {
             Thread.currentThread().interrupt();
             assertStopped(() -> linear.load(TestFiles.data("d2l.safetensors"), ""));
+        }
+    }
+
+    /** Interrupts the thread that reads from the stream, before it has this number of bytes. */
+    private static InputStream interrupting(byte[] bytes, int last) {
+        return new ByteArrayInputStream(bytes) {
+            @Override
+            public synchronized int read(byte[] target, int offset, int length) {
+                if (pos >= last) {
+                    Thread.currentThread().interrupt();
+                }
+                return super.read(target, offset, Math.min(length, 4096));
+            }
+        };
+    }
+
+    @Test
+    void aLoadOfAStreamEndsBetweenItsPieces() throws IOException {
+        try (Linear saved = linear(64);
+                Linear linear = linear(64)) {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            saved.save(bytes);
+            NDArray before = linear.getParameters().get("weight").getArray();
+            for (int last = 0; last < bytes.size(); last += 4096) {
+                InputStream stream = interrupting(bytes.toByteArray(), last);
+                assertStopped(() -> linear.load(stream, null));
+                assertTrue(stream.available() > bytes.size() - last - 8192);
+            }
+            InputStream stream = interrupting(bytes.toByteArray(), 4096);
+            assertStopped(() -> linear.load(stream, null, "clip_qkv"));
+            assertTrue(stream.available() > 0);
+            assertEquals(before, linear.getParameters().get("weight").getArray());
+        }
+    }
+
+    private SequentialBlock composed() {
+        return new SequentialBlock().add(linear(64)).add(linear(64));
+    }
+
+    @Test
+    void aLoadOfParametersEndsBetweenItsPieces() throws IOException, MalformedModelException {
+        try (SequentialBlock saved = composed();
+                SequentialBlock block = composed()) {
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            saved.saveParameters(new DataOutputStream(bytes));
+            NDArray before = block.getParameters().get("01Linear_weight").getArray();
+            for (int last = 0; last < bytes.size(); last += 4096) {
+                InputStream stream = interrupting(bytes.toByteArray(), last);
+                assertStopped(() -> block.loadParameters(manager, new DataInputStream(stream)));
+                assertTrue(stream.available() > bytes.size() - last - 8192);
+            }
+            assertEquals(before, block.getParameters().get("01Linear_weight").getArray());
+            block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())));
+            assertEquals(
+                    saved.getParameters().get("01Linear_weight").getArray(),
+                    block.getParameters().get("01Linear_weight").getArray());
+        }
+    }
+
+    /** A block whose thread can be interrupted after its own parameter is read, and before those of its child are. */
+    private static final class Interrupting extends AbstractBlock {
+        private boolean interrupts;
+        private final Parameter scale = addParameter(new Parameter("scale", Parameter.Type.OTHER, Initializer.ONES) {
+            @Override
+            public Shape getShape() {
+                if (interrupts) {
+                    Thread.currentThread().interrupt();
+                }
+                return super.getShape();
+            }
+        });
+
+        Interrupting(NDManager manager, Linear child) {
+            addChildBlock("child", child);
+            scale.setArray(manager.ones(new Shape(1)));
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
+    @Test
+    void aLoadOfAComposedBlockEndsBetweenItsParameters(@TempDir Path folder) {
+        Path file = folder.resolve("composed.safetensors");
+        try (Interrupting saved = new Interrupting(manager, linear(4));
+                Interrupting block = new Interrupting(manager, linear(4))) {
+            saved.save(file);
+            Parameter weight = block.getParameters().get("01child_weight");
+            NDArray before = weight.getArray();
+            Thread.currentThread().interrupt();
+            assertStopped(() -> block.load(manager, file));
+            block.interrupts = true;
+            assertStopped(() -> block.load(manager, file));
+            block.interrupts = false;
+            assertEquals(before, weight.getArray());
+            block.load(manager, file);
+            assertEquals(saved.getParameters().get("01child_weight").getArray(), weight.getArray());
         }
     }
 

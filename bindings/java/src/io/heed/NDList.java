@@ -10,7 +10,12 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /**
  * A list of arrays: the inputs or the outputs of a block. Elements may be null if the block allows it. Not thread-safe.
@@ -283,6 +288,68 @@ public final class NDList extends ArrayList<NDArray> implements AutoCloseable {
                 openArray(i).detach();
             }
         }
+    }
+
+    // ---- as of any list, with the names of null arguments -----------------------------------------------------------
+
+    @Override
+    public boolean addAll(Collection<? extends NDArray> collection) {
+        return super.addAll(Objects.requireNonNull(collection, "collection"));
+    }
+
+    @Override
+    public boolean addAll(int index, Collection<? extends NDArray> collection) {
+        return super.addAll(index, Objects.requireNonNull(collection, "collection"));
+    }
+
+    @Override
+    public boolean containsAll(Collection<?> collection) {
+        return super.containsAll(Objects.requireNonNull(collection, "collection"));
+    }
+
+    @Override
+    public boolean removeAll(Collection<?> collection) {
+        return super.removeAll(Objects.requireNonNull(collection, "collection"));
+    }
+
+    @Override
+    public boolean retainAll(Collection<?> collection) {
+        return super.retainAll(Objects.requireNonNull(collection, "collection"));
+    }
+
+    @Override
+    public boolean removeIf(Predicate<? super NDArray> filter) {
+        return super.removeIf(Objects.requireNonNull(filter, "filter"));
+    }
+
+    @Override
+    public void replaceAll(UnaryOperator<NDArray> operator) {
+        super.replaceAll(Objects.requireNonNull(operator, "operator"));
+    }
+
+    @Override
+    public void forEach(Consumer<? super NDArray> action) {
+        super.forEach(Objects.requireNonNull(action, "action"));
+    }
+
+    /**
+     * Sorts the list.
+     *
+     * @param comparator the order; not null, since arrays have no order of their own
+     */
+    @Override
+    public void sort(Comparator<? super NDArray> comparator) {
+        super.sort(Objects.requireNonNull(comparator, "comparator"));
+    }
+
+    @Override
+    public <T> T[] toArray(T[] array) {
+        return super.toArray(Objects.requireNonNull(array, "array"));
+    }
+
+    @Override
+    public <T> T[] toArray(IntFunction<T[]> generator) {
+        return super.toArray(Objects.requireNonNull(generator, "generator"));
     }
 
     /** Closes the arrays, which stay in the list. */

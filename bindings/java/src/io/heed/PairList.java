@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -286,6 +287,11 @@ public class PairList<K, V> implements Iterable<Pair<K, V>> {
                 return get(next++);
             }
         };
+    }
+
+    @Override
+    public void forEach(Consumer<? super Pair<K, V>> action) {
+        Iterable.super.forEach(Objects.requireNonNull(action, "action"));
     }
 
     @Override

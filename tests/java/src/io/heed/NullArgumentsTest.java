@@ -113,8 +113,10 @@ class NullArgumentsTest {
             members.addAll(Arrays.asList(type.getConstructors()));
             for (Executable member : members) {
                 Class<?> owner = member.getDeclaringClass();
-                boolean isOurs = owner.getName().startsWith("io.heed.") && !owner.isEnum()
-                        && !member.getName().equals("close");
+                // A list has the members of Java's lists, too.
+                boolean isOurs = (owner.getName().startsWith("io.heed.") || owner.getName().startsWith("java.util.")
+                                || owner == Iterable.class)
+                        && !owner.isEnum() && !member.getName().equals("close");
                 Class<?>[] types = member.getParameterTypes();
                 for (int i = 0; isOurs && i < types.length; i++) {
                     if (!types[i].isPrimitive() && isUnnamed(member, types, type, i)) {

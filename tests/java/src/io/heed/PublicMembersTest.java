@@ -22,10 +22,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -315,6 +320,16 @@ class PublicMembersTest {
             return "any";
         } else if (type == BiConsumer.class) {
             return (BiConsumer<?, ?>) (level, text) -> {};
+        } else if (type == Consumer.class) {
+            return (Consumer<?>) element -> {};
+        } else if (type == Predicate.class) {
+            return (Predicate<?>) element -> false;
+        } else if (type == UnaryOperator.class) {
+            return UnaryOperator.identity();
+        } else if (type == IntFunction.class) {
+            return (IntFunction<Object[]>) Object[]::new;
+        } else if (type == Comparator.class) {
+            return (Comparator<?>) (first, second) -> 0;
         } else if (type == System.Logger.class) {
             return System.getLogger("io.heed");
         } else if (type == DataInputStream.class) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Linq;
+using System.Text.RegularExpressions;
 
 namespace Heed;
 
@@ -9,6 +9,13 @@ internal static class Errors
 {
     /// <summary>TRANSLATED_CAPACITY of the wrapper: the size of a buffer that holds every sentence.</summary>
     private const int SentenceCapacity = 1024;
+
+    /// <summary>The beginning of a sentence about an argument: its name, the index of the element that is meant, and a
+    /// verb.</summary>
+    private static readonly Regex Named = new Regex(
+        @"^(?<name>[A-Za-z_][A-Za-z0-9_.]*(\[[^]]*\]\.[A-Za-z0-9_.]+)*)(\[[^]]*\])? "
+        + "(is|are|has|have|holds|over|ran|reach|returned|shares|threw|would) ",
+        RegexOptions.CultureInvariant);
 
     /// <summary>Throws for any status but OK. Must be called directly after the native call, on the same thread,
     /// because it reads the thread's last error.</summary>
@@ -64,19 +71,11 @@ internal static class Errors
     }
 
     /// <summary>The argument, or the property of one, that a sentence names at its beginning, as in "Queries is null" and
-    /// "shape[1] is -1"; null if it names none there.</summary>
+    /// "ValidLens[0, 1] is -1"; null if it names none there.</summary>
     private static string? NameIn(string sentence)
     {
-        int end = sentence.IndexOf(' ');
-        string rest = end < 0 ? string.Empty : sentence.Substring(end);
-        string name = rest.StartsWith(" is ", StringComparison.Ordinal) || rest.StartsWith(" has ", StringComparison.Ordinal)
-            ? sentence.Substring(0, end)
-            : string.Empty;
-        bool isIndexed = name.EndsWith("]", StringComparison.Ordinal);
-        name = isIndexed ? name.Substring(0, name.LastIndexOf('[')) : name;
-        return name.Length > 0 && name.All(each => char.IsLetterOrDigit(each) || each is '.' or '_' or '[' or ']')
-            ? name
-            : null;
+        Match named = Named.Match(sentence);
+        return named.Success ? named.Groups["name"].Value : null;
     }
 
     private static Exception Of(Status status, string sentence) => status switch

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Reflection;
 using Xunit;
 
 namespace Heed.Tests;
@@ -88,8 +89,44 @@ public sealed class ExceptionWordsTests : IDisposable
                 NumHiddens = 8, NumHeads = 2,
                 Rope = new RopeOptions { Layout = RopeLayout.Half, ShortFactors = new[] { 1f } },
             }));
+        Assert.Throws<ArgumentException>("ValidLens", () => attention.Forward(
+            queries, keys, keys, manager.Create(new float[,] { { 1, 1, 1, 1 }, { 1, 1, 1, -1 } })));
+        var inputs = new AttentionInputs(queries, queries);
+        Assert.Throws<ArgumentException>(
+            "Output", () => attention.Forward(inputs, new AttentionOutputs { Output = queries }));
         // The sentence names no argument of the caller's.
         Assert.Null(Assert.Throws<ArgumentException>(() => queries.MatMul(keys)).ParamName);
+    }
+
+    /// <summary>Sentences as docs/errors.md has them, in C#'s words.</summary>
+    [Theory]
+    [InlineData("Queries", "Queries is null, expected a pointer")]
+    [InlineData("shape", "shape[1] is -1, expected at least 0")]
+    [InlineData("ValidLens", "ValidLens[1, 2] is -1, expected a whole number from 0 to the number of keys, 5")]
+    [InlineData("Layers[1].NumHiddens", "Layers[1].NumHiddens is 4, expected 8, that of all layers")]
+    [InlineData("Taps[0].Weights", "Taps[0].Weights has shape (2), expected (2, 2, 3, 5)")]
+    [InlineData("Layer.CrossAttention", "Layer.CrossAttention is null, expected options")]
+    [InlineData("Output", "Output shares memory with Queries, expected separate memory")]
+    [InlineData("Weights", "Weights would have shape (1, 4294967296), whose product overflows")]
+    [InlineData("Cache", "Cache holds keys with the rotary positions none")]
+    [InlineData("inputs", "inputs are so large that the size of the workspace overflows")]
+    [InlineData("inputs", "inputs have batch 1 and length 1152921504606846976, whose projections to 8 overflow")]
+    [InlineData("strides", "strides over shape (2, 3, 4) reach beyond what memory can address")]
+    [InlineData("strides", "strides reach beyond what memory can address")]
+    [InlineData("ParallelFor", "ParallelFor ran item 1 twice, expected each of its 2 items once")]
+    [InlineData("ParallelFor", "ParallelFor returned before its 2 items were done")]
+    [InlineData("Report", "Report threw a C++ exception, expected it to return 0")]
+    [InlineData(null, "the rank of shape is 9, expected 0 to 8")]
+    [InlineData(null, "this array has shape () of rank 0, expected rank 1 to 8")]
+    [InlineData(null, "keys and values are null, expected at least one array")]
+    [InlineData(null, "sequence 0 has 3 rows in one layer and 0 in another, but Accept moves rows of all layers")]
+    [InlineData(null, "\"a is b\" is of a model with other options by its tensors")]
+    [InlineData(null, "\"model.safetensors\" has \"W_q.bias\", a parameter that this block's options lack")]
+    public void ParamNamesOfSentences(string? name, string sentence)
+    {
+        MethodInfo nameIn = typeof(Block).Assembly.GetType("Heed.Errors")!.GetMethod(
+            "NameIn", BindingFlags.NonPublic | BindingFlags.Static)!;
+        Assert.Equal(name, nameIn.Invoke(null, new object[] { sentence }));
     }
 
     [Fact]

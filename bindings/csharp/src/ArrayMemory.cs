@@ -32,7 +32,7 @@ internal sealed unsafe class ArrayMemory<T> : MemoryManager<T>
         CheckOpen();
         return elementIndex >= 0 && elementIndex <= length
             ? new MemoryHandle(start + elementIndex, pinnable: this)
-            : throw new ArgumentOutOfRangeException(nameof(elementIndex), elementIndex, "expected 0 to " + length);
+            : throw new ArgumentOutOfRangeException(nameof(elementIndex), $"{elementIndex}", $"expected 0 to {length}");
     }
 
     public override void Unpin()

@@ -73,6 +73,6 @@ public static class Chap10Utils
         }
         return numHeads > 0
             ? shape
-            : throw new ArgumentOutOfRangeException(nameof(numHeads), numHeads, "expected 1 or more");
+            : throw new ArgumentOutOfRangeException(nameof(numHeads), $"{numHeads}", "expected 1 or more");
     }
 }

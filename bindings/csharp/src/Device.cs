@@ -42,7 +42,7 @@ public sealed class Device : IEquatable<Device>
     /// <exception cref="ArgumentOutOfRangeException">The index is negative.</exception>
     public static Device Ascend(int index = 0) => index >= 0
         ? new Device("ascend", NativeAscend, index)
-        : throw new ArgumentOutOfRangeException(nameof(index), index, "expected 0 or more");
+        : throw new ArgumentOutOfRangeException(nameof(index), $"{index}", "expected 0 or more");
 
     /// <summary>The device with a name, for example from a program's option.</summary>
     /// <param name="deviceName">"cpu", or "ascend", which an index may follow: "ascend1".</param>

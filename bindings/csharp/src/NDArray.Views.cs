@@ -136,13 +136,13 @@ public sealed partial class NDArray
         int index = AxisOf(axis, Shape.Dimension, nameof(axis));
         if (repeats < 0)
         {
-            throw new ArgumentOutOfRangeException(nameof(repeats), repeats, "expected 0 or more");
+            throw new ArgumentOutOfRangeException(nameof(repeats), $"{repeats}", "expected 0 or more");
         }
         long[] dims = shape.ToArray();
         if (dims[index] > 0 && repeats > long.MaxValue / dims[index])
         {
             throw new ArgumentOutOfRangeException(
-                nameof(repeats), repeats, $"axis {index} of {shape} would have more than 2^63 - 1 elements");
+                nameof(repeats), $"{repeats}", $"axis {index} of {shape} would have more than 2^63 - 1 elements");
         }
         dims[index] *= repeats;
         long before = new Shape(shape.Take(index + 1).ToArray()).Size;
@@ -235,7 +235,7 @@ public sealed partial class NDArray
         {
             string expected = size == 0 ? "that axis has no elements" : $"expected {-size} to {size - 1}";
             throw new ArgumentOutOfRangeException(
-                "indices", index, $"index {axis} of {shape} is out of range, {expected}");
+                "indices", $"{index}", $"index {axis} of {shape} is out of range, {expected}");
         }
     }
 

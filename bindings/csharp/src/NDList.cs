@@ -165,7 +165,7 @@ public sealed class NDList : List<NDArray>, IDisposable
     /// <exception cref="ArgumentOutOfRangeException">The index is out of range.</exception>
     public NDList SubNDList(int fromIndex) => fromIndex >= 0 && fromIndex <= Count
         ? new NDList(this.Skip(fromIndex))
-        : throw new ArgumentOutOfRangeException(nameof(fromIndex), fromIndex, "expected 0 to " + Count);
+        : throw new ArgumentOutOfRangeException(nameof(fromIndex), $"{fromIndex}", $"expected 0 to {Count}");
 
     /// <summary>Copies the arrays to a device, as <see cref="NDArray.ToDevice"/> does.</summary>
     /// <param name="device">The device.</param>

@@ -83,7 +83,7 @@ public sealed partial class NDManager : IDisposable
     {
         if (numBytes < 0)
         {
-            throw new ArgumentOutOfRangeException(nameof(numBytes), numBytes, "expected 0 or more");
+            throw new ArgumentOutOfRangeException(nameof(numBytes), $"{numBytes}", "expected 0 or more");
         }
         NativeWorkspace workspace = NativeWorkspace.Create(OpenContext(), (ulong)numBytes);
         workspace.SafeHandle.Keep(SharedMemory.OfHeed(numBytes));

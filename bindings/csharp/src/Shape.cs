@@ -124,12 +124,12 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
         if (beginIndex < 0 || beginIndex > dims.Length)
         {
             throw new ArgumentOutOfRangeException(
-                nameof(beginIndex), beginIndex, $"expected 0 to {dims.Length}, the number of axes of {this}");
+                nameof(beginIndex), $"{beginIndex}", $"expected 0 to {dims.Length}, the number of axes of {this}");
         }
         if (end < beginIndex || end > dims.Length)
         {
             throw new ArgumentOutOfRangeException(
-                nameof(endIndex), end, $"expected {beginIndex} to {dims.Length}, the number of axes of {this}");
+                nameof(endIndex), $"{end}", $"expected {beginIndex} to {dims.Length}, the number of axes of {this}");
         }
         return new Shape(dims.Skip(beginIndex).Take(end - beginIndex).ToArray());
     }
@@ -210,7 +210,7 @@ public sealed class Shape : IReadOnlyList<long>, IEquatable<Shape>
     private long SizeOfAxis(int axis) => axis >= 0 && axis < dims.Length
         ? dims[axis]
         : throw new ArgumentOutOfRangeException(
-            nameof(axis), axis, $"expected 0 to {dims.Length - 1}, the axes of {this}");
+            nameof(axis), $"{axis}", $"expected 0 to {dims.Length - 1}, the axes of {this}");
 
     private static int ReadCount(Stream stream, string what)
     {

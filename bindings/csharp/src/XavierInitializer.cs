@@ -33,8 +33,7 @@ public sealed class XavierInitializer : Initializer
         }
         if (!(magnitude > 0) || float.IsInfinity(magnitude))
         {
-            throw new ArgumentOutOfRangeException(
-                nameof(magnitude), $"{magnitude}", "expected a finite number above 0");
+            throw new ArgumentOutOfRangeException(nameof(magnitude), $"{magnitude}", "expected a finite number above 0");
         }
         this.randomType = randomType;
         this.factorType = factorType;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Buffers;
 using System.Collections.Generic;
 using System.Globalization;
+using System.Runtime.InteropServices;
 using System.Threading;
 using Xunit;
 
@@ -21,6 +23,9 @@ public class CultureTests
         odd.NumberFormat.NaNSymbol = "no number";
         odd.NumberFormat.PositiveInfinitySymbol = "endless";
         yield return new object[] { odd };
+        var minus = (CultureInfo)CultureInfo.InvariantCulture.Clone();
+        minus.NumberFormat.NegativeSign = "\u2212";
+        yield return new object[] { minus };
     }
 
     [Theory]
@@ -44,7 +49,6 @@ public class CultureTests
         Assert.Contains("(2, -3)", expected[4]);
     }
 
-    /// <summary>The numbers of sentences of .NET's own, such as "Actual value was", are the culture's.</summary>
     private static List<string> Texts()
     {
         using NDManager manager = NDManager.NewBaseManager();
@@ -68,7 +72,25 @@ public class CultureTests
             Said(() => manager.Create(new[] { 1, 2 }, new Shape(-1, -2))),
             Said(() => new Shape(1, 2)[-3].ToString()),
             Said(() => new NDList(array).SubNDList(9)),
+            Said(() => new NDList(array).SubNDList(-9)),
+            Said(() => array.GetSize(-7)),
+            Said(() => array.Repeat(0, -1)),
+            Said(() => array.GetFloat(-3)),
+            Said(() => new Shape(1, 2).Slice(-1)),
+            Said(() => new Shape(1, 2).Slice(0, -1)),
+            Said(() => new Shape(1, 2).GetSize(-4)),
+            Said(() => manager.NewWorkspace(-8)),
+            Said(() => Device.Ascend(-1)),
+            Said(() => Chap10Utils.TransposeQkv(manager.Ones(new Shape(1, 2, 4)), -2)),
+            Said(() => OwnerOf(array).Pin(-1)),
         };
+    }
+
+    private static MemoryManager<float> OwnerOf(NDArray array)
+    {
+        Assert.True(MemoryMarshal.TryGetMemoryManager<float, MemoryManager<float>>(
+            array.AsMemory<float>(), out MemoryManager<float>? owner));
+        return owner!;
     }
 
     private static string Said(Action call) => Assert.ThrowsAny<Exception>(call).Message;

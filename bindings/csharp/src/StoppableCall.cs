@@ -7,7 +7,8 @@ using System.Threading;
 
 namespace Heed;
 
-/// <summary>Native calls of this thread that end when a token is cancelled, and the reports of a load.</summary>
+/// <summary>Native calls of this thread that end when a token is cancelled, or that of a call around them, and the reports
+/// of a load.</summary>
 internal sealed unsafe class StoppableCall
 {
 #if !NET8_0_OR_GREATER
@@ -21,14 +22,16 @@ internal sealed unsafe class StoppableCall
 
     private readonly IProgress<LoadProgress>? progress;
     private readonly CancellationToken token;
+    private readonly StoppableCall? outer;
 
     /// <summary>What the progress has thrown.</summary>
     private ExceptionDispatchInfo? thrown;
 
-    private StoppableCall(IProgress<LoadProgress>? progress, CancellationToken token)
+    private StoppableCall(IProgress<LoadProgress>? progress, CancellationToken token, StoppableCall? outer)
     {
         this.progress = progress;
         this.token = token;
+        this.outer = outer;
     }
 
 #if !NET8_0_OR_GREATER
@@ -37,6 +40,11 @@ internal sealed unsafe class StoppableCall
 #endif
 
     internal static StoppableCall? Current => current;
+
+    /// <summary>A token that is cancelled, of this call or of one around it; if there is none, one that cannot
+    /// be.</summary>
+    private CancellationToken Cancelled =>
+        token.IsCancellationRequested ? token : outer?.Cancelled ?? CancellationToken.None;
 
 #if NET8_0_OR_GREATER
     private static void* Function => (delegate* unmanaged[Cdecl]<IntPtr, long, long, int>)&Pass;
@@ -47,9 +55,10 @@ internal sealed unsafe class StoppableCall
     /// <summary>Runs code whose native calls end when the token is cancelled.</summary>
     internal static T With<T>(CancellationToken token, Func<T> code, IProgress<LoadProgress>? progress = null)
     {
-        token.ThrowIfCancellationRequested();
         StoppableCall? before = current;
-        current = new StoppableCall(progress, token);
+        var call = new StoppableCall(progress, token, before);
+        call.Cancelled.ThrowIfCancellationRequested();
+        current = call;
         try
         {
             return code();
@@ -77,7 +86,7 @@ internal sealed unsafe class StoppableCall
         catch (OperationCanceledException)
         {
             thrown?.Throw();
-            throw new OperationCanceledException("the token is cancelled, so the call was stopped", token);
+            throw new OperationCanceledException("the token is cancelled, so the call was stopped", Cancelled);
         }
         finally
         {
@@ -99,7 +108,7 @@ internal sealed unsafe class StoppableCall
         try
         {
             self.progress?.Report(new LoadProgress(done, total));
-            return self.token.IsCancellationRequested ? 1 : 0;
+            return self.Cancelled.IsCancellationRequested ? 1 : 0;
         }
         catch (Exception error)
         {

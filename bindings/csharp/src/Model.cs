@@ -82,13 +82,19 @@ public sealed class Model : IDisposable
         _ = folder ?? throw new ArgumentNullException(nameof(folder));
         lock (gate)
         {
-            CheckNotDisposed();
-            if (block != null)
+            CheckMayLoad();
+            ModelBlock made = StoppableCall.With(stop, () => new ModelBlock(folder, manager), progress);
+            try
             {
-                throw new InvalidOperationException(
-                    $"the model \"{Name}\" has been loaded already: make another one");
+                // The progress may have disposed the model, or loaded it.
+                CheckMayLoad();
             }
-            block = StoppableCall.With(stop, () => new ModelBlock(folder, manager), progress);
+            catch
+            {
+                made.Dispose();
+                throw;
+            }
+            block = made;
         }
     }
 
@@ -110,6 +116,15 @@ public sealed class Model : IDisposable
         lock (gate)
         {
             return $"Model({Name}, {block?.ToString() ?? "not loaded"}{(isDisposed ? ", closed" : string.Empty)})";
+        }
+    }
+
+    private void CheckMayLoad()
+    {
+        CheckNotDisposed();
+        if (block != null)
+        {
+            throw new InvalidOperationException($"the model \"{Name}\" has been loaded already: make another one");
         }
     }
 

@@ -118,6 +118,60 @@ public sealed class StoppedCallsTests : IDisposable
         Assert.Equal(1, others);
     }
 
+    /// <summary>The block that was loaded meanwhile stays, and no block of a disposed model is left.</summary>
+    [Fact]
+    public void AModelThatItsListenerLoadsOrDisposesRefusesTheBlock()
+    {
+        using var model = new Model("bert");
+        ModelBlock? first = null;
+        Assert.Throws<InvalidOperationException>(() => model.Load(
+            TestFiles.Data("models/bert"), manager, new Listener(_ =>
+            {
+                if (first is null)
+                {
+                    model.Load(TestFiles.Data("models/bert"));
+                    first = model.Block;
+                }
+            })));
+        Assert.Same(first, model.Block);
+
+        var disposed = new Model("bert");
+        Assert.Throws<ObjectDisposedException>(() => disposed.Load(
+            TestFiles.Data("models/bert"), manager, new Listener(_ => disposed.Dispose())));
+        Assert.Contains("not loaded", disposed.ToString());
+    }
+
+    /// <summary>A token inside a call with a token does not hide it.</summary>
+    [Fact]
+    public void BothTokensStopACallInsideACall()
+    {
+        using Linear linear = MakeLinear(4);
+        NDArray rows = manager.Ones(new Shape(2, 4));
+        using var outer = new CancellationTokenSource();
+        using var inner = new CancellationTokenSource();
+        var block = new CallingBlock(list => linear.Forward(inner.Token, list[0]));
+        Assert.Equal(rows.Shape, block.Forward(outer.Token, rows).SingletonOrThrow().Shape);
+
+        var stopsOuter = new CallingBlock(list =>
+        {
+            outer.Cancel();
+            return linear.Forward(inner.Token, list[0]);
+        });
+        ExpectStopped(outer, () => stopsOuter.Forward(outer.Token, rows));
+
+        // The load hears of the outer token only in its reports.
+        using var late = new CancellationTokenSource();
+        using var model = new Model("bert");
+        var loads = new CallingBlock(list =>
+        {
+            model.Load(TestFiles.Data("models/bert"), null, new Listener(_ => late.Cancel()), inner.Token);
+            return list;
+        });
+        ExpectStopped(late, () => loads.Forward(late.Token, rows));
+        inner.Cancel();
+        ExpectStopped(inner, () => block.Forward(CancellationToken.None, rows));
+    }
+
     /// <summary>A call that fills or appends leaves the cache as it was.</summary>
     [Fact]
     public void AStoppedStepLeavesTheCacheAsItWas()
@@ -147,6 +201,21 @@ public sealed class StoppedCallsTests : IDisposable
         var linear = new Linear(size);
         linear.Initialize(manager, DataType.Float32, new Shape(1, size));
         return linear;
+    }
+
+    /// <summary>Computes by a function.</summary>
+    private sealed class CallingBlock : AbstractBlock
+    {
+        private readonly Func<NDList, NDList> call;
+
+        internal CallingBlock(Func<NDList, NDList> call)
+        {
+            this.call = call;
+        }
+
+        protected override NDList ForwardInternal(
+            ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) =>
+            call(inputs);
     }
 
     /// <summary>Hears on the thread of the load, as <see cref="Progress{T}"/> does not.</summary>

@@ -111,11 +111,16 @@ public final class Model implements AutoCloseable {
     /** A manager of null: the default context; a progress of null: none. */
     private synchronized void loadIn(Path folder, NDManager manager, LoadProgress progress) {
         Objects.requireNonNull(folder, "folder");
-        checkOpen();
-        if (block != null) {
-            throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
+        checkMayLoad();
+        ModelBlock made = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager));
+        try {
+            // The listener may have closed the model, or loaded it.
+            checkMayLoad();
+        } catch (IllegalStateException refused) {
+            made.close();
+            throw refused;
         }
-        block = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager));
+        block = made;
     }
 
     /**
@@ -153,6 +158,13 @@ public final class Model implements AutoCloseable {
     @Override
     public synchronized String toString() {
         return "Model(" + name + ", " + (block == null ? "not loaded" : block) + (isClosed ? ", closed" : "") + ")";
+    }
+
+    private void checkMayLoad() {
+        checkOpen();
+        if (block != null) {
+            throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
+        }
     }
 
     private void checkOpen() {

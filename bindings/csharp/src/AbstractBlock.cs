@@ -166,6 +166,7 @@ public abstract class AbstractBlock : Block
     /// <see cref="Block.Parameters"/>: each array has the name of its parameter, as in "01W_q_weight". If writing fails, an
     /// existing file is unchanged.</summary>
     /// <param name="path">The file.</param>
+    /// <exception cref="ArgumentException">The path is empty.</exception>
     /// <exception cref="InvalidOperationException">A parameter has no values.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
     public void Save(string path)

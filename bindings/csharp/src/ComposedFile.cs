@@ -28,7 +28,10 @@ internal sealed class ComposedFile
     /// <summary>Writes to another file, which then takes the place of an existing one.</summary>
     internal static void Save(AbstractBlock block, string path)
     {
-        NativeText.ToNative(path, nameof(path));
+        if (NativeText.ToNative(path, nameof(path)).Length == 1)
+        {
+            throw new ArgumentException("path is empty, expected the path of a file", nameof(path));
+        }
         var writer = new SafetensorsWriter(
             block.Parameters.Select(each => new Pair<string, NDArray>(each.Key, each.Value.Array)));
         string written = $"{path}.{Guid.NewGuid()}";

@@ -85,6 +85,7 @@ public sealed class ComposedFileTests : IDisposable
         Assert.True(weight.ContentEquals(other.Parameters["01in\"ner_01Linear_weight"].Array));
         Assert.Throws<ArgumentNullException>("manager", () => block.Load(null!, file));
         Assert.Throws<ArgumentNullException>("path", () => block.Save(null!));
+        Assert.Throws<ArgumentException>("path", () => block.Save(string.Empty));
         block.Dispose();
         Assert.Throws<ObjectDisposedException>(() => block.Load(manager, file));
         Assert.Throws<ObjectDisposedException>(() => block.Save(file));

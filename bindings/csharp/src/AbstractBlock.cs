@@ -4,6 +4,7 @@ using System.Collections.Generic;
 using System.Globalization;
 using System.Linq;
 using System.Runtime.CompilerServices;
+using System.Threading;
 
 namespace Heed;
 
@@ -180,16 +181,18 @@ public abstract class AbstractBlock : Block
     /// call that fails changes nothing.</summary>
     /// <param name="manager">The owner of the parameters.</param>
     /// <param name="path">The file.</param>
+    /// <param name="stop">Stops the call, between two arrays of the file.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, or the file has an array that is no parameter of
     /// the block.</exception>
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
     /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: a parameter is
     /// missing.</exception>
-    public void Load(NDManager manager, string path)
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(NDManager manager, string path, CancellationToken stop = default)
     {
         _ = manager ?? throw new ArgumentNullException(nameof(manager));
         CheckNotDisposed();
-        ComposedFile.Load(this, manager, path);
+        StoppableCall.With(stop, () => ComposedFile.Load(this, manager, path));
     }
 
     /// <inheritdoc/>
@@ -299,7 +302,7 @@ public abstract class AbstractBlock : Block
         return block;
     }
 
-    /// <summary>Adds a parameter of this block itself, which <see cref="Initialize"/> initializes.</summary>
+    /// <summary>Adds a parameter of this block itself, which <see cref="Initialize(NDManager, DataType, Shape?[])"/> initializes.</summary>
     /// <typeparam name="TParameter">The class of the parameter.</typeparam>
     /// <param name="parameter">The parameter.</param>
     /// <returns>The parameter.</returns>

@@ -94,6 +94,24 @@ public abstract class Block : IDisposable
         ParameterStore parameterStore, NDList inputs, bool training = false,
         PairList<string, object>? parameters = null);
 
+    /// <summary>Computes the outputs as <see cref="Forward(ParameterStore, NDList, bool, PairList{string, object}?)"/> does,
+    /// and can be stopped: the calls of heed's blocks in this one end when the token is cancelled.</summary>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="parameterStore">Not read; there because DJL's blocks have it.</param>
+    /// <param name="inputs">The inputs that the block describes.</param>
+    /// <param name="training">Whether dropout is active.</param>
+    /// <param name="parameters">Further arguments for blocks of your own; heed's own blocks read none.</param>
+    /// <returns>The outputs, which belong to the first input's manager.</returns>
+    /// <exception cref="ArgumentException">The number of inputs is not the block's, or sizes, types or lengths do not
+    /// fit.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public NDList Forward(
+        CancellationToken stop, ParameterStore parameterStore, NDList inputs, bool training = false,
+        PairList<string, object>? parameters = null) =>
+        StoppableCall.With(stop, () => Forward(parameterStore, inputs, training, parameters));
+
     /// <summary>Creates the parameters of the block, and of the blocks inside it, for inputs of these shapes. They
     /// belong to the manager: once it is disposed the block has none, and can be initialized or loaded again. Existing
     /// parameters stay. If they do not fit the shapes, the call is refused; <see cref="Clear"/> removes them first.
@@ -105,6 +123,19 @@ public abstract class Block : IDisposable
     /// <exception cref="ArgumentException">The shapes do not fit each other, or do not fit existing parameters, whose
     /// shapes the message states; or the type is none of these, or not that of existing parameters.</exception>
     public abstract void Initialize(NDManager manager, DataType dataType, params Shape?[] inputShapes);
+
+    /// <summary>Creates the parameters as <see cref="Initialize(NDManager, DataType, Shape?[])"/> does, and can be stopped:
+    /// nothing is changed then. Initializers of the program run to their end.</summary>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="manager">The owner of the parameters.</param>
+    /// <param name="dataType">Their type: Float32, Float16 or BFloat16.</param>
+    /// <param name="inputShapes">The shapes of the inputs of Forward; null for an input that is left out.</param>
+    /// <exception cref="ArgumentException">The shapes do not fit each other, or do not fit existing parameters, or the type
+    /// is none of these, or not that of existing parameters.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Initialize(
+        CancellationToken stop, NDManager manager, DataType dataType, params Shape?[] inputShapes) =>
+        StoppableCall.With(stop, () => Initialize(manager, dataType, inputShapes));
 
     /// <summary>The shapes of the outputs of Forward for inputs of these shapes.</summary>
     /// <param name="inputShapes">The shapes of the inputs; null for an input that is left out.</param>
@@ -182,7 +213,7 @@ public abstract class Block : IDisposable
         }
     }
 
-    /// <summary>Sets the seed of the random numbers: those of <see cref="Initialize"/>, and those of the dropout of
+    /// <summary>Sets the seed of the random numbers: those of <see cref="Initialize(NDManager, DataType, Shape?[])"/>, and those of the dropout of
     /// each Forward in training. The same seed gives the same numbers. Each block begins with a different seed; the
     /// first block of a process always has the same one. Of heed's own blocks below this one, the n-th, depth first
     /// from 0, gets seed + n * 2^32.</summary>
@@ -201,7 +232,7 @@ public abstract class Block : IDisposable
     /// <summary>Reads the parameters that <see cref="SaveParameters"/> of this block, or of one that was made alike,
     /// has written in Java or C#, and nothing that follows them. Types and sizes are the stream's. A call that fails
     /// changes nothing.</summary>
-    /// <param name="manager">The owner of the parameters, as in <see cref="Initialize"/>.</param>
+    /// <param name="manager">The owner of the parameters, as in <see cref="Initialize(NDManager, DataType, Shape?[])"/>.</param>
     /// <param name="stream">The stream to read from; it stays open.</param>
     /// <exception cref="MalformedModelException">The bytes have another format or version, were saved by another block,
     /// or are damaged.</exception>

@@ -4,7 +4,7 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>The state of a block and of the blocks inside that <see cref="AbstractBlock.Initialize"/> may change: input
+/// <summary>The state of a block and of the blocks inside that <see cref="AbstractBlock.Initialize(NDManager, DataType, Shape?[])"/> may change: input
 /// shapes, and parameters that have no values yet. A call that fails restores it.</summary>
 internal sealed class BlockState : IDisposable
 {

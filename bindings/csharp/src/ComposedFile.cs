@@ -125,7 +125,11 @@ internal sealed class ComposedFile
         staged.Add(block.Stage(manager, block.ShapesOrNull, bytes));
     }
 
-    private NDArray Read(NDManager owner, string name) => rest.Remove(name)
-        ? owner.Load(path, name)
-        : throw new HeedException(Status.NotFound, $"\"{path}\" has no array \"{name}\", a parameter of the block");
+    private NDArray Read(NDManager owner, string name)
+    {
+        StoppableCall.Check();
+        return rest.Remove(name)
+            ? owner.Load(path, name)
+            : throw new HeedException(Status.NotFound, $"\"{path}\" has no array \"{name}\", a parameter of the block");
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Threading;
 
 namespace Heed;
 
@@ -65,11 +66,14 @@ public sealed class DotProductAttention : NativeBlock
     /// <param name="keys">(B, K, D) or (B, Hkv, K, D) of the queries' type. Hkv divides H; if it is less, several query
     /// heads share a key head.</param>
     /// <param name="values">(B, K, Dv) or (B, Hkv, K, Dv), with as many heads as the keys.</param>
+    /// <param name="stop">Stops the call.</param>
     /// <returns>A new array (B, Q, Dv) or (B, H, Q, Dv) of the queries' type, which belongs to the queries'
     /// manager.</returns>
     /// <exception cref="ArgumentException">Sizes or types do not fit.</exception>
     /// <exception cref="ObjectDisposedException">An array or its manager is disposed.</exception>
-    public static NDArray ScaledDotProductAttention(NDArray queries, NDArray keys, NDArray values)
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public static NDArray ScaledDotProductAttention(
+        NDArray queries, NDArray keys, NDArray values, CancellationToken stop = default)
     {
         _ = queries ?? throw new ArgumentNullException(nameof(queries));
         _ = keys ?? throw new ArgumentNullException(nameof(keys));
@@ -86,12 +90,12 @@ public sealed class DotProductAttention : NativeBlock
         return manager.NewArray(
             new Shape(dims),
             queries.DataType,
-            output =>
+            output => StoppableCall.With(stop, () =>
             {
                 using LayerCall call = LayerCall.Begin();
                 call.Dropout(false, 0).Read(q, k, v).Write(output, null);
                 call.ScaledDotProductAttention(manager.OpenContext(), Defaults);
-            });
+            }));
     }
 
     /// <summary>Computes attention in one call, without a block, into existing arrays. It reads lengths, mask, bias and
@@ -100,12 +104,15 @@ public sealed class DotProductAttention : NativeBlock
     /// <param name="inputs">The inputs.</param>
     /// <param name="outputs">The outputs: at least one array.</param>
     /// <param name="options">The options; null: the defaults.</param>
+    /// <param name="stop">Stops the call, whose outputs are undefined then.</param>
     /// <exception cref="ArgumentException">Sizes, types, lengths or options do not fit, no output is set, an output
     /// shares memory with another array, or the inputs are for training and have no seed, since there is no block to
     /// draw one.</exception>
     /// <exception cref="ObjectDisposedException">An array or its manager is disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static void ScaledDotProductAttention(
-        AttentionInputs inputs, AttentionOutputs outputs, DotProductAttentionOptions? options = null)
+        AttentionInputs inputs, AttentionOutputs outputs, DotProductAttentionOptions? options = null,
+        CancellationToken stop = default)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         _ = outputs ?? throw new ArgumentNullException(nameof(outputs));
@@ -117,9 +124,12 @@ public sealed class DotProductAttention : NativeBlock
                 nameof(inputs));
         }
         NativeContext context = queries.Manager.OpenContext();
-        using LayerCall call = LayerCall.Begin();
-        call.Dropout(inputs.Training, inputs.DropoutSeed ?? 0).Read(inputs).Write(outputs);
-        call.ScaledDotProductAttention(context, options ?? Defaults);
+        StoppableCall.With(stop, () =>
+        {
+            using LayerCall call = LayerCall.Begin();
+            call.Dropout(inputs.Training, inputs.DropoutSeed ?? 0).Read(inputs).Write(outputs);
+            call.ScaledDotProductAttention(context, options ?? Defaults);
+        });
     }
 
     /// <summary>Describes the block.</summary>

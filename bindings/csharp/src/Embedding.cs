@@ -7,7 +7,7 @@ namespace Heed;
 /// array of ids, Int32 or Int64 of up to seven axes, each from 0 to below NumEmbeddings, and gives one array (...,
 /// EmbeddingSize) of the parameter's type.</summary>
 /// <remarks>Its parameter is "weight" (NumEmbeddings, EmbeddingSize), of the type that
-/// <see cref="NativeBlock.Initialize"/> or the file says.</remarks>
+/// <see cref="NativeBlock.Initialize(NDManager, DataType, Shape?[])"/> or the file says.</remarks>
 public sealed class Embedding : NativeBlock
 {
     private readonly EmbeddingOptions options;

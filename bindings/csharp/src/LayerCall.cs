@@ -138,7 +138,8 @@ internal sealed unsafe class LayerCall : IDisposable
         return this;
     }
 
-    internal void Initialize(NativeLayer layer, long seed) => layer.Initialize(nativeInputs, seed);
+    internal void Initialize(NativeLayer layer, long seed) =>
+        RunUntil(StoppableCall.Current, () => layer.Initialize(nativeInputs, seed));
 
     /// <summary>Makes a new tensor for an output. This replaces the outputs of this call.</summary>
     internal NativeTensor CreateOutput(NativeLayer layer, Wanted wanted)
@@ -167,7 +168,7 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         if (StoppableCall.Current is { } stoppable)
         {
-            RunUntil(stoppable, layer, workspace, fills: false);
+            ForwardUntil(stoppable, layer, workspace);
             return;
         }
         layer.Forward(nativeInputs, workspace, nativeOutputs);
@@ -177,7 +178,7 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         if (StoppableCall.Current is { } stoppable)
         {
-            RunUntil(stoppable, layer, workspace, fills: true);
+            FillUntil(stoppable, layer, workspace);
             return;
         }
         layer.FillCache(nativeInputs, workspace);
@@ -187,31 +188,39 @@ internal sealed unsafe class LayerCall : IDisposable
     {
         using var members = new NativeDotProductAttentionOptions();
         options.Fill(members);
-        HeedNative.HeedScaledDotProductAttention(context, members, nativeInputs, nativeOutputs);
+        RunUntil(
+            StoppableCall.Current,
+            () => HeedNative.HeedScaledDotProductAttention(context, members, nativeInputs, nativeOutputs));
     }
 
     internal string Explain(NativeLayer layer) => NativeText.Of(
         (text, capacity) => layer.Explain(nativeInputs, nativeOutputs, text, capacity));
 
     /// <summary>Apart from the calls without a token, which allocate nothing.</summary>
-    private void RunUntil(StoppableCall stoppable, NativeLayer layer, NativeWorkspace? workspace, bool fills) =>
+    private void ForwardUntil(StoppableCall stoppable, NativeLayer layer, NativeWorkspace? workspace) =>
+        RunUntil(stoppable, () => layer.Forward(nativeInputs, workspace, nativeOutputs));
+
+    private void FillUntil(StoppableCall stoppable, NativeLayer layer, NativeWorkspace? workspace) =>
+        RunUntil(stoppable, () => layer.FillCache(nativeInputs, workspace));
+
+    private void RunUntil(StoppableCall? stoppable, Action call)
+    {
+        if (stoppable is null)
+        {
+            call();
+            return;
+        }
         stoppable.Run(progress =>
         {
             nativeInputs.Progress = progress;
             try
             {
-                if (fills)
-                {
-                    layer.FillCache(nativeInputs, workspace);
-                }
-                else
-                {
-                    layer.Forward(nativeInputs, workspace, nativeOutputs);
-                }
+                call();
             }
             finally
             {
                 nativeInputs.Progress = IntPtr.Zero;
             }
         });
+    }
 }

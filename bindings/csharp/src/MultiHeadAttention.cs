@@ -11,7 +11,7 @@ namespace Heed;
 /// <remarks>Unless options say otherwise, its parameters W_q, W_k and W_v have the shape
 /// (numHiddens, size of the input), W_o has (numHiddens, numHiddens), and scores are divided by the square root of the
 /// head size (the class in d2l-java's utils/attention divides by the square root of 2).
-/// <see cref="NativeBlock.Initialize"/> or <see cref="NativeBlock.Load(string, string?)"/> sets the parameters. With
+/// <see cref="NativeBlock.Initialize(NDManager, DataType, Shape?[])"/> or <see cref="NativeBlock.Load(string, string?, CancellationToken)"/> sets the parameters. With
 /// d2l-java's constructor, each Forward keeps the attention weights in <see cref="Attention"/>, as d2l does;
 /// <see cref="KeepAttentionWeights"/> turns it off. With a <see cref="KvCache"/>, calls append rows to sequences and
 /// attend to them.</remarks>

@@ -27,6 +27,7 @@ public abstract unsafe partial class NativeBlock
     /// <param name="taps">Which children's; gets new arrays, which belong to the manager of the first input. If the call
     /// fails, they are as they were.</param>
     /// <param name="training">Whether dropout is active.</param>
+    /// <param name="stop">Stops the call.</param>
     /// <returns>A list of one new array, which belongs to the manager of the first input.</returns>
     /// <exception cref="ArgumentException">The list does not have the block's number of arrays, sizes, types or lengths
     /// do not fit, or a child of the taps is no attention, or such a call does not run it.</exception>
@@ -34,8 +35,14 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
     /// <exception cref="HeedException">With <see cref="Status.NotFound"/>: there is no child of that name; the sentence
     /// has the names.</exception>
-    public NDList Forward(ParameterStore parameterStore, NDList inputs, Taps taps, bool training = false) =>
-        Computed(parameterStore, inputs, taps ?? throw new ArgumentNullException(nameof(taps)), training);
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public NDList Forward(
+        ParameterStore parameterStore, NDList inputs, Taps taps, bool training = false,
+        CancellationToken stop = default)
+    {
+        _ = taps ?? throw new ArgumentNullException(nameof(taps));
+        return StoppableCall.With(stop, () => Computed(parameterStore, inputs, taps, training));
+    }
 
     /// <summary>Computes into existing arrays: without taps .NET allocates nothing, and with a workspace heed allocates
     /// nothing either. The attention weights are not kept, but are written to <see cref="AttentionOutputs.Weights"/>.
@@ -318,18 +325,10 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Apart from the call without a token, which allocates nothing.</summary>
     private void ForwardUntil(
         CancellationToken stop, AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace) =>
-        StoppableCall.With(stop, () =>
-        {
-            Forward(inputs, outputs, workspace);
-            return true;
-        });
+        StoppableCall.With(stop, () => Forward(inputs, outputs, workspace));
 
     private void AppendUntil(CancellationToken stop, AttentionInputs inputs, Workspace? workspace) =>
-        StoppableCall.With(stop, () =>
-        {
-            AppendToCache(inputs, workspace, CancellationToken.None);
-            return true;
-        });
+        StoppableCall.With(stop, () => AppendToCache(inputs, workspace, CancellationToken.None));
 
     /// <summary>Forward with a list; taps may be null.</summary>
     private NDList Computed(ParameterStore parameterStore, NDList inputs, Taps? taps, bool training)

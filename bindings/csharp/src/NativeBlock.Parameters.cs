@@ -11,12 +11,14 @@ public abstract unsafe partial class NativeBlock
     /// <summary>Reads all parameters from a .safetensors file, which may be that of a whole model: W_q is read from
     /// "prefix.W_q.weight", its bias from "prefix.W_q.bias", and so on, or from the names of PyTorch, Hugging Face,
     /// Keras, DJL or d2l-java (docs/weights.md lists them). Sizes and types are the file's; on a block whose parameters
-    /// are set, they stay as they are. A call that fails changes nothing. If the manager of <see cref="Initialize"/> is
+    /// are set, they stay as they are. A call that fails changes nothing. If the manager of <see cref="Initialize(NDManager, DataType, Shape?[])"/> is
     /// disposed, the new parameters belong to the block.</summary>
     /// <param name="path">The file; for a model in several files the index (model.safetensors.index.json), or any of
     /// the files with the index beside it.</param>
     /// <param name="prefix">The text before the names, with or without the separator after it; empty or null:
     /// none.</param>
+    /// <param name="stop">Stops the call before it reads; then it runs to its end. A call with <see cref="Weights"/>, or with
+    /// the names of accepted features, of which there may be none, ends while it reads.</param>
     /// <exception cref="ArgumentException">A parameter has another shape, the file has a bias and the block none, it
     /// has the parameters under the names of two frameworks, or the block's options are not those of the
     /// model.</exception>
@@ -25,8 +27,11 @@ public abstract unsafe partial class NativeBlock
     /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
     /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: a
     /// parameter is missing.</exception>
-    public void Load(string path, string? prefix = null)
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(string path, string? prefix = null, CancellationToken stop = default)
     {
+        stop.ThrowIfCancellationRequested();
+        StoppableCall.Check();
         byte[] file = NativeText.ToNative(path, nameof(path));
         byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
         Change(open =>
@@ -38,66 +43,106 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, from a model with features that the
+    /// <summary>Reads all parameters as <see cref="Load(string, string?, CancellationToken)"/> does, from a model with features that the
     /// block does not compute: the program accepts them by name and computes them itself. All files of a model in
     /// several files must exist.</summary>
     /// <param name="path">The file.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
-    public void Load(string path, string? prefix, params string[] accept)
+    public void Load(string path, string? prefix, params string[] accept) =>
+        Load(path, prefix, CancellationToken.None, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(string, string?, string[])"/> does, and can be stopped: nothing is
+    /// changed then.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(string path, string? prefix, CancellationToken stop, params string[] accept)
     {
         using Weights weights = Weights.Open(path);
-        Load(weights, prefix, accept);
+        Load(weights, prefix, stop, accept);
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(string, string?)"/> does, from files that are already
+    /// <summary>Reads all parameters as <see cref="Load(string, string?, CancellationToken)"/> does, from files that are already
     /// open.</summary>
     /// <param name="weights">The files, which stay open.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
-    public void Load(Weights weights, string? prefix = null, params string[] accept)
+    public void Load(Weights weights, string? prefix = null, params string[] accept) =>
+        Load(weights, prefix, CancellationToken.None, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(Weights, string?, string[])"/> does, and can be stopped: nothing is
+    /// changed then.</summary>
+    /// <param name="weights">The files, which stay open.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(Weights weights, string? prefix, CancellationToken stop, params string[] accept)
     {
         _ = weights ?? throw new ArgumentNullException(nameof(weights));
-        Load(weights.Native, prefix, accept);
+        StoppableCall.With(stop, () => Load(weights.Native, prefix, accept));
     }
 
     /// <summary>Reads all parameters from a stream, from its position to its end: the bytes of a .safetensors file.
-    /// Otherwise like <see cref="Load(string, string?)"/>.</summary>
+    /// Otherwise like <see cref="Load(string, string?, CancellationToken)"/>.</summary>
     /// <param name="stream">The stream to read from; it stays open. If it throws, nothing is changed.</param>
     /// <param name="prefix">The text before the names, with or without the separator after it; empty or null:
     /// none.</param>
-    /// <exception cref="ArgumentException">See <see cref="Load(string, string?)"/>.</exception>
-    /// <exception cref="NotSupportedException">See <see cref="Load(string, string?)"/>.</exception>
-    /// <exception cref="HeedException">See <see cref="Load(string, string?)"/>.</exception>
-    public void Load(Stream stream, string? prefix = null)
+    /// <param name="stop">Stops the call, until all bytes have been read from the stream.</param>
+    /// <exception cref="ArgumentException">See <see cref="Load(string, string?, CancellationToken)"/>.</exception>
+    /// <exception cref="NotSupportedException">See <see cref="Load(string, string?, CancellationToken)"/>.</exception>
+    /// <exception cref="HeedException">See <see cref="Load(string, string?, CancellationToken)"/>.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(Stream stream, string? prefix = null, CancellationToken stop = default)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
         byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
-        using NativeBytes bytes = NativeBytes.Read(stream);
-        Change(open =>
+        StoppableCall.With(stop, () =>
         {
-            fixed (byte* nativeBefore = before)
+            using NativeBytes bytes = NativeBytes.Read(stream);
+            StoppableCall.Check();
+            Change(open =>
             {
-                open.LoadMemory(bytes.Data, (ulong)bytes.Length, nativeBefore);
-            }
+                fixed (byte* nativeBefore = before)
+                {
+                    open.LoadMemory(bytes.Data, (ulong)bytes.Length, nativeBefore);
+                }
+            });
         });
     }
 
-    /// <summary>Reads all parameters as <see cref="Load(Stream, string?)"/> does, from a model with features that the
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?, CancellationToken)"/> does, from a model with features that the
     /// block does not compute: the program accepts them by name and computes them itself.</summary>
     /// <param name="stream">The stream to read from; it stays open.</param>
     /// <param name="prefix">The text before the names; empty or null: none.</param>
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
-    public void Load(Stream stream, string? prefix, params string[] accept)
+    public void Load(Stream stream, string? prefix, params string[] accept) =>
+        Load(stream, prefix, CancellationToken.None, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?, string[])"/> does, and can be stopped, but
+    /// not while the stream reads: nothing is changed then.</summary>
+    /// <param name="stream">The stream to read from; it stays open.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(Stream stream, string? prefix, CancellationToken stop, params string[] accept)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
-        using NativeBytes bytes = NativeBytes.Read(stream);
-        using NativeWeights weights = Weights.Of(bytes);
-        Load(weights, prefix, accept);
+        StoppableCall.With(stop, () =>
+        {
+            using NativeBytes bytes = NativeBytes.Read(stream);
+            using NativeWeights weights = Weights.Of(bytes);
+            Load(weights, prefix, accept);
+        });
     }
 
-    /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?)"/>
+    /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?, CancellationToken)"/>
     /// reads without a prefix. The file is replaced as a whole, or unchanged if that fails.</summary>
     /// <param name="path">The file.</param>
     /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
@@ -474,8 +519,22 @@ public abstract unsafe partial class NativeBlock
             {
                 using var options = new NativeLoadOptions();
                 options.Accept = nativeAccepted;
-                open.LoadWeights(weights, nativeBefore, options);
+                LoadFrom(open, weights, nativeBefore, options);
             }
+        });
+    }
+
+    private static void LoadFrom(NativeLayer open, NativeWeights weights, byte* prefix, NativeLoadOptions options)
+    {
+        if (StoppableCall.Current is not { } stoppable)
+        {
+            open.LoadWeights(weights, prefix, options);
+            return;
+        }
+        stoppable.Run(progress =>
+        {
+            options.Progress = progress;
+            open.LoadWeights(weights, prefix, options);
         });
     }
 

@@ -123,7 +123,7 @@ public class Parameter
     public void SetInitializer(Initializer initializer) =>
         Initializer = initializer ?? throw new ArgumentNullException(nameof(initializer));
 
-    /// <summary>Makes the first values of the parameter, unless it has values. <see cref="Block.Initialize"/> does this
+    /// <summary>Makes the first values of the parameter, unless it has values. <see cref="Block.Initialize(NDManager, DataType, Shape?[])"/> does this
     /// for all parameters of a block.</summary>
     /// <param name="manager">The owner of the array.</param>
     /// <param name="dataType">The type of its elements.</param>

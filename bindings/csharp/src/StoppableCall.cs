@@ -53,8 +53,20 @@ internal sealed unsafe class StoppableCall
 #endif
 
     /// <summary>Runs code whose native calls end when the token is cancelled.</summary>
+    internal static void With(CancellationToken token, Action code) => With(token, () =>
+    {
+        code();
+        return true;
+    });
+
+    /// <summary>Runs code whose native calls end when the token is cancelled.</summary>
     internal static T With<T>(CancellationToken token, Func<T> code, IProgress<LoadProgress>? progress = null)
     {
+        if (!token.CanBeCanceled && progress is null)
+        {
+            Check();
+            return code();
+        }
         StoppableCall? before = current;
         var call = new StoppableCall(progress, token, before);
         call.Cancelled.ThrowIfCancellationRequested();
@@ -68,6 +80,9 @@ internal sealed unsafe class StoppableCall
             current = before;
         }
     }
+
+    /// <summary>Throws if this thread's calls are to end.</summary>
+    internal static void Check() => current?.Cancelled.ThrowIfCancellationRequested();
 
     /// <summary>Makes a native call, which gets the address of its heed_progress.</summary>
     internal void Run(Action<IntPtr> call)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Threading;
 using Xunit;
@@ -172,6 +173,111 @@ public sealed class StoppedCallsTests : IDisposable
         ExpectStopped(inner, () => block.Forward(CancellationToken.None, rows));
     }
 
+    /// <summary>Each call that takes a token, with one that is cancelled; none has changed anything.</summary>
+    [Fact]
+    public void EachCallThatTakesATokenEndsByIt()
+    {
+        using var folder = new TestFolder();
+        using Linear linear = MakeLinear(4);
+        NDArray rows = manager.Ones(new Shape(2, 4));
+        string file = folder["linear.safetensors"];
+        linear.Save(file);
+        using Weights weights = Weights.Open(file);
+        using var other = new Linear(4);
+        using var composed = new SequentialBlock();
+        composed.Add(new Linear(4)).Initialize(manager, DataType.Float32, new Shape(2, 4));
+        string whole = folder["composed.safetensors"];
+        composed.Save(whole);
+        composed.Clear();
+        var store = new ParameterStore(manager, false);
+        var list = new NDList(rows);
+        NDArray heads = manager.Ones(new Shape(1, 2, 4));
+        var inputs = new AttentionInputs(heads);
+        var outputs = new AttentionOutputs { Output = manager.Zeros(new Shape(1, 2, 4)) };
+        using var attention = new MultiHeadAttention(4, 2);
+        attention.Initialize(manager, DataType.Float32, heads.Shape, heads.Shape, heads.Shape);
+        using var source = new CancellationTokenSource();
+        source.Cancel();
+        CancellationToken stop = source.Token;
+        foreach (Action call in new Action[]
+        {
+            () => linear.Forward(stop, store, list),
+            () => attention.Forward(store, new NDList(heads, heads, heads), new Taps("attention"), false, stop),
+            () => DotProductAttention.ScaledDotProductAttention(heads, heads, heads, stop),
+            () => DotProductAttention.ScaledDotProductAttention(inputs, outputs, null, stop),
+            () => other.Initialize(stop, manager, DataType.Float32, new Shape(2, 4)),
+            () => other.Load(file, null, stop),
+            () => other.Load(file, null, stop, Array.Empty<string>()),
+            () => other.Load(weights, null, stop),
+            () => other.Load(File.OpenRead(file), null, stop),
+            () => other.Load(File.OpenRead(file), null, stop, Array.Empty<string>()),
+            () => composed.Initialize(stop, manager, DataType.Float32, new Shape(2, 4)),
+            () => composed.Load(manager, whole, stop),
+        })
+        {
+            ExpectStopped(source, call);
+        }
+        Assert.False(other.IsInitialized);
+        Assert.False(composed.IsInitialized);
+
+        using var open = new CancellationTokenSource();
+        NDArray expected = linear.Forward(rows).SingletonOrThrow();
+        other.Load(weights, null, open.Token);
+        Assert.True(expected.ContentEquals(other.Forward(open.Token, store, list).SingletonOrThrow()));
+        composed.Load(manager, whole, open.Token);
+        Assert.True(composed.IsInitialized);
+        Assert.Equal(
+            heads.Shape, DotProductAttention.ScaledDotProductAttention(heads, heads, heads, open.Token).Shape);
+        composed.Clear();
+        composed.Initialize(open.Token, manager, DataType.Float32, new Shape(2, 4));
+        Assert.True(composed.IsInitialized);
+    }
+
+    /// <summary>A token that is cancelled when the stream has been read.</summary>
+    [Fact]
+    public void ALoadOfAStreamEndsAfterItsBytes()
+    {
+        using var folder = new TestFolder();
+        string file = folder["linear.safetensors"];
+        using (Linear saved = MakeLinear(4))
+        {
+            saved.Save(file);
+        }
+        using var other = new Linear(4);
+        foreach (Action<CancellingStream> call in new Action<CancellingStream>[]
+        {
+            stream => other.Load(stream, null, stream.Source.Token),
+            stream => other.Load(stream, null, stream.Source.Token, Array.Empty<string>()),
+        })
+        {
+            using var stream = new CancellingStream(File.ReadAllBytes(file));
+            ExpectStopped(stream.Source, () => call(stream));
+            Assert.False(other.IsInitialized);
+        }
+    }
+
+    /// <summary>Tokens that are cancelled while parameters are read or drawn, or attention is computed.</summary>
+    [Fact]
+    public void LongCallsEndInside()
+    {
+        using var folder = new TestFolder();
+        string file = folder["linear.safetensors"];
+        using (Linear saved = MakeLinear(2048))
+        {
+            saved.Save(file);
+        }
+        using Weights weights = Weights.Open(file);
+        using var linear = new Linear(2048);
+        NDArray rows = manager.Ones(new Shape(8, 1024, 64));
+        ExpectStoppedInside(stop => linear.Load(weights, null, stop));
+        ExpectStoppedInside(stop =>
+        {
+            linear.Clear();
+            linear.Initialize(stop, manager, DataType.Float32, new Shape(1, 2048));
+        });
+        ExpectStoppedInside(stop => DotProductAttention.ScaledDotProductAttention(rows, rows, rows, stop).Dispose());
+    }
+
     /// <summary>A call that fills or appends leaves the cache as it was.</summary>
     [Fact]
     public void AStoppedStepLeavesTheCacheAsItWas()
@@ -196,11 +302,57 @@ public sealed class StoppedCallsTests : IDisposable
         Assert.Equal(source.Token, stopped.CancellationToken);
     }
 
+    /// <summary>Calls again and again, until one has begun before its token is cancelled, and has not ended.</summary>
+    private static void ExpectStoppedInside(Action<CancellationToken> call)
+    {
+        for (int tries = 0; tries < 100; tries++)
+        {
+            using var source = new CancellationTokenSource(20);
+            Action again = () =>
+            {
+                for (;;)
+                {
+                    call(source.Token);
+                }
+            };
+            OperationCanceledException stopped = Assert.ThrowsAny<OperationCanceledException>(again);
+            Assert.Equal(source.Token, stopped.CancellationToken);
+            if (stopped.Message.StartsWith("the token is cancelled, so the call was stopped", StringComparison.Ordinal))
+            {
+                return;
+            }
+        }
+        Assert.Fail("no call was stopped after it had begun");
+    }
+
     private Linear MakeLinear(long size)
     {
         var linear = new Linear(size);
         linear.Initialize(manager, DataType.Float32, new Shape(1, size));
         return linear;
+    }
+
+    /// <summary>Cancels its token when it is read.</summary>
+    private sealed class CancellingStream : MemoryStream
+    {
+        internal CancellingStream(byte[] bytes)
+            : base(bytes)
+        {
+        }
+
+        internal CancellationTokenSource Source { get; } = new CancellationTokenSource();
+
+        public override int Read(byte[] buffer, int offset, int count)
+        {
+            Source.Cancel();
+            return base.Read(buffer, offset, count);
+        }
+
+        protected override void Dispose(bool disposing)
+        {
+            Source.Dispose();
+            base.Dispose(disposing);
+        }
     }
 
     /// <summary>Computes by a function.</summary>

@@ -26,6 +26,8 @@ void keep_freed_memory();
 // without it.
 void poison(const void* memory, size_t num_bytes);
 void unpoison(const void* memory, size_t num_bytes);
+// Whether there is the address sanitizer.
+bool can_poison();
 
 // A block of this size, directly before memory that cannot be read.
 class BytesBeforeAWall {

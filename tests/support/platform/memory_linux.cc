@@ -77,9 +77,11 @@ bool is_large_page_requested(const void* address) {
 #ifdef HEED_POISONS_MEMORY
 void poison(const void* memory, size_t num_bytes) { __asan_poison_memory_region(memory, num_bytes); }
 void unpoison(const void* memory, size_t num_bytes) { __asan_unpoison_memory_region(memory, num_bytes); }
+bool can_poison() { return true; }
 #else
 void poison(const void*, size_t) {}
 void unpoison(const void*, size_t) {}
+bool can_poison() { return false; }
 #endif
 
 BytesBeforeAWall::BytesBeforeAWall(size_t num_bytes) {

@@ -52,7 +52,7 @@ class Scene : protected capi_test::BlockOptions {
   // Makes another one, for the encoder's rows of decoders with 2 layers, and `self_attention` what reads it.
   void use_memory_cache();
   // The rotary positions of whole heads of 4 elements, as a cache's file has them.
-  static constexpr const char* rotary =
+  const char* rotary =
       R"({"layout":"half","rotary_size":4,"rotary_offset":0,"base":10000,"attention_factor":1,"scaling":"none"})";
   // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
   // these texts. The numbers are those of "rows".

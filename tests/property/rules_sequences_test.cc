@@ -161,7 +161,10 @@ TEST(Rule03, SinkFarAboveOrBelowEveryScore) {
 // 0 of each head sees none.
 TEST(Rule07, EmptyRowWithASinkThatIsNaNIsEmptyAllTheSame) {
   Random random(703);
-  for (const auto& [num_queries, num_keys] : {std::pair{1, 5}, {2, 600}, {3, 40}, {40, 40}, {40, 600}}) {
+  for (const std::pair<int64_t, int64_t>& counts :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 5}, {2, 600}, {3, 40}, {40, 40}, {40, 600}}) {
+    const int64_t num_queries = counts.first;
+    const int64_t num_keys = counts.second;
     for (Call call : call_of_each_kind(random, HEED_F32, num_queries, num_keys)) {
       const reference::AttentionSizes sizes = sizes_of(call);
       call.sinks = make_input(filled({sizes.num_heads}, kNaN));

@@ -67,7 +67,7 @@ TEST(BucketStart, IsAWholeNumberWhereTheFormulaIs) {
   expect_start(1, 1, 1 << 20, 0, 20);
   expect_start(2, 1, 1 << 20, 1, 20);
   expect_start(1 << 19, 1, 1 << 20, 19, 20);
-  expect_start(1000 * 999, 999 * 999, 1000 * 1000, 1, 2);
+  expect_start(int64_t{1000} * 999, int64_t{999} * 999, int64_t{1000} * 1000, 1, 2);
 }
 
 // f64 cannot tell on which side of the whole number the start is.

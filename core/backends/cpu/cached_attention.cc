@@ -504,10 +504,9 @@ Plan plan_cached_attention(const KernelTable& kernels, const AttentionProblem& p
   choice.work = work_of(cost_of(problem));
   const double row_tasks = to_double(std::max<int64_t>(1, divide_up(rows_of_group(problem), choice.task_rows)));
   const double num_tasks = to_double(problem.batch) * to_double(problem.num_kv_heads) * row_tasks;
-  choice.scratch = {
-      .worker_bytes = WorkerMemory(kernels, problem, choice.task_rows, nullptr).num_bytes,
-      .shared_bytes = CachedCall::shared_bytes(kernels, problem, choice.num_results),
-      .num_workers = Workers::num_with_scratch(std::max(num_tasks, chunks), most_work(problem), num_workers)};
+  choice.scratch.worker_bytes = WorkerMemory(kernels, problem, choice.task_rows, nullptr).num_bytes;
+  choice.scratch.shared_bytes = CachedCall::shared_bytes(kernels, problem, choice.num_results);
+  choice.scratch.num_workers = Workers::num_with_scratch(std::max(num_tasks, chunks), most_work(problem), num_workers);
   plan.num_tasks = static_cast<int64_t>(std::min(num_tasks, 0x1p62));
   plan.num_threads = choice.scratch.limit(
       Workers::num_wanted(std::max<int64_t>(plan.num_tasks, num_workers), choice.work, num_workers));

@@ -54,8 +54,9 @@
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
  * heed_last_status, heed_last_error. On failure out-parameters are unchanged, nothing is leaked, and every object is as
  * it was before the call, except that the tensors of outputs are undefined if a call fails while it computes: one that is
- * stopped (HEED_ERROR_CANCELLED) or whose device fails. heed never ends the process, never prints (a heed_logger gets its messages), and no C++
- * exception leaves a function. Nearly every function can report these errors, which are not repeated below:
+ * stopped (HEED_ERROR_CANCELLED) or whose device fails. heed never ends the process, never prints (a heed_logger gets
+ * its messages), and no C++ exception leaves a function. Nearly every function can report these errors, which are not
+ * repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1
  *                                 or above 65536, so that the struct was not initialized by its macro; no other byte of
@@ -98,7 +99,8 @@
  *
  * FLOATING POINT. A thread may call heed in any floating-point environment. On every thread that takes part, calls
  * compute in the default one: round to nearest, no exception is trapped, subnormal numbers are kept, except where a
- * context's flush_subnormals says that they count as 0. When a call returns, on success and on failure, the thread has its own environment again, with the exception flags that it had.
+ * context's flush_subnormals says that they count as 0. When a call returns, on success and on failure, the thread has
+ * its own environment again, with the exception flags that it had.
  *
  * MEANING. docs/semantics.md says what each option and input means, in every combination; numbers in brackets, such as
  * [rule 6], refer to its rules.
@@ -218,8 +220,8 @@ typedef struct heed_context heed_context;
  * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
  * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither; only for query_lens
  * or query_offsets of some 100 batch elements and more the context takes 64 bytes for each, and keeps them for later
- * calls, and with a heed_progress a call copies the rows of a ring that it overwrites. Device memory, and the host memory of a device's plugin and its vendor's libraries, do not come from the
- * allocator.
+ * calls, and with a heed_progress a call copies the rows of a ring that it overwrites. Device memory, and the host
+ * memory of a device's plugin and its vendor's libraries, do not come from the allocator.
  *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
  *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
  *             returns NULL, the call fails with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released, and the
@@ -1858,9 +1860,9 @@ HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const he
  * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
  * rows; F32 on a 16-bit device without allow_reduced_precision),
  * NOT_FASTEST (strict contexts), CANCELLED (by inputs->progress), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a
- * cache also INVALID_ARGUMENT (a cache
- * of another device, geometry, or whose rows have other rotary positions; layer or sequences outside the cache; a sequence
- * twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY, UNSUPPORTED (a layer without such attention;
+ * cache also INVALID_ARGUMENT (a cache of another device, geometry, or whose rows have other rotary positions; layer
+ * or sequences outside the cache; a sequence twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY,
+ * UNSUPPORTED (a layer without such attention;
  * training). */
 HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
                                         heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;

@@ -58,8 +58,8 @@ inline double work_of(const Cost& cost) {
   return std::max(cost.flops, kFlopsPerByte * cost.bytes);
 }
 
-// Runs the loop on at most num_threads workers, a number of Workers::num_wanted. A failure of the team goes to `failure`;
-// the tasks are done in both cases.
+// Runs the loop on at most num_threads workers, a number of Workers::num_wanted. A failure of the team goes to `failure`.
+// The tasks are done in both cases, unless the loop's progress has stopped the call.
 inline Status run_on(Team& team, const Loop& loop, int32_t num_threads, Failure* failure) {
   const auto wanted = static_cast<int32_t>(std::min<int64_t>({loop.num_tasks, num_threads, team.num_workers()}));
   if (wanted > 1) return team.run(loop, wanted, failure);
@@ -97,7 +97,7 @@ class Workers {
                  [&](int64_t task, int32_t worker) { function(task, scratch.of_worker(worker)); });
   }
 
-  // Ok, or the first failure of the team; the tasks are done in both cases.
+  // Ok, or the first failure of the team; the tasks are done in both cases, but for those that were left out.
   Status status() const { return status_; }
 
   // How many of num_workers need scratch memory for a loop with at most that number of tasks and FLOPs: 1, the caller,

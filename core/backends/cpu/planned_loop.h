@@ -32,7 +32,7 @@ void run_loop(const Plan& plan, const Workers& workers, const Function& function
   workers.for_each(plan.num_tasks, plan.num_threads, choice_of<LoopChoice>(plan).flops, function);
 }
 
-// As above, where each worker needs worker_bytes of scratch memory.
+// Plans such a loop, each worker of which needs worker_bytes of scratch memory.
 inline void plan_loop_with_scratch(Plan& plan, double num_tasks, double flops, size_t worker_bytes,
                                    int32_t num_workers) {
   plan_loop(plan, num_tasks, flops, num_workers);
@@ -42,7 +42,7 @@ inline void plan_loop_with_scratch(Plan& plan, double num_tasks, double flops, s
   set_choice(plan, LoopChoice{flops, layout});
 }
 
-// Calls function(task, own) with the worker's part of the scratch memory.
+// Calls function(task, own) for each task of a plan by plan_loop_with_scratch; `own` is the worker's part of the memory.
 template <typename Function>
 void run_loop_with_scratch(const Plan& plan, const Workers& workers, void* memory, const Function& function) {
   const auto& choice = choice_of<LoopChoice>(plan);

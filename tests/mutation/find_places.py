@@ -200,8 +200,12 @@ class Finder:
         if kind == "BinaryOperator":
             self.mutate_operator(node["opcode"], inner[0], inner[1], span, objects=False)
         elif kind == "CXXOperatorCallExpr" and len(inner) == 3:
-            if (name := called_name(node)) in ("operator==", "operator!="):
-                self.mutate_operator(name.removeprefix("operator"), inner[1], inner[2], span, objects=True)
+            operator = called_name(node).removeprefix("operator")
+            if operator in EQUALITIES:
+                self.mutate_operator(operator, inner[1], inner[2], span, objects=True)
+            elif operator in COMPARISONS and callee(node)["kind"] == "UnresolvedLookupExpr":
+                # Operands whose types a template's arguments decide. Without an operator< of the unit itself it is a BinaryOperator.
+                self.mutate_operator(operator, inner[1], inner[2], span, objects=False)
         elif kind == "CXXRewrittenBinaryOperator" and len(inner) == 3:
             self.mutate_operator("!=", inner[1], inner[2], span, objects=True)
         elif kind == "UnaryOperator" and node["opcode"] == "!" and self.text(span)[0] == "!":

@@ -287,6 +287,7 @@ struct heed_layer {};
   getter_int64 parameter_count();
   getter_text parameter_name(int64_t index);
   derived_tensor parameter(const char* name, heed_tensor** result);
+  derived_tensor parameter_shape(const char* name, heed_tensor** result);
   heed_status set_parameter(const char* name, heed_tensor* value);
   heed_status cache_options(heed_cache_options* options);
   heed_status load(const char* path, const char* prefix);

@@ -286,6 +286,15 @@ heed_status heed_layer_parameter(const heed_layer* layer, const char* name, heed
   });
 }
 
+heed_status heed_layer_parameter_shape(const heed_layer* layer, const char* name, heed_tensor** shape) noexcept {
+  return guarded(__func__, layer, [&] {
+    const auto self = layer_of(layer);
+    require(name, "name");
+    require(shape, "shape");
+    *shape = make_handle(heed_tensor{self->parameter_shape(name)});
+  });
+}
+
 heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const heed_tensor* value) noexcept {
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);

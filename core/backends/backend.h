@@ -28,7 +28,7 @@
 namespace heed {
 
 // Incremented whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 15;
+inline constexpr int32_t kBackendVersion = 16;
 
 using Failure = Error;
 
@@ -158,6 +158,11 @@ struct Backend {
   // threads at the same time, also for different blocks of one weight; otherwise the block is the whole weight.
   Status (*pack_linear)(BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
                         void* packed, Failure* failure);
+  // Writes a block, of any rows, from the packed weight: the bits that were packed. part->weight.data is the first element
+  // of the block, whose rows are contiguous. May be called from any thread. Null if is_host is 0: layers then keep the
+  // unpacked weight beside the packed one.
+  void (*unpack_linear)(const BackendDevice* device, const LinearPart* part, int64_t input_size,
+                        const WeightBlock* block, const void* packed);
 };
 
 }  // namespace heed

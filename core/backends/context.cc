@@ -157,6 +157,10 @@ void Context::pack(const LinearPart& part, int64_t input_size, const WeightBlock
     throw failure;
 }
 
+void Context::unpack(const LinearPart& part, int64_t input_size, const WeightBlock& block, const void* packed) const {
+  open_.backend->unpack_linear(open_.device, &part, input_size, &block, packed);
+}
+
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
   if (!plan.is_fastest()) {
     // A fixed buffer, since forward must not allocate; a text that is too long is truncated, like error sentences.

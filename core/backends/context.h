@@ -83,9 +83,11 @@ class Context final : public Memory {
   // `progress`: of the call that the operation is a part of, which may be stopped within it; null: not reported.
   void run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress = nullptr) const;
 
-  // Size of the packed weight of `part`, and packing of a block of it into memory of the context; see Backend.
+  // Size of the packed weight of `part`, and packing of a block of it into memory of the context; see Backend. Only a context
+  // in host memory unpacks.
   size_t packed_bytes(const LinearPart& part, int64_t input_size) const;
   void pack(const LinearPart& part, int64_t input_size, const WeightBlock& block, void* packed) const;
+  void unpack(const LinearPart& part, int64_t input_size, const WeightBlock& block, const void* packed) const;
 
   // Backend::for_each with function(task, worker), which must not throw.
   template <typename Function>

@@ -132,6 +132,7 @@ void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputV
   problem.ids = call.ids;
   problem.num_table_rows = options_.num_embeddings;
   schedule.set_operand(problem.table, table().value(), {-1, -1, 0, 1});
+  if (!table().value().has_data()) problem.packed_table = table().packed();
   if (outputs.addend.is_given()) schedule.set_elementwise(problem.addend, outputs.addend);
   schedule.set_elementwise(problem.output, outputs.output);
   problem.scale = options_.scale;

@@ -61,6 +61,8 @@ class Layer {
   // The functions of heed_layer_*, with the same names, rules and errors.
   void initialize(const LayerInputs& inputs, uint64_t seed);
   Tensor parameter(std::string_view name) const;
+  // Its dtype and shape, without data.
+  Tensor parameter_shape(std::string_view name) const;
   void set_parameter(std::string_view name, const Tensor& value);
   // Returns the title of the layout that the file's names have; static.
   const char* load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options = {});
@@ -175,10 +177,8 @@ class Layer {
   // check_tensors and check of the called layer. `complete` gets the tensors with their defaults.
   void begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
              LayerCall& call) const;
-  // All parameters in host memory. Throws NotInitialized.
-  std::vector<Tensor> values_on_host() const;
-  // `values`, one for each parameter, with their names.
-  std::vector<NamedTensor> named(std::span<const Tensor> values) const;
+  // All parameters by their names; their elements are read one parameter at a time. Throws NotInitialized.
+  std::vector<NamedTensor> named_values() const;
   // Returns write(tensors, texts) with the contents of this layer's file: its parameters, and its kind and options for
   // __metadata__.
   template <typename Write>

@@ -34,7 +34,7 @@
 namespace heed {
 namespace {
 
-// For devices with their own memory: copies the value to the device, which makes the packed form itself.
+// Copies the value to the device, which makes the packed form itself.
 ParameterValue copied_value(const std::shared_ptr<Context>& context, const Parameter& parameter, const Tensor& source,
                             DType dtype) {
   return parameter.with_packed(context, converted_copy(context, source, dtype));
@@ -133,7 +133,7 @@ ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory
   if (source.form == WeightForm::Kernel)
     return convolution_value(context, parameter, file, entry, source, dtype, progress);
   // The layout of the tensor in the file, without data.
-  const Tensor view = view_as_parameters(source, Tensor::wrap(context, entry.dtype, entry.shape, nullptr, nullptr));
+  const Tensor view = view_as_parameters(source, Tensor::without_data(context, entry.dtype, entry.shape));
   PartRows part{.block = view.dim(0)};
   if (source.num_parts > 1) part = rows_of_part(source, rows);
   Shape shape = view.shape();
@@ -264,7 +264,13 @@ size_t Layer::index_of(std::string_view name) const {
 Tensor Layer::parameter(std::string_view name) const {
   const Parameter& parameter = parameters_[index_of(name)];
   parameter.require_set();
-  return parameter.value().read_only();
+  return parameter.unpacked_value(context_).read_only();
+}
+
+Tensor Layer::parameter_shape(std::string_view name) const {
+  const Parameter& parameter = parameters_[index_of(name)];
+  parameter.require_set();
+  return Tensor::without_data(context_, parameter.value().dtype(), parameter.value().shape());
 }
 
 void Layer::set_parameter(std::string_view name, const Tensor& value) {
@@ -370,34 +376,27 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
   return title;
 }
 
-std::vector<Tensor> Layer::values_on_host() const {
-  std::vector<Tensor> values;
-  values.reserve(parameters_.size());
+std::vector<NamedTensor> Layer::named_values() const {
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
     parameter.require_set();
-    values.push_back(host_copy(parameter.value()));
-  }
-  return values;
-}
-
-std::vector<NamedTensor> Layer::named(std::span<const Tensor> values) const {
-  std::vector<NamedTensor> tensors;
-  tensors.reserve(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    tensors.push_back({parameters_[i].name(), values[i].dtype(), values[i].shape(), values[i].data()});
+    const Tensor& value = parameter.value();
+    const auto read = [this, &parameter](std::byte* destination) { parameter.read(*context_, destination); };
+    tensors.push_back({parameter.name(), value.dtype(), value.shape(), nullptr, read});
   }
   return tensors;
 }
 
 template <typename Write>
 auto Layer::with_file_contents(const Write& write) const {
-  const std::vector<Tensor> values = values_on_host();
+  const std::vector<NamedTensor> values = named_values();
   JsonWriter options(JsonStyle::Compact);
   options.begin_object();
   write_options(options);
   options.end_object();
   const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options.text()}};
-  return write(named(values), texts);
+  return write(values, texts);
 }
 
 void Layer::save(const char* path) const {

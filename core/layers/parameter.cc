@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/parameter.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
-#include "ops/tensor_operand.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -75,24 +77,59 @@ DType Parameter::kept_dtype(DType source, bool keeps_form) const {
   return source == DType::F64 ? DType::F32 : source;
 }
 
-std::shared_ptr<Storage> Parameter::allocate_packed(const std::shared_ptr<const Context>& context,
-                                                    const Tensor& value) const {
+std::shared_ptr<Storage> Parameter::allocate_packed(const std::shared_ptr<const Context>& context, DType dtype,
+                                                    const Shape& shape) const {
   if (use_ != Use::Projection) return nullptr;
-  const size_t num_bytes = context->packed_bytes(weight_part(value), value.dim(1));
+  const size_t num_bytes = context->packed_bytes(weight_part(dtype, shape), shape[1]);
   return num_bytes == 0 ? nullptr : Storage::allocate(context, num_bytes, Contents::Undefined);
 }
 
 ParameterValue Parameter::with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const {
-  std::shared_ptr<Storage> packed = allocate_packed(context, value);
-  if (packed != nullptr)
-    context->pack(weight_part(value), value.dim(1), {0, value.dim(0), 0, value.dim(1)}, packed->begin());
-  return {value, std::move(packed)};
+  std::shared_ptr<Storage> packed = allocate_packed(context, value.dtype(), value.shape());
+  if (packed == nullptr) return {value, nullptr};
+  LinearPart part = weight_part(value.dtype(), value.shape());
+  part.weight.data = value.data();
+  context->pack(part, value.dim(1), {0, value.dim(0), 0, value.dim(1)}, packed->begin());
+  return {context->is_host() ? Tensor::without_data(context, value.dtype(), value.shape()) : value, std::move(packed)};
 }
 
-LinearPart weight_part(const Tensor& value) {
+Tensor Parameter::unpacked_value(const std::shared_ptr<const Context>& context) const {
+  if (value().has_data()) return value();
+  Tensor unpacked = Tensor::undefined(context, value().dtype(), value().shape());
+  read(*context, unpacked.data());
+  return unpacked;
+}
+
+void Parameter::read(const Context& context, std::byte* destination) const {
+  const Tensor& value = this->value();
+  const size_t num_bytes = value.num_bytes();
+  if (num_bytes == 0) return;
+  if (!context.is_host()) return context.copy(destination, value.data(), num_bytes, Direction::ToHost);
+  if (value.has_data()) {
+    std::memcpy(destination, value.data(), num_bytes);
+    return;
+  }
+  // A task has rows that fit the second-level cache, but whole packed panels in every ISA.
+  constexpr int64_t kWholePanels = 48;
+  constexpr int64_t kTaskBytes = int64_t{256} << 10;
+  const int64_t num_rows = value.dim(0);
+  const int64_t row_bytes = value.dim(1) * static_cast<int64_t>(size_of(value.dtype()));
+  const int64_t rows = round_up(divide_up(kTaskBytes, row_bytes), kWholePanels);
+  context.for_each(divide_up(num_rows, rows), 2 * static_cast<double>(num_bytes), [&](int64_t task, int32_t) {
+    const int64_t first = task * rows;
+    LinearPart part = weight_part(value.dtype(), value.shape());
+    part.weight.data = destination + first * row_bytes;
+    context.unpack(part, value.dim(1), {first, std::min(num_rows, first + rows), 0, value.dim(1)}, packed());
+  });
+}
+
+LinearPart weight_part(DType dtype, const Shape& shape) {
   LinearPart part;
-  part.output_size = part.head_size = value.dim(0);
-  set_operand(part.weight, value, {-1, -1, 0, 1});
+  part.output_size = part.head_size = shape[0];
+  part.weight.dtype = dtype;
+  part.weight.given = 1;
+  part.weight.strides[2] = shape[1];
+  part.weight.strides[3] = 1;
   return part;
 }
 

@@ -2,6 +2,7 @@
 // A named tensor of a layer that is trained or loaded, and its initial value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,7 +39,8 @@ enum class Use {
   Other,
 };
 
-// A parameter's value and, for a projection's weight, its packed form; null if there is none.
+// A parameter's value, row-major, and for a projection's weight its packed form; null if there is none. In host memory a
+// weight that is packed is kept in this form alone: the tensor has no data.
 struct ParameterValue {
   Tensor tensor;
   std::shared_ptr<const Storage> packed;
@@ -69,16 +71,23 @@ class Parameter {
   int64_t zero_row() const { return zero_row_; }
   void set_zero_row(int64_t row) { zero_row_ = row; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
-  // Row-major, in the layer's memory. It is replaced as a whole and never written, since snapshots share it.
+  // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole and never
+  // written, since snapshots share it.
   const Tensor& value() const { return (*value_)->tensor; }
   // The packed form; null if the device reads the value itself.
   const void* packed() const { return (*value_)->packed == nullptr ? nullptr : (*value_)->packed->begin(); }
   void set(ParameterValue value) { *value_ = std::move(value); }
+  // The value with data: itself, or unpacked into memory of its own. Throws OutOfMemory and the errors of `read`.
+  Tensor unpacked_value(const std::shared_ptr<const Context>& context) const;
+  // Writes the value, row-major, to host memory. A packed one is unpacked on the context's threads. Throws the errors of the
+  // device and of the host's executor.
+  void read(const Context& context, std::byte* destination) const;
 
-  // Returns the value with its packed form. Throws OutOfMemory.
+  // Returns the value in the forms that are kept of it. Throws OutOfMemory.
   ParameterValue with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
-  // Allocates undefined memory for the packed form of `value`; null if there is none. Throws OutOfMemory.
-  std::shared_ptr<Storage> allocate_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
+  // Allocates undefined memory for the packed form of a value; null if there is none. Throws OutOfMemory.
+  std::shared_ptr<Storage> allocate_packed(const std::shared_ptr<const Context>& context, DType dtype,
+                                           const Shape& shape) const;
 
   // Throws NotInitialized unless there is a value.
   void require_set() const;
@@ -105,8 +114,9 @@ class Parameter {
   std::shared_ptr<std::optional<ParameterValue>> value_;
 };
 
-// Describes a projection's weight as the part of a linear operation, with all outputs as one head.
-LinearPart weight_part(const Tensor& value);
+// Describes a projection's weight (n, e) as the part of a linear operation, with all outputs as one head. Its rows are
+// contiguous, and it has no data.
+LinearPart weight_part(DType dtype, const Shape& shape);
 
 // For example "W_q.weight, W_k.weight"; "none" for no parameters.
 std::string joined_names(std::span<const Parameter> parameters);

@@ -21,6 +21,9 @@ namespace {
 // The bytes of a piece. Together with its packed form it fits the second-level cache, and reading it takes much longer
 // than the system call itself.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
+// The rows of whole packed panels in every ISA.
+constexpr int64_t kWholePanels = 48;
+static_assert(kWholePanels % kPackedRows == 0);
 // A transposed piece is kTransposedRunBytes wide, so that it writes whole cache lines, and has kTransposedRows rows, so
 // that each read, a part of one row of the file, is 8 or 16 KB. kTransposedRows is no multiple of a large power of two:
 // otherwise the rows of the piece would map to the same cache sets.
@@ -60,9 +63,12 @@ class TaskFailure {
   Error error_;
 };
 
+int64_t height_of(const WeightBlock& block) { return block.end_row - block.first_row; }
+int64_t width_of(const WeightBlock& block) { return block.end_input - block.first_input; }
+
 class ValueWriter {
  public:
-  // `packed` is null if the parameter has no packed form.
+  // Writes to `packed` if it is given, otherwise to `value`, which has data then.
   ValueWriter(std::shared_ptr<const Context> context, const ElementSource& source, const Tensor& value,
               std::shared_ptr<Storage> packed)
       : context_(std::move(context)),
@@ -94,8 +100,7 @@ class ValueWriter {
     const int64_t num_buffers = num_tasks == 1 ? 1 : context_->num_threads();
     std::shared_ptr<Storage> buffers;
     if (each > 0) buffers = Storage::allocate(context_, static_cast<size_t>(each * num_buffers), Contents::Undefined);
-    const double num_bytes =
-        static_cast<double>(value_.num_bytes()) * (packed_ == nullptr ? 2 : 4);  // each is read and written
+    const double num_bytes = 2 * static_cast<double>(value_.num_bytes());  // each is read and written
     TaskFailure failure;
     context_->for_each(num_tasks, num_bytes, [&](int64_t task, int32_t worker) {
       if (failure.is_any()) return;
@@ -113,55 +118,55 @@ class ValueWriter {
   // For sources with contiguous rows; or, without has_rows, for sources where neither axis is contiguous: those are
   // converted element by element.
   void write_rows(bool has_rows) {
-    const int64_t row_bytes = num_columns_ * size_;
-    int64_t rows = std::max<int64_t>(1, kPieceBytes / row_bytes);
+    int64_t rows = std::max<int64_t>(1, kPieceBytes / (num_columns_ * size_));
+    int64_t columns = num_columns_;
     if (packed_ != nullptr) {
-      // A multiple of 48 rows, which are whole packed panels in every ISA, unless the rows are too long.
-      constexpr int64_t kWholePanels = 48;
-      rows = rows < kWholePanels ? kPackedRows : rows / kWholePanels * kWholePanels;
+      // Whole packed panels in every ISA, or if the rows are too long, the least that can be packed, in parts.
+      if (rows >= kWholePanels) {
+        rows = rows / kWholePanels * kWholePanels;
+      } else {
+        rows = kPackedRows;
+        columns = std::min(columns, kPieceBytes / (rows * size_));
+      }
     }
     rows = std::min(rows, num_rows_);
-    const int64_t piece = has_rows && converts() ? std::min(rows * num_columns_ * source_size_, kPieceBytes) : 0;
-    run(divide_up(num_rows_, rows), piece, [&](int64_t task, std::byte* buffer) {
-      const int64_t first = task * rows;
-      const int64_t end = std::min(num_rows_, first + rows);
-      if (!has_rows)
-        gather(first, end);
-      else if (converts())
-        convert(first, end, piece / source_size_, buffer);
-      else
-        copy(first, end);
-      if (packed_ == nullptr) return;
-      LinearPart part = weight_part(value_);
-      part.weight.data = address(first, 0);
-      context_->pack(part, num_columns_, {first, end, 0, num_columns_}, packed_->begin());
+    const int64_t num_parts = divide_up(num_columns_, columns);
+    const int64_t piece_bytes = packed_ == nullptr ? 0 : rows * columns * size_;
+    const int64_t read_bytes = has_rows && converts() ? std::min(rows * columns * source_size_, kPieceBytes) : 0;
+    run(divide_up(num_rows_, rows) * num_parts, piece_bytes + read_bytes, [&](int64_t task, std::byte* buffer) {
+      const int64_t row = task / num_parts * rows;
+      const int64_t column = task % num_parts * columns;
+      const WeightBlock block = {row, std::min(num_rows_, row + rows), column,
+                                 std::min(num_columns_, column + columns)};
+      std::byte* const to = packed_ == nullptr ? address(row, 0) : buffer;
+      const ElementRows read =
+          has_rows ? read_rows(block, to, buffer + piece_bytes, read_bytes / source_size_) : gather(block, to);
+      if (packed_ != nullptr)
+        pack(block, read, 1);
+      else if (read.data != to)
+        copy(block, read, to);
     });
   }
 
-  void copy(int64_t first, int64_t end) const {
+  // The elements of the block in the value's dtype: in `to`, without gaps, or in the source. To convert them, `buffer` has
+  // num_elements elements of the source.
+  ElementRows read_rows(const WeightBlock& block, std::byte* to, std::byte* buffer, int64_t num_elements) const {
     const int64_t stride = source_.row_stride();
-    std::byte* const to = address(first, 0);
-    const ElementRows rows = source_.rows(first * stride, end - first, stride, num_columns_, to);
-    if (rows.data == to) return;
-    for (int64_t row = first; row < end; ++row) {
-      std::memcpy(address(row, 0), rows.data + (row - first) * rows.stride * size_,
-                  static_cast<size_t>(num_columns_ * size_));
-    }
-  }
-
-  // `buffer` holds num_elements elements of the source.
-  void convert(int64_t first, int64_t end, int64_t num_elements, std::byte* buffer) const {
-    const int64_t stride = source_.row_stride();
-    const int64_t count = std::min(num_columns_, num_elements);
-    const int64_t num_rows = std::max<int64_t>(1, num_elements / num_columns_);
-    for (int64_t row = first; row < end; row += num_rows) {
-      for (int64_t column = 0; column < num_columns_; column += count) {
-        const int64_t in_row = std::min(count, num_columns_ - column);
-        const int64_t in_piece = std::min(num_rows, end - row);
+    const int64_t width = width_of(block);
+    if (!converts())
+      return source_.rows(block.first_row * stride + block.first_input, height_of(block), stride, width, to);
+    const int64_t count = std::min(width, num_elements);
+    const int64_t num_rows = std::max<int64_t>(1, num_elements / width);
+    for (int64_t row = block.first_row; row < block.end_row; row += num_rows) {
+      for (int64_t column = block.first_input; column < block.end_input; column += count) {
+        const int64_t in_row = std::min(count, block.end_input - column);
+        const int64_t in_piece = std::min(num_rows, block.end_row - row);
         const ElementRows rows = source_.rows(row * stride + column, in_piece, stride, in_row, buffer);
-        convert_rows(rows, in_piece, in_row, address(row, column), num_columns_);
+        convert_rows(rows, in_piece, in_row,
+                     to + ((row - block.first_row) * width + column - block.first_input) * size_, width);
       }
     }
+    return {to, width};
   }
 
   void convert_rows(ElementRows rows, int64_t num_rows, int64_t count, std::byte* to, int64_t to_stride) const {
@@ -171,11 +176,21 @@ class ValueWriter {
     }
   }
 
-  void gather(int64_t first, int64_t end) const {
-    for (int64_t row = first; row < end; ++row) {
-      const ElementRows from = source_.rows(row * source_.row_stride(), 1, 0, 1, nullptr);
-      convert_elements(value_.dtype(), address(row, 0), size_, source_.dtype(), from.data,
-                       source_.column_stride() * source_size_, num_columns_);
+  // As read_rows, for a source where neither axis is contiguous.
+  ElementRows gather(const WeightBlock& block, std::byte* to) const {
+    const int64_t width = width_of(block);
+    for (int64_t row = block.first_row; row < block.end_row; ++row) {
+      const int64_t first = row * source_.row_stride() + block.first_input * source_.column_stride();
+      convert_elements(value_.dtype(), to + (row - block.first_row) * width * size_, size_, source_.dtype(),
+                       source_.rows(first, 1, 0, 1, nullptr).data, source_.column_stride() * source_size_, width);
+    }
+    return {to, width};
+  }
+
+  void copy(const WeightBlock& block, ElementRows rows, std::byte* to) const {
+    const auto row_bytes = static_cast<size_t>(width_of(block) * size_);
+    for (int64_t row = 0; row < height_of(block); ++row) {
+      std::memcpy(to + row * static_cast<int64_t>(row_bytes), rows.data + row * rows.stride * size_, row_bytes);
     }
   }
 
@@ -197,15 +212,22 @@ class ValueWriter {
         convert_rows(turned, num_columns, num_rows, buffer + read_bytes, num_rows);
         turned = {buffer + read_bytes, num_rows};
       }
-      context_->transpose(value_.dtype(), turned.data, turned.stride, num_columns, num_rows, address(row, column),
-                          num_columns_);
-      if (packed_ == nullptr) return;
-      LinearPart part = weight_part(value_);
-      part.weight.data = const_cast<std::byte*>(turned.data);
-      part.weight.strides[2] = 1;
-      part.weight.strides[3] = turned.stride;
-      context_->pack(part, num_columns_, {row, row + num_rows, column, column + num_columns}, packed_->begin());
+      if (packed_ != nullptr) {
+        pack({row, row + num_rows, column, column + num_columns}, {turned.data, 1}, turned.stride);
+      } else {
+        context_->transpose(value_.dtype(), turned.data, turned.stride, num_columns, num_rows, address(row, column),
+                            num_columns_);
+      }
     });
+  }
+
+  // `column_stride`: the distance between two elements of one of the rows.
+  void pack(const WeightBlock& block, ElementRows rows, int64_t column_stride) const {
+    LinearPart part = weight_part(value_.dtype(), value_.shape());
+    part.weight.data = const_cast<std::byte*>(rows.data);
+    part.weight.strides[2] = rows.stride;
+    part.weight.strides[3] = column_stride;
+    context_->pack(part, num_columns_, block, packed_->begin());
   }
 
   std::shared_ptr<const Context> context_;
@@ -230,10 +252,14 @@ void touch_block(const Context& context, FreshMemory& fresh, void* block, size_t
 ParameterValue write_value(const std::shared_ptr<const Context>& context, FreshMemory& fresh,
                            const Parameter& parameter, const ElementSource& source, DType dtype, const Shape& shape,
                            const char* subject) {
-  Tensor value = Tensor::undefined(context, dtype, shape, subject);
-  std::shared_ptr<Storage> packed = parameter.allocate_packed(context, value);
-  touch_block(*context, fresh, value.data(), value.num_bytes());
-  if (packed != nullptr) touch_block(*context, fresh, packed->begin(), packed->num_bytes());
+  Tensor value = Tensor::without_data(context, dtype, shape, subject);
+  std::shared_ptr<Storage> packed = parameter.allocate_packed(context, dtype, shape);
+  if (packed == nullptr) {
+    value = Tensor::undefined(context, dtype, shape, subject);
+    touch_block(*context, fresh, value.data(), value.num_bytes());
+  } else {
+    touch_block(*context, fresh, packed->begin(), packed->num_bytes());
+  }
   ValueWriter(context, source, value, packed).write();
   return {std::move(value), std::move(packed)};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the value of a parameter and its packed form from a source, on the context's threads. Each task reads,
-// converts, transposes and packs one piece while the piece is in the core's caches. So each element crosses the memory
-// bus once in the source, once in the value and once in the packed form.
+// Makes the value of a parameter from a source, on the context's threads: row-major, or for a projection's weight packed.
+// Each task reads, converts, transposes and packs one piece while the piece is in the core's caches. So each element crosses
+// the memory bus once in the source and once in the value.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -150,6 +151,8 @@ struct NamedTensor {
   DType dtype = DType::F32;
   Shape shape;
   const void* data = nullptr;
+  // If data is null: writes the elements to memory when the file is written. May throw.
+  std::function<void(std::byte* destination)> read = nullptr;
 };
 
 // A text of a file's __metadata__. Both are UTF-8.

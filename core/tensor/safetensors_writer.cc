@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -36,7 +37,7 @@ uint64_t num_bytes_of(const char* path, const NamedTensor& tensor) {
   if (num_bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     fail_tensor(path, tensor, "has sizes that overflow");
   }
-  if (num_bytes > 0 && tensor.data == nullptr) fail_tensor(path, tensor, "has no data");
+  if (num_bytes > 0 && tensor.data == nullptr && tensor.read == nullptr) fail_tensor(path, tensor, "has no data");
   return num_bytes;
 }
 
@@ -102,21 +103,41 @@ FileContents contents_of(const char* path, std::span<const NamedTensor> given, s
   return {header, tensors, num_bytes};
 }
 
-// Calls write(source, num_bytes) with each part of the file.
-template <typename Write>
-void write_contents(const char* path, const FileContents& contents, Write write) {
+bool is_read(const NamedTensor& tensor) { return tensor.data == nullptr && tensor.read != nullptr; }
+
+// Calls write(source, num_bytes) with each part of the file, except that it calls read(tensor, num_bytes) for the elements
+// of a tensor that has to be read.
+template <typename Write, typename Read>
+void write_contents(const char* path, const FileContents& contents, Write write, Read read) {
   const uint64_t header_length = contents.header.size();
   write(&header_length, sizeof header_length);
   write(contents.header.data(), contents.header.size());
-  for (const NamedTensor* tensor : contents.tensors) write(tensor->data, num_bytes_of(path, *tensor));
+  for (const NamedTensor* tensor : contents.tensors) {
+    const size_t num_bytes = num_bytes_of(path, *tensor);
+    if (is_read(*tensor))
+      read(*tensor, num_bytes);
+    else
+      write(tensor->data, num_bytes);
+  }
 }
 
 }  // namespace
 
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors, std::span<const FileText> texts) {
   const FileContents contents = contents_of(path, tensors, texts);
+  // One buffer for all tensors that have to be read, allocated before the file is made.
+  size_t most = 0;
+  for (const NamedTensor& tensor : tensors) {
+    if (is_read(tensor)) most = std::max<size_t>(most, num_bytes_of(path, tensor));
+  }
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(most);
   AtomicFile file(path);
-  write_contents(path, contents, [&](const void* source, size_t num_bytes) { file.write(source, num_bytes); });
+  write_contents(
+      path, contents, [&](const void* source, size_t num_bytes) { file.write(source, num_bytes); },
+      [&](const NamedTensor& tensor, size_t num_bytes) {
+        tensor.read(buffer.get());
+        file.write(buffer.get(), num_bytes);
+      });
   file.commit();
 }
 
@@ -129,11 +150,17 @@ size_t save_safetensors_to_memory(void* destination, size_t capacity, std::span<
     fail(Status::InvalidArgument, "capacity is %zu, expected at least %llu bytes", capacity,
          static_cast<unsigned long long>(contents.num_bytes));
   }
-  char* next = static_cast<char*>(destination);
-  write_contents(kName, contents, [&](const void* source, size_t num_bytes) {
-    if (num_bytes > 0) std::memcpy(next, source, num_bytes);
-    next += num_bytes;
-  });
+  auto* next = static_cast<std::byte*>(destination);
+  write_contents(
+      kName, contents,
+      [&](const void* source, size_t num_bytes) {
+        if (num_bytes > 0) std::memcpy(next, source, num_bytes);
+        next += num_bytes;
+      },
+      [&](const NamedTensor& tensor, size_t num_bytes) {
+        tensor.read(next);
+        next += num_bytes;
+      });
   return contents.num_bytes;
 }
 

@@ -166,13 +166,25 @@ Tensor Tensor::undefined(std::shared_ptr<const Memory> memory, DType dtype, cons
 
 Tensor Tensor::allocate(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject,
                         Contents contents) {
+  Tensor tensor = row_major(dtype, shape, subject);
+  tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes(), contents);
+  tensor.data_ = tensor.storage_->begin();
+  return tensor;
+}
+
+Tensor Tensor::without_data(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
+                            const char* subject) {
+  Tensor tensor = row_major(dtype, shape, subject);
+  tensor.storage_ = Storage::wrap(std::move(memory), nullptr, 0);
+  return tensor;
+}
+
+Tensor Tensor::row_major(DType dtype, const Shape& shape, const char* subject) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
   tensor.strides_ = row_major_strides(shape, dtype, subject);
   tensor.num_elements_ = count_elements(shape);
-  tensor.storage_ = Storage::allocate(std::move(memory), tensor.num_bytes(), contents);
-  tensor.data_ = tensor.storage_->begin();
   return tensor;
 }
 

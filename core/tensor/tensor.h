@@ -23,6 +23,10 @@ class Tensor {
   static Tensor undefined(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
                           const char* subject = "dims is");
 
+  // A shape alone: row-major, without memory. `subject` as for row_major_strides.
+  static Tensor without_data(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
+                             const char* subject = "dims is");
+
   // A row-major copy of the elements at `data`, which are in host memory, dense, in row-major order and of that dtype.
   // `data` may be null if there are no elements.
   static Tensor copy_of(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const void* data);
@@ -73,6 +77,8 @@ class Tensor {
 
  private:
   Tensor() = default;
+  // Without storage.
+  static Tensor row_major(DType dtype, const Shape& shape, const char* subject);
   static Tensor allocate(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const char* subject,
                          Contents contents);
   Tensor derived(const Shape& shape, const Dims& strides, std::byte* data) const;

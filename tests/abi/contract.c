@@ -139,6 +139,7 @@ FUNCTION(int32_t, heed_layer_is_initialized, const heed_layer*);
 FUNCTION(int64_t, heed_layer_parameter_count, const heed_layer*);
 FUNCTION(const char*, heed_layer_parameter_name, const heed_layer*, int64_t index);
 FUNCTION(heed_status, heed_layer_parameter, const heed_layer*, const char* name, heed_tensor**);
+FUNCTION(heed_status, heed_layer_parameter_shape, const heed_layer*, const char* name, heed_tensor**);
 FUNCTION(heed_status, heed_layer_set_parameter, heed_layer*, const char* name, const heed_tensor*);
 FUNCTION(heed_status, heed_layer_load, heed_layer*, const char* path, const char* prefix);
 WHOLE_SURFACE(FUNCTION(heed_status, heed_layer_load_memory, heed_layer*, const void* data, size_t num_bytes, const char* prefix));

@@ -154,7 +154,7 @@ def print_conditions(context: dict, rows: list[Row]) -> None:
 
 
 def print_weights(weights: list[dict]) -> None:
-    head = ["file holds", "dtype", "threads", "MB", "a copy, ms", "loading, ms", "ratio", "least to most", "at most"]
+    head = ["file holds", "dtype", "threads", "MB", "a copy, ms", "loading, ms", "ratio", "least to most", "at most", "memory kept / file", "taken / file"]
     lines = [
         [
             one["form"],
@@ -166,6 +166,8 @@ def print_weights(weights: list[dict]) -> None:
             f"**{one['ratio']:.2f}**",
             f"{one['least']:.2f} to {one['most']:.2f}",
             "1.3",
+            f"{one['kept']:.2f}",
+            f"{one['taken']:.2f}",
         ]
         for one in weights
     ]

@@ -33,6 +33,9 @@ TEST(ParameterErrors, UnknownNames) {
       {"get: in other letters", get("w_q.weight"), not_found("w_q.weight")},
       {"set: unknown", set("W_x.weight"), not_found("W_x.weight")},
       {"set: a bias that the options lack", set("W_o.bias"), not_found("W_o.bias")},
+      {"shape: unknown",
+       [layer](OutParameters& out) { return heed_layer_parameter_shape(layer, "W_x.weight", &out.tensor); },
+       not_found("W_x.weight")},
       {"get: not ASCII", get("W_\xC3\xA4"), not_found("W_\\xC3\\xA4")},
       {"get: a quotation mark", get("W\"q"), not_found("W\\x22q")},
   });
@@ -62,6 +65,9 @@ TEST(ParameterErrors, ParametersThatAreNotSetYet) {
   expect_refused({
       {"get",
        [&](OutParameters& out) { return heed_layer_parameter(layer.get(), "W_k.weight", &out.tensor); },
+       {HEED_ERROR_NOT_INITIALIZED, {"W_k.weight"}}},
+      {"shape",
+       [&](OutParameters& out) { return heed_layer_parameter_shape(layer.get(), "W_k.weight", &out.tensor); },
        {HEED_ERROR_NOT_INITIALIZED, {"W_k.weight"}}},
       {"save",
        [&](OutParameters&) { return heed_layer_save(layer.get(), "never-written.safetensors"); },

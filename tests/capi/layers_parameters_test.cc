@@ -2,8 +2,13 @@
 // How a layer gets its parameters, and snapshots of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "capi/support/attention_call.h"
 
@@ -189,6 +194,27 @@ TEST(Initialize, MayChangeTheInputSizes) {
   EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
 }
 
+// For every dtype that parameters may have, packed or not.
+TEST(Parameters, HaveAShapeWithoutValues) {
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    AttentionCall call(Kind::MultiHead, {}, dtype);
+    heed_multi_head_attention_options options = two_heads();
+    options.biases = HEED_BIAS_ALL;
+    call.replace_layer(options);
+    check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+    for (const std::string& name : names_of(call.layer.get())) {
+      heed_tensor* made = nullptr;
+      check(heed_layer_parameter_shape(call.layer.get(), name.c_str(), &made));
+      const Tensor shape(made);
+      const Tensor values = snapshot(call.layer.get(), name.c_str());
+      EXPECT_EQ(dims_of(shape.get()), dims_of(values.get()));
+      EXPECT_EQ(heed_tensor_dtype(shape.get()), dtype);
+      EXPECT_EQ(heed_tensor_data(shape.get()), nullptr);
+      EXPECT_EQ(heed_tensor_copy(shape.get(), values.get()), HEED_ERROR_INVALID_ARGUMENT);
+    }
+  }
+}
+
 TEST(Snapshot, KeepsItsValues) {
   AttentionCall call(Kind::MultiHead);
   heed_layer* const layer = call.layer.get();
@@ -200,6 +226,37 @@ TEST(Snapshot, KeepsItsValues) {
   EXPECT_EQ(read_elements<float>(snapshot(layer, "W_q.weight").get()), read_elements<float>(value.get()));
   check(heed_layer_initialize(layer, &call.inputs, 99));
   EXPECT_EQ(read_elements<float>(old.get()), before);
+}
+
+// A weight is kept packed, in vectors and panels of the ISA: sizes next to theirs, and any bits, those of NaN too.
+TEST(Snapshot, OfAWeightHasTheBitsThatWereSetOrLoaded) {
+  const Context context = make_context();
+  std::mt19937 random(41);
+  for (const auto& [dtype, size] : {std::pair{HEED_F32, 4}, std::pair{HEED_F16, 2}, std::pair{HEED_BF16, 2}}) {
+    for (const int64_t outputs : {1, 4, 5, 8, 12, 13, 15, 16, 17, 24, 31, 33, 47, 48, 49, 64, 65, 96, 97, 112, 200}) {
+      for (const int64_t inputs : {1, 2, 15, 16, 33, 130}) {
+        SCOPED_TRACE(std::to_string(outputs) + " x " + std::to_string(inputs) + " of dtype " + std::to_string(dtype));
+        std::vector<unsigned char> bits(static_cast<size_t>(outputs * inputs * size));
+        for (unsigned char& byte : bits) byte = static_cast<unsigned char>(random());
+        heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+        options.output_size = outputs;
+        options.no_bias = 1;
+        const Layer layer = make_linear(context.get(), options);
+        const Tensor value = wrap(context.get(), {outputs, inputs}, {}, bits.data(), dtype);
+        check(heed_layer_set_parameter(layer.get(), "weight", value.get()));
+        ASSERT_EQ(read_bytes(snapshot(layer.get(), "weight").get()), bits);
+
+        size_t num_bytes = 0;
+        check(heed_layer_save_memory(layer.get(), nullptr, 0, &num_bytes));
+        std::vector<unsigned char> file(num_bytes);
+        check(heed_layer_save_memory(layer.get(), file.data(), num_bytes, nullptr));
+        ASSERT_TRUE(std::equal(bits.begin(), bits.end(), file.end() - static_cast<int64_t>(bits.size())));
+        const Layer loaded = make_linear(context.get(), options);
+        check(heed_layer_load_memory(loaded.get(), file.data(), num_bytes, nullptr));
+        ASSERT_EQ(read_bytes(snapshot(loaded.get(), "weight").get()), bits);
+      }
+    }
+  }
 }
 
 TEST(Snapshot, CanBeReadCopiedFromAndUsedAsAnInput) {

@@ -132,6 +132,7 @@ TEST(Logger, IsToldOfEveryFailedCall) {
       {"heed_layer_initialize", [&] { heed_layer_initialize(layer, &no_inputs, 1); }},
       {"heed_layer_parameter_name", [&] { heed_layer_parameter_name(layer, 99); }},
       {"heed_layer_parameter", [&] { heed_layer_parameter(layer, "no\nsuch", &made); }},
+      {"heed_layer_parameter_shape", [&] { heed_layer_parameter_shape(layer, "none", &made); }},
       {"heed_layer_set_parameter", [&] { heed_layer_set_parameter(layer, "W_q.weight", tensor); }},
       {"heed_layer_load", [&] { heed_layer_load(layer, "none", nullptr); }},
       {"heed_layer_save", [&] { heed_layer_save(layer, "no such folder/file"); }},

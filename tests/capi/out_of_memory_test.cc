@@ -291,6 +291,16 @@ struct GetParameter final : OfALayer {
   }
 };
 
+struct GetParameterShape final : OfALayer {
+  heed_status run() override {
+    heed_tensor* shape = nullptr;
+    const heed_status status = heed_layer_parameter_shape(call.layer.get(), "W_q.weight", &shape);
+    EXPECT_EQ(shape != nullptr, status == HEED_OK);
+    heed_tensor_destroy(shape);
+    return status;
+  }
+};
+
 struct SnapshotToDlpack final : OfALayer {
   heed_status run() override { return export_once(weight.get()); }
   Tensor weight = snapshot(call.layer.get(), "W_q.weight");
@@ -613,6 +623,7 @@ TEST(OutOfMemory, InLayers) {
     expect_recovery(what, make);
   expect_recovery("set_parameter", scenario<SetParameter>());
   expect_recovery("parameter", scenario<GetParameter>());
+  expect_recovery("parameter's shape", scenario<GetParameterShape>());
   expect_recovery("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by ids, on every ISA: the bits of the table without scale and addend, one rounding with a scale, and one
-// more with an addend.
+// more with an addend. The table is row-major, or packed as the weight of a projection.
 #include "backends/cpu/embedding.h"
 
 #include <gtest/gtest.h>
@@ -13,12 +13,14 @@
 
 #include "array_of_elements.h"
 #include "available_isas.h"
+#include "backends/cpu/linear.h"
 #include "turns.h"
 
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kTableRows = 9;
+// Two packed panels of different widths with AVX-512.
+constexpr int64_t kTableRows = 70;
 
 struct Lookup {
   Lookup(DType table_dtype, DType output_dtype, int64_t rows, int64_t row_size, int64_t element_stride)
@@ -50,6 +52,20 @@ struct Lookup {
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
+  // Calls look_up() with the table as it is, and again with the packed table alone.
+  template <typename LookUp>
+  void in_both_forms(const KernelTable& kernels, const LookUp& look_up) {
+    look_up("row-major");
+    LinearPart part;
+    part.output_size = part.head_size = kTableRows;
+    part.weight = problem.table;
+    const int64_t size = problem.sizes[kElementwiseRank - 1];
+    packed.resize(packed_linear_bytes(kernels, part, size));
+    pack_linear(kernels, part, size, {0, kTableRows, 0, size}, packed.data());
+    problem.packed_table = packed.data();
+    problem.table.data = nullptr;
+    look_up("packed");
+  }
   void run(const KernelTable& kernels, int32_t num_workers) const {
     Turns turns(num_workers);
     Failure failure;
@@ -70,6 +86,7 @@ struct Lookup {
   Array table;
   Array output;
   std::vector<int32_t> ids;
+  std::vector<unsigned char> packed;
   EmbeddingProblem problem;
 };
 
@@ -83,15 +100,19 @@ TEST_P(EmbeddingKernel, KeepsTheBitsOfTheTable) {
   for (const DType dtype : kElementTypes) {
     for (const int64_t size : kEmbeddingSizes) {
       for (const int64_t element_stride : {1, 2}) {
-        const Lookup lookup(dtype, dtype, 400, size, element_stride);
-        Array expected = lookup.output;
+        Lookup lookup(dtype, dtype, 400, size, element_stride);
+        const Array untouched = lookup.output;
+        Array expected = untouched;
         const auto bytes = static_cast<int64_t>(size_of(dtype));
         lookup.for_each_element([&](int64_t from, int64_t to) {
           std::memcpy(static_cast<unsigned char*>(expected.data()) + to * bytes,
                       static_cast<const unsigned char*>(lookup.table.data()) + from * bytes, size_of(dtype));
         });
-        lookup.run(*GetParam().kernels, 3);
-        ASSERT_EQ(lookup.output.elements, expected.elements) << name_of(dtype) << ", rows of " << size;
+        lookup.in_both_forms(*GetParam().kernels, [&](const char* form) {
+          lookup.output.elements = untouched.elements;
+          lookup.run(*GetParam().kernels, 3);
+          ASSERT_EQ(lookup.output.elements, expected.elements) << name_of(dtype) << ", rows of " << size << ", " << form;
+        });
       }
     }
   }
@@ -104,12 +125,16 @@ TEST_P(EmbeddingKernel, RoundsTheProductWithTheScaleOnce) {
         Lookup lookup(table_dtype, output_dtype, 40, size, size == 33 ? 3 : 1);
         lookup.problem.scale = 11.3137085f;
         for (int64_t i = 0; i < kTableRows * size; ++i) lookup.table.set(i, static_cast<float>(i * 37 % 101 - 50) / 7);
-        Array expected = lookup.output;
+        const Array untouched = lookup.output;
+        Array expected = untouched;
         lookup.for_each_element(
             [&](int64_t from, int64_t to) { expected.set(to, lookup.table.at(from) * lookup.problem.scale); });
-        lookup.run(*GetParam().kernels, 2);
-        ASSERT_EQ(lookup.output.elements, expected.elements)
-            << name_of(table_dtype) << " to " << name_of(output_dtype) << ", rows of " << size;
+        lookup.in_both_forms(*GetParam().kernels, [&](const char* form) {
+          lookup.output.elements = untouched.elements;
+          lookup.run(*GetParam().kernels, 2);
+          ASSERT_EQ(lookup.output.elements, expected.elements)
+              << name_of(table_dtype) << " to " << name_of(output_dtype) << ", rows of " << size << ", " << form;
+        });
       }
     }
   }
@@ -159,17 +184,21 @@ TEST_P(EmbeddingKernel, RoundsTheSumWithTheAddendOnce) {
             for (int64_t i = 0; i < size; ++i)
               added.set(index(row, i), static_cast<float>((row + i) * 53 % 97 - 40) / 3);
           }
-          Array expected = lookup.output;
+          const Array untouched = lookup.output;
+          Array expected = untouched;
           int64_t element = 0;
           lookup.for_each_element([&](int64_t from, int64_t to) {
             const float product = lookup.table.at(from) * problem.scale;
             expected.set(to, product + added.at(index(element / size, element % size)));
             ++element;
           });
-          lookup.run(*GetParam().kernels, 2);
-          ASSERT_EQ(lookup.output.elements, expected.elements)
-              << name_of(table_dtype) << " to " << name_of(output_dtype) << " with " << name_of(addend_dtype)
-              << ", rows of " << size << ", variant " << variant;
+          lookup.in_both_forms(*GetParam().kernels, [&](const char* form) {
+            lookup.output.elements = untouched.elements;
+            lookup.run(*GetParam().kernels, 2);
+            ASSERT_EQ(lookup.output.elements, expected.elements)
+                << name_of(table_dtype) << " to " << name_of(output_dtype) << " with " << name_of(addend_dtype)
+                << ", rows of " << size << ", variant " << variant << ", " << form;
+          });
         }
       }
     }

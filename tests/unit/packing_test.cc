@@ -105,6 +105,68 @@ TEST_P(Packing, PacksEveryElementWhateverTheBlocks) {
   }
 }
 
+// Any rows and elements of a weight, not only those that can be packed by themselves.
+TEST_P(Packing, UnpacksEveryElementWhateverTheBlock) {
+  for (int round = 0; round < 400; ++round) {
+    const DType dtype = std::array{DType::F32, DType::F16, DType::BF16}[static_cast<size_t>(below(3))];
+    const auto size = static_cast<int64_t>(size_of(dtype));
+    const int64_t rows = 1 + below(round % 4 == 0 ? 200 : 70);
+    const int64_t inputs = 1 + below(round % 5 == 0 ? 400 : 60);
+    const std::vector<unsigned char> weight = random_bytes(rows * inputs * size);
+    LinearPart part;
+    part.output_size = part.head_size = rows;
+    part.weight.data = const_cast<unsigned char*>(weight.data());
+    part.weight.dtype = dtype;
+    part.weight.strides[2] = inputs;
+    part.weight.strides[3] = 1;
+    std::vector<unsigned char> packed(packed_linear_bytes(kernels(), part, inputs));
+    pack_linear(kernels(), part, inputs, {0, rows, 0, inputs}, packed.data());
+
+    WeightBlock block = {0, rows, 0, inputs};
+    if (round % 3 != 0) {
+      block.first_row = below(rows);
+      block.end_row = block.first_row + 1 + below(rows - block.first_row);
+      block.first_input = below(inputs);
+      block.end_input = block.first_input + 1 + below(inputs - block.first_input);
+    }
+    const int64_t num_inputs = block.end_input - block.first_input;
+    const int64_t row_stride = num_inputs + below(3);
+    std::vector<unsigned char> to(static_cast<size_t>((block.end_row - block.first_row) * row_stride * size + 64),
+                                  kUntouched);
+    std::vector<unsigned char> expected = to;
+    const int64_t offset = below(2);
+    for (int64_t n = block.first_row; n < block.end_row; ++n)
+      std::memcpy(expected.data() + offset + (n - block.first_row) * row_stride * size,
+                  weight.data() + (n * inputs + block.first_input) * size, static_cast<size_t>(num_inputs * size));
+    part.weight.data = to.data() + offset;
+    part.weight.strides[2] = row_stride;
+    unpack_linear(kernels(), part, inputs, block, packed.data());
+    ASSERT_EQ(to, expected) << rows << " x " << inputs << " of " << name_of(dtype) << ", rows " << block.first_row
+                            << " to " << block.end_row << ", elements " << block.first_input << " to "
+                            << block.end_input;
+  }
+}
+
+TEST_P(Packing, FindsTheElementsOfEachRow) {
+  constexpr int64_t kInputs = 3;
+  for (int64_t rows = 1; rows <= 200; ++rows) {
+    for (int64_t n = 0; n < rows; ++n) {
+      const PackedRow row = kernels().packed_row(rows, kInputs, n);
+      for (int64_t e = 0; e < kInputs; ++e)
+        ASSERT_EQ(row.first + e * row.stride, packed_index(rows, kInputs, n, e)) << "row " << n << " of " << rows;
+    }
+  }
+}
+
+// The caller's allocation then fails, where a smaller number would let the weight be written beside it.
+TEST_P(Packing, OfMoreBytesThanCanBeCountedSaysTheMost) {
+  LinearPart part;
+  part.output_size = part.head_size = 1;
+  EXPECT_EQ(packed_linear_bytes(kernels(), part, (int64_t{1} << 61) - 1), SIZE_MAX);
+  EXPECT_EQ(packed_linear_bytes(kernels(), part, (int64_t{1} << 58) + 1),
+            kernels().lanes == 16 ? SIZE_MAX : static_cast<size_t>(kernels().lanes) * 4 * ((size_t{1} << 58) + 1));
+}
+
 // Lanes after the last row are 0, whichever block is packed last.
 TEST_P(Packing, FillsTheLastVectorWithZeros) {
   LinearPart part;

@@ -411,8 +411,8 @@ public abstract unsafe partial class NativeBlock
             call.CreateOutput(Current, ListInputs.Smallest).Dispose();
             foreach (NativeParameter parameter in parameters)
             {
-                using NativeTensor snapshot = whole.layer.Parameter(parameter);
-                var found = (DataType)snapshot.Dtype();
+                using NativeTensor form = whole.layer.ParameterShape(parameter);
+                var found = (DataType)form.Dtype();
                 if (found != dataType)
                 {
                     throw new ArgumentException(

@@ -240,14 +240,14 @@ public abstract unsafe partial class NativeBlock
         {
             return true;
         }
-        using NativeTensor? snapshot = Snapshot(parameter);
-        return snapshot != null;
+        using NativeTensor? form = Form(parameter);
+        return form != null;
     }
 
     internal Shape? ShapeOf(NativeParameter parameter)
     {
-        using NativeTensor? snapshot = Snapshot(parameter);
-        return snapshot?.ShapeOf();
+        using NativeTensor? form = Form(parameter);
+        return form?.ShapeOf();
     }
 
     /// <summary>Shape and type, or the reason why the parameter has none.</summary>
@@ -255,8 +255,8 @@ public abstract unsafe partial class NativeBlock
     {
         try
         {
-            using NativeTensor? snapshot = Snapshot(parameter);
-            return snapshot is null ? "(shape not known)" : $"{snapshot.ShapeOf()} {(DataType)snapshot.Dtype()}";
+            using NativeTensor? form = Form(parameter);
+            return form is null ? "(shape not known)" : $"{form.ShapeOf()} {(DataType)form.Dtype()}";
         }
         catch (ObjectDisposedException)
         {
@@ -411,7 +411,7 @@ public abstract unsafe partial class NativeBlock
             }
             else if (parameter.Initializer != null)
             {
-                using NativeTensor drawn = made.Parameter(parameter);
+                using NativeTensor drawn = made.ParameterShape(parameter);
                 using NDManager drawing = manager.NewSubManager();
                 NDArray values =
                     parameter.Initializer.Initialize(drawing, drawn.ShapeOf(), (DataType)drawn.Dtype())
@@ -436,12 +436,18 @@ public abstract unsafe partial class NativeBlock
     }
 
     /// <summary>Returns a snapshot of a parameter; null if it has no values.</summary>
-    private NativeTensor? Snapshot(NativeParameter parameter)
+    private NativeTensor? Snapshot(NativeParameter parameter) => IfSet(() => layer.Parameter(parameter));
+
+    /// <summary>Returns the type and the shape of a parameter, as a tensor without values; null if it has no
+    /// values.</summary>
+    private NativeTensor? Form(NativeParameter parameter) => IfSet(() => layer.ParameterShape(parameter));
+
+    private NativeTensor? IfSet(Func<NativeTensor> get)
     {
         gate.EnterReadLock();
         try
         {
-            return SnapshotOf(layer, parameter);
+            return IfSetWithLock(get);
         }
         finally
         {
@@ -449,13 +455,12 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Returns a snapshot; null if the parameter has no values, or the manager of its values is
-    /// disposed.</summary>
-    private NativeTensor? SnapshotOf(NativeLayer open, NativeParameter parameter)
+    /// <summary>Returns null if the parameter has no values, or the manager of its values is disposed.</summary>
+    private NativeTensor? IfSetWithLock(Func<NativeTensor> get)
     {
         try
         {
-            return MessageSink.WithoutMessages(() => open.Parameter(parameter));
+            return MessageSink.WithoutMessages(get);
         }
         catch (InvalidOperationException)
         {
@@ -469,10 +474,10 @@ public abstract unsafe partial class NativeBlock
     {
         foreach (NativeParameter parameter in parameters)
         {
-            using NativeTensor? snapshot = SnapshotOf(open, parameter);
-            if (snapshot != null)
+            using NativeTensor? form = IfSetWithLock(() => open.ParameterShape(parameter));
+            if (form != null)
             {
-                return (DataType)snapshot.Dtype();
+                return (DataType)form.Dtype();
             }
         }
         return DataType.Float32;

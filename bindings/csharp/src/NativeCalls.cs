@@ -12,6 +12,14 @@ internal static unsafe class NativeCalls
         }
     }
 
+    internal static NativeTensor ParameterShape(this NativeLayer layer, NativeParameter parameter)
+    {
+        fixed (byte* name = parameter.NativeName)
+        {
+            return layer.ParameterShape(name);
+        }
+    }
+
     internal static void SetParameter(this NativeLayer layer, NativeParameter parameter, NativeTensor value)
     {
         fixed (byte* name = parameter.NativeName)

@@ -68,7 +68,8 @@ public class Parameter
 
     /// <summary>The values. For a parameter of one of heed's own blocks, this is a new snapshot each time. It belongs
     /// to the manager of the block's parameters, and its Set methods set the block's parameter as
-    /// <see cref="SetArray"/> does.</summary>
+    /// <see cref="SetArray"/> does. On the CPU a snapshot of a projection's weight takes memory of its own until it is
+    /// disposed; <see cref="Shape"/> takes none.</summary>
     /// <exception cref="InvalidOperationException">The parameter has no values.</exception>
     /// <exception cref="ObjectDisposedException">The block, or the manager of its parameters, is
     /// disposed.</exception>

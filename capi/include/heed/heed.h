@@ -1750,16 +1750,23 @@ HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t 
 
 /* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. Writing it, filling
  * it, copying into it or using it as an output fails with INVALID_ARGUMENT, also for its views; heed_tensor_data
- * returns NULL. The caller destroys *snapshot.
+ * returns NULL. On the CPU the snapshot of a projection's weight has memory of its own, which is unpacked with the
+ * context's threads (heed_layer_set_parameter); other snapshots share the layer's memory. The caller destroys *snapshot.
  * Errors: NOT_FOUND (naming the existing ones), NOT_INITIALIZED (not set yet). */
 HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
                                           heed_tensor** snapshot) HEED_NOEXCEPT;
 
+/* The dtype and the shape of a parameter, as a shape-only tensor: its values are not unpacked. The caller destroys *shape.
+ * Errors: as heed_layer_parameter. */
+HEED_API heed_status heed_layer_parameter_shape(const heed_layer* layer, const char* name,
+                                                heed_tensor** shape) HEED_NOEXCEPT;
+
 /* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set. A projection's weight is kept twice: unchanged, for snapshots and files,
- * and packed in the layout that calls read fastest. So a layer takes about two times the memory of its weights. While
- * weights are set or loaded it takes in addition only the memory of what is replaced and one piece of a weight for each
+ * is initialized once every parameter is set. A projection's weight is kept packed, in the layout that calls read fastest,
+ * and snapshots and files get back the bits that were set. So on the CPU a layer takes the memory of its weights, with
+ * the outputs of each projection rounded up to whole vectors. An NPU keeps the unchanged weight besides. While weights
+ * are set or loaded a layer takes in addition only the memory of what is replaced and some pieces of a weight for each
  * thread of the context, which all take part.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
@@ -1808,7 +1815,8 @@ HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weigh
 
 /* Writes all parameters to a .safetensors file, with their names. Its __metadata__ has the texts "heed.kind", such as
  * "multi_head_attention", and "heed.options", a JSON object with the members of the layer's options (docs/weights.md);
- * loading reads neither. The file is replaced atomically; on failure it is unchanged.
+ * loading reads neither. The file is replaced atomically; on failure it is unchanged. Takes as much memory as the
+ * largest parameter meanwhile.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 

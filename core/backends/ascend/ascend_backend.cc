@@ -385,6 +385,7 @@ constexpr Backend kBackend = {
     .run = run,
     .packed_linear_bytes = packed_linear_bytes,
     .pack_linear = pack_linear,
+    .unpack_linear = nullptr,
 };
 
 }  // namespace

@@ -180,6 +180,11 @@ Status pack_linear(BackendDevice* device, const LinearPart* part, int64_t input_
   return Status::Ok;
 }
 
+void unpack_linear(const BackendDevice* device, const LinearPart* part, int64_t input_size, const WeightBlock* block,
+                   const void* packed) {
+  cpu::unpack_linear(*device->kernels, *part, input_size, *block, packed);
+}
+
 Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
   if (problem.head_size > kMaxWidth) return refuse_width("the head size", problem.head_size, failure);
   if (problem.value_head_size > kMaxWidth)
@@ -343,6 +348,7 @@ const Backend& cpu_backend() {
       .run = run,
       .packed_linear_bytes = packed_linear_bytes,
       .pack_linear = pack_linear,
+      .unpack_linear = unpack_linear,
   };
   return kBackend;
 }

@@ -9,6 +9,21 @@
 #include "backends/cpu/planned_loop.h"
 
 namespace heed::cpu {
+namespace {
+
+StridedRow table_row(const KernelTable& kernels, const EmbeddingProblem& problem, int64_t id) {
+  const Operand& table = problem.table;
+  const void* data = table.data;
+  PackedRow row = {id * table.strides[2], table.strides[3]};
+  if (problem.packed_table != nullptr) {
+    data = problem.packed_table;
+    row = kernels.packed_row(problem.num_table_rows, problem.sizes[kRowAxis], id);
+  }
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(data)) + row.first * static_cast<int64_t>(size_of(table.dtype));
+  return {first, row.stride, table.dtype};
+}
+
+}  // namespace
 
 Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, int32_t num_workers) {
   Plan plan;
@@ -26,13 +41,10 @@ void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, 
   const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t size = problem.sizes[kRowAxis];
   const int64_t task_rows = rows_of_task(problem.sizes[kRowAxis]);
-  const Operand& table = problem.table;
-  const auto element_bytes = static_cast<int64_t>(size_of(table.dtype));
   run_loop(plan, workers, [&](int64_t task) {
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
-      std::byte* const data = static_cast<std::byte*>(table.data) + problem.ids[row] * table.strides[2] * element_bytes;
-      const StridedRow from = {data, table.strides[3], table.dtype};
+      const StridedRow from = table_row(kernels, problem, problem.ids[row]);
       const StridedRow to = row_of(problem.sizes, problem.output, row, 0);
       if (problem.scale == 1 && problem.addend.given == 0) {
         kernels.copy_row(&from, &to, size);

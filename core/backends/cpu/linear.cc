@@ -286,6 +286,19 @@ void zero_unwanted(const LinearProblem& problem, const LinearPart& part) {
   }
 }
 
+PackArguments pack_arguments(const LinearPart& part, int64_t input_size, const WeightBlock& block, void* packed) {
+  PackArguments arguments = {};
+  copy_operand(arguments.block, part.weight);
+  arguments.output_size = part.output_size;
+  arguments.input_size = input_size;
+  arguments.first_row = block.first_row;
+  arguments.end_row = block.end_row;
+  arguments.first_input = block.first_input;
+  arguments.end_input = block.end_input;
+  arguments.packed = packed;
+  return arguments;
+}
+
 }  // namespace
 
 Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
@@ -367,16 +380,14 @@ size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, i
 
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
                  void* packed) {
-  PackArguments arguments = {};
-  copy_operand(arguments.block, part.weight);
-  arguments.output_size = part.output_size;
-  arguments.input_size = input_size;
-  arguments.first_row = block.first_row;
-  arguments.end_row = block.end_row;
-  arguments.first_input = block.first_input;
-  arguments.end_input = block.end_input;
-  arguments.packed = packed;
+  const PackArguments arguments = pack_arguments(part, input_size, block, packed);
   kernels.pack_linear(&arguments);
+}
+
+void unpack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
+                   const void* packed) {
+  const PackArguments arguments = pack_arguments(part, input_size, block, const_cast<void*>(packed));
+  kernels.unpack_linear(&arguments);
 }
 
 }  // namespace heed::cpu

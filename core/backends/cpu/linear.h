@@ -19,5 +19,8 @@ void run_linear(const KernelTable& kernels, const LinearProblem& problem, const 
 size_t packed_linear_bytes(const KernelTable& kernels, const LinearPart& part, int64_t input_size);
 void pack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
                  void* packed);
+// Writes a block, whose first element is part.weight.data, from the packed weight.
+void unpack_linear(const KernelTable& kernels, const LinearPart& part, int64_t input_size, const WeightBlock& block,
+                   const void* packed);
 
 }  // namespace heed::cpu

@@ -68,6 +68,9 @@ struct KernelTable {
   // Bytes of a packed weight.
   size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, DType dtype);
   void (*pack_linear)(const PackArguments* arguments);
+  // Writes the block from the packed weight.
+  void (*unpack_linear)(const PackArguments* arguments);
+  PackedRow (*packed_row)(int64_t output_size, int64_t input_size, int64_t row);
   // to[column * to_stride + row] = from[row * from_stride + column], for elements of 2 or 4 bytes.
   void (*transpose)(const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
                     int64_t to_stride, int64_t element_size);

@@ -58,8 +58,9 @@ struct LinearTask {
   int64_t end_panel;
 };
 
-// Packs rows first_row .. end_row - 1 of a weight, elements first_input .. end_input - 1 of each, to their offsets in
-// the packed weight. first_row and end_row are multiples of kLanes, or end_row is output_size.
+// Rows first_row .. end_row - 1 of a weight, elements first_input .. end_input - 1 of each, and their offsets in the
+// packed weight. To be packed, first_row and end_row are multiples of kLanes, or end_row is output_size. To be unpacked,
+// they are any rows, and the elements of each row of the block are contiguous.
 struct PackArguments {
   Operand block;        // (-, -, n, e), beginning with the block's first element
   int64_t output_size;  // of the whole weight
@@ -69,6 +70,12 @@ struct PackArguments {
   int64_t first_input;
   int64_t end_input;
   void* packed;  // the whole packed weight
+};
+
+// Where a row of a packed weight is: element e has the index first + e * stride.
+struct PackedRow {
+  int64_t first;
+  int64_t stride;
 };
 
 }  // namespace heed::cpu

@@ -2,6 +2,7 @@
 // The panels of a projection: its outputs, cut into as many columns as a tile has.
 #pragma once
 
+#include "backends/cpu/kernels/linear.h"
 #include "backends/cpu/kernels/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd.h"
 
@@ -38,6 +39,12 @@ HEED_INLINE PanelRange panel_at(int64_t output_size, int64_t panel) {
     }
   }
   return {first * kLanes, smaller(end, vectors) - first};
+}
+
+static PackedRow packed_row(int64_t output_size, int64_t input_size, int64_t row) {
+  PanelRange panel = panel_at(output_size, row / kPanelColumns);
+  if (row >= panel.first_column + panel.vectors * kLanes) panel = panel_at(output_size, row / kPanelColumns + 1);
+  return {panel.first_column * input_size + row - panel.first_column, panel.vectors * kLanes};
 }
 
 }  // namespace

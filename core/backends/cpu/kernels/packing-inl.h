@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs blocks of weights for projections, and transposes blocks of files that hold weights transposed. Elements are
-// copied bitwise.
+// Packs blocks of weights for projections, unpacks them, and transposes blocks of files that hold weights transposed.
+// Elements are copied bitwise.
 //
-// Both are transposes of tiles with as many rows as a vector has lanes. Elements of 16 bits are moved in pairs, like
+// All are transposes of tiles with as many rows as a vector has lanes. Elements of 16 bits are moved in pairs, like
 // one element of 32 bits, and the pairs are separated at the end.
 #pragma once
 
@@ -125,20 +125,36 @@ static void pack_block(const PackArguments& arguments) {
   }
 }
 
-static void pack_linear(const PackArguments* arguments) {
-  switch (arguments->block.dtype) {
-    case DType::F32: return pack_block<float>(*arguments);
-    case DType::F16:
-    case DType::BF16: return pack_block<uint16_t>(*arguments);
-    // No operation computes with these.
-    case DType::F64:
-    case DType::I32:
-    case DType::I64:
-    case DType::I8:
-    case DType::U8:
-    case DType::Bool: break;
+template <typename Unit>
+static void unpack_block(const PackArguments& arguments) {
+  auto* const block = static_cast<Unit*>(arguments.block.data);
+  const int64_t row_stride = arguments.block.strides[2];
+  for (int64_t p = larger(0, arguments.first_row / kPanelColumns - 1); p < panels_of(arguments.output_size); ++p) {
+    const PanelRange panel = panel_at(arguments.output_size, p);
+    if (panel.first_column >= arguments.end_row) break;
+    const int64_t width = panel.vectors * kLanes;
+    const int64_t first_row = larger(panel.first_column, arguments.first_row);
+    const int64_t num_rows = smaller(panel.first_column + width, arguments.end_row) - first_row;
+    if (num_rows <= 0) continue;
+    const Unit* const packed = static_cast<const Unit*>(arguments.packed) + panel.first_column * arguments.input_size +
+                               arguments.first_input * width + first_row - panel.first_column;
+    transpose_units(packed, width, arguments.end_input - arguments.first_input, num_rows,
+                    block + (first_row - arguments.first_row) * row_stride, row_stride);
   }
-  __builtin_unreachable();
+}
+
+static void pack_linear(const PackArguments* arguments) {
+  if (size_of_element(arguments->block.dtype) == sizeof(float))
+    pack_block<float>(*arguments);
+  else
+    pack_block<uint16_t>(*arguments);
+}
+
+static void unpack_linear(const PackArguments* arguments) {
+  if (size_of_element(arguments->block.dtype) == sizeof(float))
+    unpack_block<float>(*arguments);
+  else
+    unpack_block<uint16_t>(*arguments);
 }
 
 }  // namespace

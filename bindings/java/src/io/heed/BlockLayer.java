@@ -126,8 +126,8 @@ abstract class BlockLayer {
     }
 
     static DataType typeOf(NativeLayer layer, ByteBuffer parameterName) {
-        try (NativeTensor snapshot = layer.parameter(parameterName)) {
-            return DataType.of(snapshot.dtype());
+        try (NativeTensor form = layer.parameterShape(parameterName)) {
+            return DataType.of(form.dtype());
         }
     }
 }

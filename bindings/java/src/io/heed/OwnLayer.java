@@ -336,13 +336,13 @@ final class OwnLayer extends BlockLayer {
 
     /** Returns null if the parameter has no values. */
     Shape shapeOf(ByteBuffer name) {
-        return read(name, OwnLayer::shapeOf);
+        return readForm(name, OwnLayer::shapeOf);
     }
 
     /** The shape and the type of a parameter, or why it has none. */
     String describeValues(ByteBuffer name) {
         try {
-            String values = read(name, snapshot -> shapeOf(snapshot) + " " + DataType.of(snapshot.dtype()));
+            String values = readForm(name, form -> shapeOf(form) + " " + DataType.of(form.dtype()));
             return values == null ? "of unknown shape" : values;
         } catch (IllegalStateException error) {
             return "of a closed block";
@@ -351,11 +351,11 @@ final class OwnLayer extends BlockLayer {
 
     // ---- inside -----------------------------------------------------------------------------------------------------
 
-    /** Returns null if the parameter has no values. */
-    private <T> T read(ByteBuffer name, Function<NativeTensor, T> reader) {
+    /** Gives the reader a tensor with the parameter's type and shape alone. Returns null if it has no values. */
+    private <T> T readForm(ByteBuffer name, Function<NativeTensor, T> reader) {
         long stamp = lock.readLock();
-        try (NativeTensor snapshot = MessageSink.withoutMessages(() -> layer.parameter(name))) {
-            return reader.apply(snapshot);
+        try (NativeTensor form = MessageSink.withoutMessages(() -> layer.parameterShape(name))) {
+            return reader.apply(form);
         } catch (IllegalStateException error) {
             checkNotClosed();
             return null;
@@ -439,7 +439,7 @@ final class OwnLayer extends BlockLayer {
             }
             ByteBuffer name = ((LayerParameter) parameter).nativeName;
             try (NDManager drawing = manager.newSubManager();
-                    NativeTensor drawn = made.parameter(name)) {
+                    NativeTensor drawn = made.parameterShape(name)) {
                 Shape shape = shapeOf(drawn);
                 NDArray values = parameter.getInitializer().initialize(drawing, shape, dataType);
                 Objects.requireNonNull(values, () -> "the initializer of \"" + parameter.getName() + "\" gave null");

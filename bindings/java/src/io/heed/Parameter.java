@@ -118,7 +118,8 @@ public class Parameter {
     /**
      * Returns the values. For a parameter of one of heed's own blocks this is a snapshot. {@code set} on it also
      * changes the parameter: this snapshot and those made later have the new values, and earlier ones keep the old
-     * values.
+     * values. On the CPU a snapshot of a projection's weight takes memory of its own until it is closed; {@link #getShape}
+     * takes none.
      *
      * @return the values, which belong to the manager of the block's parameters
      * @throws IllegalStateException if the parameter has no values

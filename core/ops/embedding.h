@@ -21,7 +21,7 @@ struct EmbeddingProblem {
   // `run` returns. Null in problems that are only planned.
   const int32_t* ids = nullptr;
   int64_t num_table_rows = 0;
-  Operand table;              // axes (-, -, id, d); F32, F16, BF16; without data if packed_table is given
+  Operand table;  // axes (-, -, id, d); F32, F16, BF16; without data if packed_table is given
   // The table as the packed weight of a projection (LinearPart::packed) with num_table_rows outputs. Only for devices whose
   // is_host is 1. Null if the table is not packed, and in problems that are only planned.
   const void* packed_table = nullptr;

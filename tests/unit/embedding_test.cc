@@ -111,7 +111,8 @@ TEST_P(EmbeddingKernel, KeepsTheBitsOfTheTable) {
         lookup.in_both_forms(*GetParam().kernels, [&](const char* form) {
           lookup.output.elements = untouched.elements;
           lookup.run(*GetParam().kernels, 3);
-          ASSERT_EQ(lookup.output.elements, expected.elements) << name_of(dtype) << ", rows of " << size << ", " << form;
+          ASSERT_EQ(lookup.output.elements, expected.elements)
+              << name_of(dtype) << ", rows of " << size << ", " << form;
         });
       }
     }

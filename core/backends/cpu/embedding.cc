@@ -19,7 +19,8 @@ StridedRow table_row(const KernelTable& kernels, const EmbeddingProblem& problem
     data = problem.packed_table;
     row = kernels.packed_row(problem.num_table_rows, problem.sizes[kRowAxis], id);
   }
-  auto* const first = static_cast<std::byte*>(const_cast<void*>(data)) + row.first * static_cast<int64_t>(size_of(table.dtype));
+  auto* const first =
+      static_cast<std::byte*>(const_cast<void*>(data)) + row.first * static_cast<int64_t>(size_of(table.dtype));
   return {first, row.stride, table.dtype};
 }
 

@@ -5,6 +5,7 @@
 // meanwhile.
 #include <fcntl.h>
 #include <heed/heed.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,8 +173,10 @@ size_t write_file(const std::string& path, const std::vector<FileTensor>& tensor
 double time_of_copy(const std::string& path, size_t num_bytes) {
   const double start = bench::now();
   const int descriptor = open(path.c_str(), O_RDONLY);
-  auto* memory = static_cast<char*>(std::malloc(num_bytes));
-  if (memory == nullptr) bench::fail("no memory for a copy");
+  // Pages that the process has not touched before: malloc may give old ones.
+  void* const mapped = mmap(nullptr, num_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) bench::fail("no memory for a copy");
+  auto* const memory = static_cast<char*>(mapped);
   for (size_t done = 0; done < num_bytes;) {
     const ssize_t got = read(descriptor, memory + done, num_bytes - done);
     if (got <= 0) bench::fail("a file of weights cannot be read");
@@ -181,7 +184,7 @@ double time_of_copy(const std::string& path, size_t num_bytes) {
   }
   close(descriptor);
   const double seconds = bench::now() - start;
-  std::free(memory);
+  munmap(mapped, num_bytes);
   return seconds;
 }
 
@@ -278,7 +281,8 @@ int main(int argc, char** argv) {
   bool is_first = true;
   std::printf("{\"weights\": [");
   for (size_t form = 0; form < attentions(1).size(); ++form) {
-    for (const DType& dtype : kDTypes) measure(attentions(is_quick ? 256 : dtype.size)[form], dtype, folder, rounds, is_first);
+    for (const DType& dtype : kDTypes)
+      measure(attentions(is_quick ? 256 : dtype.size)[form], dtype, folder, rounds, is_first);
   }
   const int64_t num_layers = is_quick ? 1 : 12;
   write_config(folder, num_layers);

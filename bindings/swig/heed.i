@@ -23,7 +23,8 @@
  *   made_context, made_tensor, made_weights, made_layer, made_workspace, made_cache
  *                                a new object, from a static method
  *   allocated_tensor             the same, with memory of its own
- *   derived_tensor               a new object with the memory of a layer, from a method
+ *   derived_tensor               a new object with memory of its own, from a method
+ *   shape_tensor                 a new object without memory, from a method
  *   derived_layer                a child of a layer, from a method
  *   tensor_view                  a new object that shares the memory of the one it is made from
  * Plain getters are listed as getter_int32, getter_int64, getter_size and getter_text. Every status except HEED_OK
@@ -41,7 +42,7 @@
 #include "translate.h"
 
 typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
-    made_workspace, made_cache, derived_tensor, derived_layer, allocated_tensor, tensor_view;
+    made_workspace, made_cache, derived_tensor, shape_tensor, derived_layer, allocated_tensor, tensor_view;
 typedef int32_t getter_int32;
 typedef int64_t getter_int64;
 typedef size_t getter_size;
@@ -287,7 +288,7 @@ struct heed_layer {};
   getter_int64 parameter_count();
   getter_text parameter_name(int64_t index);
   derived_tensor parameter(const char* name, heed_tensor** result);
-  derived_tensor parameter_shape(const char* name, heed_tensor** result);
+  shape_tensor parameter_shape(const char* name, heed_tensor** result);
   heed_status set_parameter(const char* name, heed_tensor* value);
   heed_status cache_options(heed_cache_options* options);
   heed_status load(const char* path, const char* prefix);

@@ -206,7 +206,8 @@ typedef jboolean java_boolean;
       try { $jnicall; return; } catch (OutOfMemoryError error) { NativeMemory.freeForgotten(error, attempt); }
     }
   }")
-%status(derived_tensor, jlong, long, NativeTensor,
+%retrying(derived_tensor, jlong, long, NativeTensor, return NativeTensor.counted($jnicall))
+%status(shape_tensor, jlong, long, NativeTensor,
         "{ long swigCPtr = enter(); try { return new NativeTensor($jnicall); } finally { leave(); } }")
 %status(derived_layer, jlong, long, NativeLayer,
         "{ long swigCPtr = enter(); try { return new NativeLayer($jnicall); } finally { leave(); } }")

@@ -87,6 +87,9 @@ struct CacheShape {
 
 // The rows of a block that is packed separately begin and end at multiples of this number, or end with the last row.
 inline constexpr int64_t kPackedRows = 16;
+// So many rows are whole panels of a packed weight in every ISA of the CPU: a panel is then packed or unpacked by one thread.
+inline constexpr int64_t kWholePanelRows = 48;
+static_assert(kWholePanelRows % kPackedRows == 0);
 
 // The state of one open device.
 struct BackendDevice;

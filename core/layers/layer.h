@@ -177,7 +177,7 @@ class Layer {
   // check_tensors and check of the called layer. `complete` gets the tensors with their defaults.
   void begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
              LayerCall& call) const;
-  // All parameters by their names; their elements are read one parameter at a time. Throws NotInitialized.
+  // All parameters by their names; those without data at hand are read one at a time. Throws NotInitialized.
   std::vector<NamedTensor> named_values() const;
   // Returns write(tensors, texts) with the contents of this layer's file: its parameters, and its kind and options for
   // __metadata__.

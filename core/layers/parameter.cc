@@ -2,7 +2,7 @@
 #include "layers/parameter.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -81,6 +81,10 @@ std::shared_ptr<Storage> Parameter::allocate_packed(const std::shared_ptr<const 
                                                     const Shape& shape) const {
   if (use_ != Use::Projection) return nullptr;
   const size_t num_bytes = context->packed_bytes(weight_part(dtype, shape), shape[1]);
+  if (num_bytes > static_cast<size_t>(PTRDIFF_MAX)) {
+    fail(Status::InvalidArgument, "%s would have dims %s, whose packed form overflows, expected at most 2^63 - 1 bytes",
+         name(), to_string(shape).c_str());
+  }
   return num_bytes == 0 ? nullptr : Storage::allocate(context, num_bytes, Contents::Undefined);
 }
 
@@ -103,18 +107,12 @@ Tensor Parameter::unpacked_value(const std::shared_ptr<const Context>& context) 
 void Parameter::read(const Context& context, std::byte* destination) const {
   const Tensor& value = this->value();
   const size_t num_bytes = value.num_bytes();
-  if (num_bytes == 0) return;
-  if (!context.is_host()) return context.copy(destination, value.data(), num_bytes, Direction::ToHost);
-  if (value.has_data()) {
-    std::memcpy(destination, value.data(), num_bytes);
-    return;
-  }
-  // A task has rows that fit the second-level cache, but whole packed panels in every ISA.
-  constexpr int64_t kWholePanels = 48;
+  if (value.has_data()) return context.copy(destination, value.data(), num_bytes, Direction::ToHost);
+  // The rows of a task fit the second-level cache, unless whole panels are larger.
   constexpr int64_t kTaskBytes = int64_t{256} << 10;
   const int64_t num_rows = value.dim(0);
   const int64_t row_bytes = value.dim(1) * static_cast<int64_t>(size_of(value.dtype()));
-  const int64_t rows = round_up(divide_up(kTaskBytes, row_bytes), kWholePanels);
+  const int64_t rows = round_up(divide_up(kTaskBytes, row_bytes), kWholePanelRows);
   context.for_each(divide_up(num_rows, rows), 2 * static_cast<double>(num_bytes), [&](int64_t task, int32_t) {
     const int64_t first = task * rows;
     LinearPart part = weight_part(value.dtype(), value.shape());

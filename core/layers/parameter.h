@@ -72,20 +72,21 @@ class Parameter {
   void set_zero_row(int64_t row) { zero_row_ = row; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole and never
-  // written, since snapshots share it.
+  // written, since snapshots share its data.
   const Tensor& value() const { return (*value_)->tensor; }
   // The packed form; null if the device reads the value itself.
   const void* packed() const { return (*value_)->packed == nullptr ? nullptr : (*value_)->packed->begin(); }
   void set(ParameterValue value) { *value_ = std::move(value); }
   // The value with data: itself, or unpacked into memory of its own. Throws OutOfMemory and the errors of `read`.
   Tensor unpacked_value(const std::shared_ptr<const Context>& context) const;
-  // Writes the value, row-major, to host memory. A packed one is unpacked on the context's threads. Throws the errors of the
-  // device and of the host's executor.
+  // Writes the value, row-major, to host memory: from the device, or unpacked on the context's threads. Throws the errors of
+  // the device and of the host's executor.
   void read(const Context& context, std::byte* destination) const;
 
-  // Returns the value in the forms that are kept of it. Throws OutOfMemory.
+  // Returns the value in the forms that are kept of it. Throws the errors of allocate_packed.
   ParameterValue with_packed(const std::shared_ptr<const Context>& context, const Tensor& value) const;
-  // Allocates undefined memory for the packed form of a value; null if there is none. Throws OutOfMemory.
+  // Allocates undefined memory for the packed form of a value; null if there is none. Throws OutOfMemory, and
+  // InvalidArgument for more bytes than any memory has.
   std::shared_ptr<Storage> allocate_packed(const std::shared_ptr<const Context>& context, DType dtype,
                                            const Shape& shape) const;
 

@@ -21,9 +21,6 @@ namespace {
 // The bytes of a piece. Together with its packed form it fits the second-level cache, and reading it takes much longer
 // than the system call itself.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
-// The rows of whole packed panels in every ISA.
-constexpr int64_t kWholePanels = 48;
-static_assert(kWholePanels % kPackedRows == 0);
 // A transposed piece is kTransposedRunBytes wide, so that it writes whole cache lines, and has kTransposedRows rows, so
 // that each read, a part of one row of the file, is 8 or 16 KB. kTransposedRows is no multiple of a large power of two:
 // otherwise the rows of the piece would map to the same cache sets.
@@ -63,6 +60,9 @@ class TaskFailure {
   Error error_;
 };
 
+int64_t aligned(int64_t num_bytes) {
+  return static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_bytes)));
+}
 int64_t height_of(const WeightBlock& block) { return block.end_row - block.first_row; }
 int64_t width_of(const WeightBlock& block) { return block.end_input - block.first_input; }
 
@@ -96,7 +96,7 @@ class ValueWriter {
   // Calls function(task, buffer) for each task; each worker has a buffer of buffer_bytes.
   template <typename Function>
   void run(int64_t num_tasks, int64_t buffer_bytes, const Function& function) {
-    const auto each = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(buffer_bytes)));
+    const int64_t each = aligned(buffer_bytes);
     const int64_t num_buffers = num_tasks == 1 ? 1 : context_->num_threads();
     std::shared_ptr<Storage> buffers;
     if (each > 0) buffers = Storage::allocate(context_, static_cast<size_t>(each * num_buffers), Contents::Undefined);
@@ -121,9 +121,9 @@ class ValueWriter {
     int64_t rows = std::max<int64_t>(1, kPieceBytes / (num_columns_ * size_));
     int64_t columns = num_columns_;
     if (packed_ != nullptr) {
-      // Whole packed panels in every ISA, or if the rows are too long, the least that can be packed, in parts.
-      if (rows >= kWholePanels) {
-        rows = rows / kWholePanels * kWholePanels;
+      // Whole panels, or if the rows are too long, the least that can be packed, in parts.
+      if (rows >= kWholePanelRows) {
+        rows = rows / kWholePanelRows * kWholePanelRows;
       } else {
         rows = kPackedRows;
         columns = std::min(columns, kPieceBytes / (rows * size_));
@@ -131,7 +131,8 @@ class ValueWriter {
     }
     rows = std::min(rows, num_rows_);
     const int64_t num_parts = divide_up(num_columns_, columns);
-    const int64_t piece_bytes = packed_ == nullptr ? 0 : rows * columns * size_;
+    // What is read follows at an aligned address.
+    const int64_t piece_bytes = packed_ == nullptr ? 0 : aligned(rows * columns * size_);
     const int64_t read_bytes = has_rows && converts() ? std::min(rows * columns * source_size_, kPieceBytes) : 0;
     run(divide_up(num_rows_, rows) * num_parts, piece_bytes + read_bytes, [&](int64_t task, std::byte* buffer) {
       const int64_t row = task / num_parts * rows;
@@ -199,7 +200,7 @@ class ValueWriter {
     const int64_t run_length = std::min(num_columns_, kTransposedRunBytes / size_);
     const int64_t rows = std::min(num_rows_, kTransposedRows);
     const int64_t num_runs = divide_up(num_columns_, run_length);
-    const int64_t read_bytes = run_length * rows * source_size_;
+    const int64_t read_bytes = aligned(run_length * rows * source_size_);
     const int64_t converted_bytes = converts() ? run_length * rows * size_ : 0;
     run(num_runs * divide_up(num_rows_, rows), read_bytes + converted_bytes, [&](int64_t task, std::byte* buffer) {
       const int64_t column = task % num_runs * run_length;

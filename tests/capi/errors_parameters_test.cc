@@ -144,6 +144,15 @@ TEST(ParameterErrors, InitializeThatRunsOutOfMemoryChangesNothing) {
   huge.queries = call.zeros({0, 3, 6});
   EXPECT_TRUE(is_refused(heed_layer_initialize(call.layer.get(), &huge, 7),
                          invalid({"W_k.weight would have dims", ", whose ", " overflows, expected at most 2^63 - 1"})));
+
+  // A weight of one output, which takes a whole vector when it is packed.
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 1;
+  const Layer linear = make_linear(call.context.get(), options);
+  heed_layer_inputs wide = HEED_LAYER_INPUTS_INIT;
+  wide.queries = call.shape_only({1, 1, INT64_MAX / 8});
+  EXPECT_TRUE(is_refused(heed_layer_initialize(linear.get(), &wide, 7),
+                         invalid({"weight would have dims (1, 1152921504606846975), whose packed form overflows"})));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/files.h"
 #include "capi/support/large_softmax.h"
 #include "capi/support/refusal.h"
 #include "capi/support/run_together.h"
@@ -256,6 +257,29 @@ TEST(BrokenExecutor, MayNotWait) {
     }
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(BrokenExecutor, FailsReadingAndSavingParametersToo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("weights");
+  Host host(run_in_order);
+  const Context context = host.make_context(3);
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 700;
+  options.no_bias = 1;
+  const Layer layer = make_linear(context.get(), options);
+  const Tensor value = make_random(context.get(), {700, 900}, 3);
+  check(heed_layer_set_parameter(layer.get(), "weight", value.get()));
+  host.parallel_for = [](int64_t, RunItem*, void*) {};
+  heed_tensor* none = nullptr;
+  EXPECT_TRUE(
+      is_refused(heed_layer_parameter(layer.get(), "weight", &none), {HEED_ERROR_INVALID_ARGUMENT, {"parallel_for"}}));
+  EXPECT_EQ(none, nullptr);
+  EXPECT_TRUE(is_refused(heed_layer_save(layer.get(), path.c_str()), {HEED_ERROR_INVALID_ARGUMENT, {"parallel_for"}}));
+  EXPECT_TRUE(folder.file_names().empty());
+  host.parallel_for = run_in_order;
+  EXPECT_EQ(read_bytes(snapshot(layer.get(), "weight").get()), read_bytes(value.get()));
+  EXPECT_EQ(heed_layer_save(layer.get(), path.c_str()), HEED_OK) << heed_last_error();
 }
 
 TEST(BrokenExecutor, FailsAForwardWithAWorkspaceToo) {

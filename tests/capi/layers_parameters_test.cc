@@ -215,17 +215,38 @@ TEST(Parameters, HaveAShapeWithoutValues) {
   }
 }
 
+// A weight has memory of its own, and a bias shares that of the layer.
 TEST(Snapshot, KeepsItsValues) {
-  AttentionCall call(Kind::MultiHead);
-  heed_layer* const layer = call.layer.get();
-  const Tensor old = snapshot(layer, "W_q.weight");
-  const std::vector<float> before = read_elements<float>(old.get());
-  const Tensor value = make_random(call.context.get(), {8, 6}, 77);
-  ASSERT_EQ(heed_layer_set_parameter(layer, "W_q.weight", value.get()), HEED_OK) << heed_last_error();
-  EXPECT_EQ(read_elements<float>(old.get()), before);
-  EXPECT_EQ(read_elements<float>(snapshot(layer, "W_q.weight").get()), read_elements<float>(value.get()));
-  check(heed_layer_initialize(layer, &call.inputs, 99));
-  EXPECT_EQ(read_elements<float>(old.get()), before);
+  for (const auto& [name, dims] : {std::pair{"W_q.weight", Dims{8, 6}}, std::pair{"W_q.bias", Dims{8}}}) {
+    SCOPED_TRACE(name);
+    AttentionCall call(Kind::MultiHead);
+    heed_multi_head_attention_options options = two_heads();
+    options.biases = HEED_BIAS_ALL;
+    call.replace_layer(options);
+    heed_layer* const layer = call.layer.get();
+    check(heed_layer_initialize(layer, &call.inputs, 3));
+    const Tensor first = make_random(call.context.get(), dims, 76);
+    check(heed_layer_set_parameter(layer, name, first.get()));
+    const Tensor old = snapshot(layer, name);
+    const std::vector<float> before = read_elements<float>(old.get());
+    EXPECT_EQ(before, read_elements<float>(first.get()));
+    const Tensor value = make_random(call.context.get(), dims, 77);
+    ASSERT_EQ(heed_layer_set_parameter(layer, name, value.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(read_elements<float>(old.get()), before);
+    EXPECT_EQ(read_elements<float>(snapshot(layer, name).get()), read_elements<float>(value.get()));
+    check(heed_layer_initialize(layer, &call.inputs, 99));
+    EXPECT_EQ(read_elements<float>(old.get()), before);
+
+    const Tensor last = snapshot(layer, name);
+    const std::vector<float> of_last = read_elements<float>(last.get());
+    EXPECT_EQ(heed_tensor_fill(last.get(), 5.0), HEED_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(heed_tensor_copy(last.get(), value.get()), HEED_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(read_elements<float>(snapshot(layer, name).get()), of_last);
+    call.layer.reset();
+    call.context.reset();
+    EXPECT_EQ(read_elements<float>(last.get()), of_last);
+    EXPECT_EQ(read_elements<float>(old.get()), before);
+  }
 }
 
 // A weight is kept packed, in vectors and panels of the ISA: sizes next to theirs, and any bits, those of NaN too.

@@ -155,6 +155,13 @@ TEST(Threads, MayDoDifferentThingsWithOneLayer) {
   const auto expected = alone.read();
   const std::vector<float> expected_weight = read_elements<float>(snapshot(call.layer.get(), "W_q.weight").get());
   const size_t expected_size = call.workspace_size();
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 400;
+  options.no_bias = 1;
+  const Layer large = make_linear(call.context.get(), options);
+  const Tensor value = make_random(call.context.get(), {400, 500}, 5);
+  check(heed_layer_set_parameter(large.get(), "weight", value.get()));
+  const std::vector<float> large_weight = read_elements<float>(value.get());
   const std::vector<std::function<void()>> works = {
       [&] {
         const Share share(call);
@@ -179,6 +186,11 @@ TEST(Threads, MayDoDifferentThingsWithOneLayer) {
       [&] {
         const Tensor weight = snapshot(call.layer.get(), "W_q.weight");
         ASSERT_TRUE(read_elements<float>(weight.get()) == expected_weight);
+      },
+      [&] {
+        // Large enough to be unpacked by several threads.
+        const Tensor weight = snapshot(large.get(), "weight");
+        ASSERT_TRUE(read_elements<float>(weight.get()) == large_weight);
       },
       [&] {
         const Tensor tensor = make_random(call.context.get(), {4, 5}, 1);

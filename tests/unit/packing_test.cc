@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Isas, Packing, testing::ValuesIn(available_isas()), nam
 
 TEST_P(Packing, IsMadeOfWholeVectorsAndPanels) {
   EXPECT_EQ(kPackedRows % kernels().lanes, 0);
-  EXPECT_EQ(48 % kernels().linear_panel_columns, 0);
+  EXPECT_EQ(kWholePanelRows % kernels().linear_panel_columns, 0);
 }
 
 TEST_P(Packing, PacksEveryElementWhateverTheBlocks) {
@@ -165,6 +165,10 @@ TEST_P(Packing, OfMoreBytesThanCanBeCountedSaysTheMost) {
   EXPECT_EQ(packed_linear_bytes(kernels(), part, (int64_t{1} << 61) - 1), SIZE_MAX);
   EXPECT_EQ(packed_linear_bytes(kernels(), part, (int64_t{1} << 58) + 1),
             kernels().lanes == 16 ? SIZE_MAX : static_cast<size_t>(kernels().lanes) * 4 * ((size_t{1} << 58) + 1));
+  part.output_size = part.head_size = (int64_t{1} << 61) - 1;
+  EXPECT_EQ(packed_linear_bytes(kernels(), part, 0), 0u);
+  EXPECT_EQ(packed_linear_bytes(kernels(), part, 1), size_t{1} << 63);
+  EXPECT_EQ(packed_linear_bytes(kernels(), part, 2), SIZE_MAX);
 }
 
 // Lanes after the last row are 0, whichever block is packed last.

@@ -240,16 +240,18 @@ TEST(ValueWriter, TakesTensorsWithAnyStrides) {
 
 TEST(ValueWriter, DrawsTheSameNumbersInPiecesAndInEveryDType) {
   const auto context = open(3);
-  const Parameter parameter("W", {500, 300}, 1, Use::Projection);
-  const Tensor expected = Tensor::zeros(context, DType::F32, {500, 300});
-  for (int64_t i = 0; i < expected.num_elements(); ++i) {
-    reinterpret_cast<float*>(expected.data())[i] =
-        static_cast<float>(0.5 * normal_number(11, 2, static_cast<uint64_t>(i)));
-  }
-  for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
-    FreshMemory fresh;
-    expect_made_of(context, write_value(context, fresh, parameter, DrawnElements(11, 2, 0.5, 300), dtype, {500, 300}),
-                   parameter, converted_copy(context, expected, dtype));
+  for (const Shape& shape : {Shape{500, 300}, Shape{3, 5}, Shape{20, 9001}}) {
+    const Parameter parameter("W", shape, 1, Use::Projection);
+    const Tensor expected = Tensor::zeros(context, DType::F32, shape);
+    for (int64_t i = 0; i < expected.num_elements(); ++i) {
+      reinterpret_cast<float*>(expected.data())[i] =
+          static_cast<float>(0.5 * normal_number(11, 2, static_cast<uint64_t>(i)));
+    }
+    for (const DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+      FreshMemory fresh;
+      expect_made_of(context, write_value(context, fresh, parameter, DrawnElements(11, 2, 0.5, shape[1]), dtype, shape),
+                     parameter, converted_copy(context, expected, dtype));
+    }
   }
 }
 

@@ -33,7 +33,7 @@ internal sealed class ComposedFile
             throw new ArgumentException("path is empty, expected the path of a file", nameof(path));
         }
         var writer = new SafetensorsWriter(
-            block.Parameters.Select(each => new Pair<string, NDArray>(each.Key, each.Value.Array)));
+            block.Parameters.Select(each => SafetensorsWriter.Entry.Of(each.Key, each.Value)));
         string written = $"{path}.{Guid.NewGuid()}";
         try
         {
@@ -115,7 +115,7 @@ internal sealed class ComposedFile
         }
         using NDManager reading = manager.NewSubManager();
         var writer = new SafetensorsWriter(
-            parameters.Keys.Select(name => new Pair<string, NDArray>(name, Read(reading, beginning + name))).ToList());
+            parameters.Keys.Select(name => SafetensorsWriter.Entry.Of(name, Read(reading, beginning + name))).ToList());
         using var bytes = new NativeBytes(writer.NumBytes);
         using (var stream = new UnmanagedMemoryStream(bytes.Data, 0, writer.NumBytes, FileAccess.Write))
         {

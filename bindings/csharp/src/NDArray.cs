@@ -177,7 +177,7 @@ public sealed partial class NDArray : IDisposable
         using NativeTensor values = manager.NewHostTensor(shape, dataType);
         fill(values);
         NativeTensor next = write(values);
-        manager.Own(next, isSnapshot: true);
+        manager.Own(next);
 #pragma warning disable CS0420 // The exchange is as good as a volatile write.
         Interlocked.Exchange(ref tensor, next).Dispose();
 #pragma warning restore CS0420

@@ -174,15 +174,14 @@ public sealed partial class NDManager : IDisposable
     /// an array of the same shape and type, and returns a new snapshot, which replaces this one.</param>
     internal NDArray Adopt(NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
-        Own(tensor, isSnapshot: write != null);
+        Own(tensor);
         return new NDArray(this, tensor, write);
     }
 
-    /// <summary>Makes this manager the owner of a new native array. A snapshot of a parameter does not count its memory
-    /// as its own.</summary>
-    internal void Own(NativeTensor tensor, bool isSnapshot)
+    /// <summary>Makes this manager the owner of a new native array.</summary>
+    internal void Own(NativeTensor tensor)
     {
-        if (!isSnapshot && !tensor.SafeHandle.HasKept)
+        if (!tensor.SafeHandle.HasKept)
         {
             tensor.SafeHandle.Keep(SharedMemory.OfHeed(tensor.NumBytes()));
         }

@@ -250,6 +250,21 @@ public abstract unsafe partial class NativeBlock
         return form?.ShapeOf();
     }
 
+    /// <summary>The type of a parameter that has values.</summary>
+    internal DataType DataTypeOf(NativeParameter parameter)
+    {
+        gate.EnterReadLock();
+        try
+        {
+            using NativeTensor form = layer.ParameterShape(parameter);
+            return (DataType)form.Dtype();
+        }
+        finally
+        {
+            gate.ExitReadLock();
+        }
+    }
+
     /// <summary>Shape and type, or the reason why the parameter has none.</summary>
     internal string DescribeValuesOf(NativeParameter parameter)
     {
@@ -311,8 +326,7 @@ public abstract unsafe partial class NativeBlock
         {
             return;
         }
-        // Each parameter is stored twice: as it was set, and packed.
-        long numBytes = 2 * layer.SaveMemory(null, 0);
+        long numBytes = layer.SaveMemory(null, 0);
         bool isHeld = false;
         try
         {

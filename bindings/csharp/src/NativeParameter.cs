@@ -19,6 +19,9 @@ internal sealed class NativeParameter : Parameter
 
     public override NDArray Array => Block.ArrayOf(this);
 
+    /// <summary>The type of the values.</summary>
+    internal DataType DataType => Block.DataTypeOf(this);
+
     internal NativeBlock Block { get; }
 
     /// <summary>The name in UTF-8 with a terminating zero.</summary>

@@ -18,7 +18,8 @@ public sealed class ParameterStore
     /// <summary>The manager that the store was made with.</summary>
     public NDManager? Manager { get; }
 
-    /// <summary>Returns a parameter's values, like <see cref="Parameter.Array"/>.</summary>
+    /// <summary>Returns a parameter's values, like <see cref="Parameter.Array"/>, which may take memory of its
+    /// own.</summary>
     /// <param name="parameter">The parameter.</param>
     /// <param name="device">Without effect: a parameter is on the device of its block.</param>
     /// <param name="training">Without effect.</param>

@@ -13,31 +13,27 @@ internal sealed class SafetensorsWriter
 {
     private const int Alignment = 8;
 
-    private readonly Pair<string, NDArray>[] arrays;
+    private readonly Entry[] entries;
     private readonly byte[] header;
 
-    /// <summary>The arrays must stay open.</summary>
-    internal SafetensorsWriter(IEnumerable<Pair<string, NDArray>> arrays)
+    internal SafetensorsWriter(IEnumerable<Entry> entries)
     {
-        this.arrays = arrays.OrderBy(each => -each.Value.DataType.NumOfBytes())
-            .ThenBy(each => each.Key, StringComparer.Ordinal)
+        this.entries = entries.OrderBy(each => -each.DataType.NumOfBytes())
+            .ThenBy(each => each.Name, StringComparer.Ordinal)
             .ToArray();
         header = Header();
     }
 
-    internal long NumBytes => header.Length + this.arrays.Sum(each => NumBytesOf(each.Value));
+    internal long NumBytes => header.Length + entries.Sum(each => each.NumBytes);
 
     internal void Write(Stream stream)
     {
         stream.Write(header, 0, header.Length);
-        foreach (Pair<string, NDArray> each in arrays)
+        foreach (Entry each in entries)
         {
-            using NativeBytes bytes = ParameterFile.ElementsOf(each.Value);
-            bytes.ForEachPiece((piece, count) => stream.Write(piece, 0, count));
+            each.Write(stream);
         }
     }
-
-    private static long NumBytesOf(NDArray array) => array.Size * array.DataType.NumOfBytes();
 
     private static string Quoted(string name)
     {
@@ -67,18 +63,18 @@ internal sealed class SafetensorsWriter
     private byte[] Header()
     {
         // The first is what Hugging Face's loaders ask for.
-        var entries = new List<string> { "\"__metadata__\":{\"format\":\"pt\"}" };
+        var described = new List<string> { "\"__metadata__\":{\"format\":\"pt\"}" };
         long begin = 0;
-        foreach (Pair<string, NDArray> each in arrays)
+        foreach (Entry each in entries)
         {
-            long end = begin + NumBytesOf(each.Value);
-            string dims = string.Join(",", each.Value.Shape.Select(dim => $"{dim}"));
-            entries.Add(
-                $"{Quoted(each.Key)}:{{\"dtype\":\"{NameOf(each.Value.DataType)}\",\"shape\":[{dims}],"
+            long end = begin + each.NumBytes;
+            string dims = string.Join(",", each.Shape.Select(dim => $"{dim}"));
+            described.Add(
+                $"{Quoted(each.Name)}:{{\"dtype\":\"{NameOf(each.DataType)}\",\"shape\":[{dims}],"
                 + $"\"data_offsets\":[{begin},{end}]}}");
             begin = end;
         }
-        byte[] text = Encoding.UTF8.GetBytes("{" + string.Join(",", entries) + "}");
+        byte[] text = Encoding.UTF8.GetBytes("{" + string.Join(",", described) + "}");
         int length = (text.Length + Alignment - 1) / Alignment * Alignment;
         byte[] made = Enumerable.Repeat((byte)' ', Alignment + length).ToArray();
         for (int i = 0; i < Alignment; i++)
@@ -87,5 +83,62 @@ internal sealed class SafetensorsWriter
         }
         text.CopyTo(made, Alignment);
         return made;
+    }
+
+    /// <summary>An array of the file, whose values are taken when they are written.</summary>
+    internal sealed class Entry
+    {
+        private readonly Func<NDArray> values;
+        private readonly bool isSnapshot;
+
+        private Entry(string name, Shape shape, DataType dataType, Func<NDArray> values, bool isSnapshot)
+        {
+            Name = name;
+            Shape = shape;
+            DataType = dataType;
+            this.values = values;
+            this.isSnapshot = isSnapshot;
+        }
+
+        internal string Name { get; }
+
+        internal Shape Shape { get; }
+
+        internal DataType DataType { get; }
+
+        internal long NumBytes => Shape.Size * DataType.NumOfBytes();
+
+        /// <summary>An array, which must stay open.</summary>
+        internal static Entry Of(string name, NDArray array) =>
+            new(name, array.Shape, array.DataType, () => array, isSnapshot: false);
+
+        /// <summary>A parameter. Of heed's own, snapshots are taken one at a time, since each may take memory of its
+        /// own.</summary>
+        internal static Entry Of(string name, Parameter parameter) =>
+            parameter is NativeParameter { Shape: { } shape } own
+                ? new(name, shape, own.DataType, () => own.Array, isSnapshot: true)
+                : Of(name, parameter.Array);
+
+        internal void Write(Stream stream)
+        {
+            NDArray array = values();
+            try
+            {
+                if (!array.Shape.Equals(Shape) || array.DataType != DataType)
+                {
+                    throw new InvalidOperationException(
+                        $"the shape or the type of {Name} was changed while the block was saved");
+                }
+                using NativeBytes bytes = ParameterFile.ElementsOf(array);
+                bytes.ForEachPiece((piece, count) => stream.Write(piece, 0, count));
+            }
+            finally
+            {
+                if (isSnapshot)
+                {
+                    array.Dispose();
+                }
+            }
+        }
     }
 }

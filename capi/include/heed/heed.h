@@ -244,8 +244,8 @@ typedef struct heed_allocator {
  *                 returns when all these calls have returned. It should use as many threads at a time as there are
  *                 items, including the thread that it is called on. 2 <= num_items <= num_threads
  *   num_threads   the number of threads of the pool, from 1 to 1024
- * heed calls parallel_for on the thread whose call computes, or loads, sets or initializes parameters: once for each
- * operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
+ * heed calls parallel_for on the thread whose call computes, or loads, sets, initializes, reads or saves parameters: once
+ * for each operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
  * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on
  * their own thread. parallel_for must not throw a C++ exception. If it skips an item, runs one twice or one out of
  * range, or returns before all calls of run have returned, the call fails with HEED_ERROR_INVALID_ARGUMENT and a
@@ -317,7 +317,7 @@ typedef struct heed_context_options {
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Threads: without an executor a CPU context has num_threads - 1 threads of its own, named "heed-worker". They are
  * started by the first of these calls: creating a workspace or asking for its size; a call that computes without a
- * workspace; loading, setting or initializing a large parameter. They end with the last object of the context. If the
+ * workspace; loading, setting, initializing, reading or saving a large parameter. They end with the last object of the context. If the
  * system refuses to start some, calls compute on the others. Between calls they sleep, some 30 microseconds after the
  * last call. Signals to the process go to the host's threads. They serve one call at a time: a call that comes while
  * they work for another one computes on its own thread, as small calls do. A child of fork has the context without its
@@ -1766,8 +1766,9 @@ HEED_API heed_status heed_layer_parameter_shape(const heed_layer* layer, const c
  * is initialized once every parameter is set. A projection's weight is kept packed, in the layout that calls read fastest,
  * and snapshots and files get back the bits that were set. So on the CPU a layer takes the memory of its weights, with
  * the outputs of each projection rounded up to whole vectors. An NPU keeps the unchanged weight besides. While weights
- * are set or loaded a layer takes in addition only the memory of what is replaced and some pieces of a weight for each
- * thread of the context, which all take part.
+ * are set or loaded a layer takes in addition only the memory of what is replaced and two pieces of a weight for each
+ * thread of the context, which all take part; for convolutions, and for a tied table with a padding_index, the weight
+ * itself.
  * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
 HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
                                               const heed_tensor* value) HEED_NOEXCEPT;
@@ -1816,7 +1817,7 @@ HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weigh
 /* Writes all parameters to a .safetensors file, with their names. Its __metadata__ has the texts "heed.kind", such as
  * "multi_head_attention", and "heed.options", a JSON object with the members of the layer's options (docs/weights.md);
  * loading reads neither. The file is replaced atomically; on failure it is unchanged. Takes as much memory as the
- * largest parameter meanwhile.
+ * largest weight of a projection meanwhile.
  * Errors: NOT_INITIALIZED, IO. */
 HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
 
@@ -1824,7 +1825,7 @@ HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) 
  * their number (num_bytes may be NULL if destination is not). With destination NULL nothing else is done; the number
  * stays the same until a parameter is replaced.
  * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
- * *num_bytes stays as it was). */
+ * *num_bytes stays as it was). A failure of the host's executor or of the device may leave a part written. */
 HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
                                             size_t* num_bytes) HEED_NOEXCEPT;
 

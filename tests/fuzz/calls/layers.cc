@@ -304,6 +304,11 @@ void Machine::take_parameter() {
   heed_tensor* made = made_by(&capi_test::OutParameters::tensor,
                               [&](heed_tensor** out) { return heed_layer_parameter(layer, name, out); });
   if (made == nullptr) return;
+  const Tensor shape(made_by(&capi_test::OutParameters::tensor,
+                             [&](heed_tensor** out) { return heed_layer_parameter_shape(layer, name, out); }));
+  require(shape != nullptr && heed_tensor_dtype(shape.get()) == heed_tensor_dtype(made) &&
+              capi_test::dims_of(shape.get()) == capi_test::dims_of(made),
+          "a parameter with values has a shape");
   TensorModel model;
   model.dtype = heed_tensor_dtype(made);
   model.is_read_only = true;

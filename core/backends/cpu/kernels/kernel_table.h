@@ -65,7 +65,7 @@ struct KernelTable {
   int64_t (*linear_max_rows)(int64_t input_size);
   int64_t (*linear_max_panels)(int64_t input_size);
   int64_t (*linear_panels)(int64_t output_size);
-  // Bytes of a packed weight.
+  // Bytes of a packed weight; SIZE_MAX if that is too small a number.
   size_t (*packed_linear_bytes)(int64_t output_size, int64_t input_size, DType dtype);
   void (*pack_linear)(const PackArguments* arguments);
   // Writes the block from the packed weight.

@@ -111,9 +111,10 @@ static void widen_panel(const Operand& weight, int64_t output_size, PanelRange p
 }
 
 static size_t packed_linear_bytes(int64_t output_size, int64_t input_size, DType dtype) {
-  const int64_t row_bytes = vectors_of(output_size) * kLanes * size_of_element(dtype);
+  const auto column_bytes =
+      static_cast<size_t>(vectors_of(output_size) * kLanes) * static_cast<size_t>(size_of_element(dtype));
   size_t num_bytes = 0;
-  return __builtin_mul_overflow(row_bytes, input_size, &num_bytes) ? SIZE_MAX : num_bytes;
+  return __builtin_mul_overflow(column_bytes, input_size, &num_bytes) ? SIZE_MAX : num_bytes;
 }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------

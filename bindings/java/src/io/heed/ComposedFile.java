@@ -32,7 +32,7 @@ final class ComposedFile {
     static void save(AbstractBlock block, Path path) {
         NativeText.of(path);
         SafetensorsWriter writer = new SafetensorsWriter();
-        block.getParameters().forEach(each -> writer.add(each.getKey(), each.getValue().getArray()));
+        block.getParameters().forEach(each -> writer.add(each.getKey(), each.getValue()));
         try {
             Path written = newFileBeside(path);
             try {

@@ -37,6 +37,11 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
         return layer.shapeOf(nativeName);
     }
 
+    /** Throws IllegalStateException if the parameter has no values. */
+    DataType getDataType() {
+        return layer.dataTypeOf(nativeName);
+    }
+
     @Override
     public void setShape(Shape shape) {
         throw new IllegalStateException(

@@ -339,6 +339,15 @@ final class OwnLayer extends BlockLayer {
         return readForm(name, OwnLayer::shapeOf);
     }
 
+    DataType dataTypeOf(ByteBuffer name) {
+        long stamp = lock.readLock();
+        try {
+            return typeOf(layer, name);
+        } finally {
+            lock.unlockRead(stamp);
+        }
+    }
+
     /** The shape and the type of a parameter, or why it has none. */
     String describeValues(ByteBuffer name) {
         try {
@@ -529,13 +538,12 @@ final class OwnLayer extends BlockLayer {
     }
 
     /**
-     * Counts the bytes of the parameters as native memory. Each parameter is stored twice: as it was given, and packed
-     * for the kernels. Needs the write lock.
+     * Counts the bytes of the parameters as native memory. Needs the write lock.
      */
     private void countMemory() {
         try {
             if (!parameters.isEmpty() && layer.isInitialized() == 1) {
-                layer.countIfOpen(2 * layer.saveMemory(null, 0));
+                layer.countIfOpen(layer.saveMemory(null, 0));
             }
         } catch (IllegalStateException error) {
             // The layer was closed with its manager just now.

@@ -29,7 +29,7 @@ public final class ParameterStore {
      * @param parameter the parameter, or null
      * @param device the device on which the values are expected; null: any
      * @param training has no effect
-     * @return {@link Parameter#getArray}; null if the parameter is null
+     * @return {@link Parameter#getArray}, which may take memory of its own; null if the parameter is null
      * @throws IllegalArgumentException if they are on another device
      */
     public NDArray getValue(Parameter parameter, Device device, boolean training) {

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Named arrays as the bytes of a .safetensors file: a number of 8 bytes, as long a header of JSON, the elements. */
 final class SafetensorsWriter {
@@ -20,41 +21,86 @@ final class SafetensorsWriter {
     /** An array may have more bytes than a Java array. */
     private static final int PIECE_BYTES = 1 << 20;
 
-    private final List<Pair<String, NDArray>> arrays = new ArrayList<>();
+    /** An array of the file, whose values are taken when they are written. */
+    private static final class Entry {
+        final String name;
+        final Shape shape;
+        final DataType dataType;
+        private final Supplier<NDArray> values;
+        private final boolean isSnapshot;
+
+        Entry(String name, Shape shape, DataType dataType, Supplier<NDArray> values, boolean isSnapshot) {
+            this.name = name;
+            this.shape = shape;
+            this.dataType = dataType;
+            this.values = values;
+            this.isSnapshot = isSnapshot;
+        }
+
+        long numBytes() {
+            return shape.size() * dataType.getNumOfBytes();
+        }
+
+        void write(Target target) throws IOException {
+            NDArray array = values.get();
+            try {
+                if (!array.getShape().equals(shape) || array.getDataType() != dataType) {
+                    throw new IllegalStateException(
+                            "the shape or the type of \"" + name + "\" was changed while the block was saved");
+                }
+                SafetensorsWriter.write(array, target);
+            } finally {
+                if (isSnapshot) {
+                    array.close();
+                }
+            }
+        }
+    }
+
+    private final List<Entry> entries = new ArrayList<>();
 
     /** Adds an array, which must stay open. */
     void add(String name, NDArray array) {
-        arrays.add(new Pair<>(name, array));
+        entries.add(new Entry(name, array.getShape(), array.getDataType(), () -> array, false));
+    }
+
+    /** Adds a parameter. Of heed's own, snapshots are taken one at a time, since each may take memory of its own. */
+    void add(String name, Parameter parameter) {
+        Shape shape = parameter instanceof LayerParameter ? parameter.getShape() : null;
+        if (shape == null) {
+            add(name, parameter.getArray());
+        } else {
+            DataType dataType = ((LayerParameter) parameter).getDataType();
+            entries.add(new Entry(name, shape, dataType, parameter::getArray, true));
+        }
     }
 
     /** Writes all of them, those with larger elements first, so that elements are aligned. */
     void write(Target target) throws IOException {
-        arrays.sort(Comparator.comparing((Pair<String, NDArray> each) ->
-                        -each.getValue().getDataType().getNumOfBytes())
-                .thenComparing(Pair::getKey));
+        entries.sort(Comparator.comparing((Entry each) -> -each.dataType.getNumOfBytes())
+                .thenComparing(each -> each.name));
         target.write(header());
-        for (Pair<String, NDArray> each : arrays) {
-            write(each.getValue(), target);
+        for (Entry each : entries) {
+            each.write(target);
         }
     }
 
     long numBytes() {
-        return header().length + arrays.stream().mapToLong(each -> numBytesOf(each.getValue())).sum();
+        return header().length + entries.stream().mapToLong(Entry::numBytes).sum();
     }
 
     private byte[] header() {
         // What Hugging Face's loaders ask for.
         StringBuilder json = new StringBuilder("{\"__metadata__\":{\"format\":\"pt\"}");
         long begin = 0;
-        for (Pair<String, NDArray> each : arrays) {
-            NDArray array = each.getValue();
-            long end = begin + numBytesOf(array);
+        for (Entry each : entries) {
+            long end = begin + each.numBytes();
             StringBuilder dims = new StringBuilder();
-            for (long dim : array.getShape().getShape()) {
+            for (long dim : each.shape.getShape()) {
                 dims.append(dims.length() == 0 ? "" : ",").append(dim);
             }
-            json.append(',').append(quoted(each.getKey()))
-                    .append(":{\"dtype\":\"").append(nameOf(array.getDataType()))
+            json.append(',').append(quoted(each.name))
+                    .append(":{\"dtype\":\"").append(nameOf(each.dataType))
                     .append("\",\"shape\":[").append(dims)
                     .append("],\"data_offsets\":[").append(begin).append(',').append(end).append("]}");
             begin = end;
@@ -67,10 +113,6 @@ final class SafetensorsWriter {
             header.put((byte) ' ');
         }
         return header.array();
-    }
-
-    private static long numBytesOf(NDArray array) {
-        return array.size() * array.getDataType().getNumOfBytes();
     }
 
     private static void write(NDArray array, Target target) throws IOException {

@@ -4,8 +4,11 @@ package io.heed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.regex.Matcher;
@@ -158,13 +161,13 @@ class NativeMemoryTest {
     void countsWhatIsInUse() throws Exception {
         String output = run(Counts.class);
         assertEquals(
-                "array 4\nview 4\narray closed 4\nall closed 0\nworkspace 10\nwrapped 0\nlayer 32\nsnapshot 32\n"
-                        + "manager closed 0\n",
+                "array 4\nview 4\narray closed 4\nall closed 0\nworkspace 10\nwrapped 0\nlayer 16\nsnapshot 32\n"
+                        + "saved 32\nmanager closed 0\n",
                 output);
     }
 
     static final class Counts {
-        public static void main(String[] args) {
+        public static void main(String[] args) throws IOException {
             NDManager manager = NDManager.newBaseManager();
             NDArray array = manager.ones(new Shape(32, 32));
             print("array");
@@ -185,6 +188,12 @@ class NativeMemoryTest {
             print("layer");
             linear.getDirectParameters().get(0).getValue().getArray();
             print("snapshot");
+            // Of each parameter a snapshot is written, which is closed then.
+            Path file = Files.createTempDirectory("heed").resolve("block.safetensors");
+            new SequentialBlock().add(linear).save(file);
+            Files.delete(file);
+            Files.delete(file.getParent());
+            print("saved");
             manager.close();
             print("manager closed");
         }

@@ -382,11 +382,12 @@ std::vector<NamedTensor> Layer::named_values() const {
   for (const Parameter& parameter : parameters_) {
     parameter.require_set();
     const Tensor& value = parameter.value();
-    NamedTensor& tensor = tensors.emplace_back(parameter.name(), value.dtype(), value.shape());
+    NamedTensor tensor = {parameter.name(), value.dtype(), value.shape()};
     if (value.is_on_host() && value.has_data())
       tensor.data = value.data();
     else
       tensor.read = [this, &parameter](std::byte* destination) { parameter.read(*context_, destination); };
+    tensors.push_back(std::move(tensor));
   }
   return tensors;
 }

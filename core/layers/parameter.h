@@ -39,10 +39,11 @@ enum class Use {
   Other,
 };
 
-// A parameter's value, row-major, and for a projection's weight its packed form; null if there is none. In host memory a
-// weight that is packed is kept in this form alone: the tensor has no data.
+// A parameter's value.
 struct ParameterValue {
+  // Row-major. On the CPU a packed weight is stored only in `packed`: this tensor then has a dtype and a shape, and no data.
   Tensor tensor;
+  // The packed form of a projection's weight; otherwise null.
   std::shared_ptr<const Storage> packed;
 };
 

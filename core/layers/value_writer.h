@@ -14,8 +14,8 @@
 namespace heed {
 
 // For contexts in host memory. `fresh`: shared by all values of one call. Besides the result it allocates at most two
-// pieces per thread: what is read, if it has another dtype, and what is packed or transposed from. `subject`: see row_major_strides.
-// Throws OutOfMemory and the errors of the source and of the host's executor.
+// pieces per thread: one that is read, if its dtype differs, and one from which elements are packed or transposed.
+// `subject`: see row_major_strides. Throws OutOfMemory and the errors of the source and of the host's executor.
 ParameterValue write_value(const std::shared_ptr<const Context>& context, FreshMemory& fresh,
                            const Parameter& parameter, const ElementSource& source, DType dtype, const Shape& shape,
                            const char* subject = "dims is");

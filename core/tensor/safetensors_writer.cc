@@ -105,8 +105,8 @@ FileContents contents_of(const char* path, std::span<const NamedTensor> given, s
 
 bool is_read(const NamedTensor& tensor) { return tensor.data == nullptr && tensor.read != nullptr; }
 
-// Calls write(source, num_bytes) with each part of the file, except that it calls read(tensor, num_bytes) for the elements
-// of a tensor that has to be read.
+// Visits the parts of the file in order: write(source, num_bytes) gets bytes that are in memory, and read(tensor, num_bytes)
+// a tensor whose elements its own function writes (NamedTensor::read).
 template <typename Write, typename Read>
 void write_contents(const char* path, const FileContents& contents, Write write, Read read) {
   const uint64_t header_length = contents.header.size();
@@ -125,7 +125,7 @@ void write_contents(const char* path, const FileContents& contents, Write write,
 
 void save_safetensors(const char* path, std::span<const NamedTensor> tensors, std::span<const FileText> texts) {
   const FileContents contents = contents_of(path, tensors, texts);
-  // One buffer for all tensors that have to be read, allocated before the file is made.
+  // The elements of one tensor at a time. Allocated first, so that without memory no file is made.
   size_t most = 0;
   for (const NamedTensor& tensor : tensors) {
     if (is_read(tensor)) most = std::max<size_t>(most, num_bytes_of(path, tensor));

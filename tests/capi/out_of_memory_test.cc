@@ -281,22 +281,13 @@ struct SetParameter final : OfALayer {
   heed_tensor* value = call.random({8, 6}, 5, HEED_F16);
 };
 
+template <auto get>
 struct GetParameter final : OfALayer {
   heed_status run() override {
-    heed_tensor* weight = nullptr;
-    const heed_status status = heed_layer_parameter(call.layer.get(), "W_q.weight", &weight);
-    EXPECT_EQ(weight != nullptr, status == HEED_OK);
-    heed_tensor_destroy(weight);
-    return status;
-  }
-};
-
-struct GetParameterShape final : OfALayer {
-  heed_status run() override {
-    heed_tensor* shape = nullptr;
-    const heed_status status = heed_layer_parameter_shape(call.layer.get(), "W_q.weight", &shape);
-    EXPECT_EQ(shape != nullptr, status == HEED_OK);
-    heed_tensor_destroy(shape);
+    heed_tensor* made = nullptr;
+    const heed_status status = get(call.layer.get(), "W_q.weight", &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_tensor_destroy(made);
     return status;
   }
 };
@@ -622,8 +613,8 @@ TEST(OutOfMemory, InLayers) {
                                    {"an encoder layer", scenario<InitializeAgain<Kind::EncoderLayer>>()}})
     expect_recovery(what, make);
   expect_recovery("set_parameter", scenario<SetParameter>());
-  expect_recovery("parameter", scenario<GetParameter>());
-  expect_recovery("parameter's shape", scenario<GetParameterShape>());
+  expect_recovery("parameter", scenario<GetParameter<heed_layer_parameter>>());
+  expect_recovery("parameter's shape", scenario<GetParameter<heed_layer_parameter_shape>>());
   expect_recovery("parameter to DLPack", scenario<SnapshotToDlpack>());
 }
 

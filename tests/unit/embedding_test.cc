@@ -19,7 +19,7 @@
 namespace heed::cpu {
 namespace {
 
-// Two packed panels of different widths with AVX-512.
+// Packed with AVX-512, so many rows are two panels: one of three vectors, one of two.
 constexpr int64_t kTableRows = 70;
 
 struct Lookup {

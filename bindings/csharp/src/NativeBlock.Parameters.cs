@@ -250,19 +250,10 @@ public abstract unsafe partial class NativeBlock
         return form?.ShapeOf();
     }
 
-    /// <summary>The type of a parameter that has values.</summary>
-    internal DataType DataTypeOf(NativeParameter parameter)
+    internal DataType? DataTypeOf(NativeParameter parameter)
     {
-        gate.EnterReadLock();
-        try
-        {
-            using NativeTensor form = layer.ParameterShape(parameter);
-            return (DataType)form.Dtype();
-        }
-        finally
-        {
-            gate.ExitReadLock();
-        }
+        using NativeTensor? form = Form(parameter);
+        return form is null ? null : (DataType)form.Dtype();
     }
 
     /// <summary>Shape and type, or the reason why the parameter has none.</summary>

@@ -19,8 +19,8 @@ internal sealed class NativeParameter : Parameter
 
     public override NDArray Array => Block.ArrayOf(this);
 
-    /// <summary>The type of the values.</summary>
-    internal DataType DataType => Block.DataTypeOf(this);
+    /// <summary>The type of the values; null if there are none.</summary>
+    internal DataType? DataType => Block.DataTypeOf(this);
 
     internal NativeBlock Block { get; }
 

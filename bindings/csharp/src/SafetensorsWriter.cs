@@ -115,8 +115,8 @@ internal sealed class SafetensorsWriter
         /// <summary>A parameter. Of heed's own, snapshots are taken one at a time, since each may take memory of its
         /// own.</summary>
         internal static Entry Of(string name, Parameter parameter) =>
-            parameter is NativeParameter { Shape: { } shape } own
-                ? new(name, shape, own.DataType, () => own.Array, isSnapshot: true)
+            parameter is NativeParameter { Shape: { } shape, DataType: { } dataType }
+                ? new(name, shape, dataType, () => parameter.Array, isSnapshot: true)
                 : Of(name, parameter.Array);
 
         internal void Write(Stream stream)

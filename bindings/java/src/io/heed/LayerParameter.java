@@ -37,7 +37,7 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
         return layer.shapeOf(nativeName);
     }
 
-    /** Throws IllegalStateException if the parameter has no values. */
+    /** Returns null if the parameter has no values. */
     DataType getDataType() {
         return layer.dataTypeOf(nativeName);
     }

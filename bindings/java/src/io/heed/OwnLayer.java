@@ -339,13 +339,9 @@ final class OwnLayer extends BlockLayer {
         return readForm(name, OwnLayer::shapeOf);
     }
 
+    /** Returns null if the parameter has no values. */
     DataType dataTypeOf(ByteBuffer name) {
-        long stamp = lock.readLock();
-        try {
-            return typeOf(layer, name);
-        } finally {
-            lock.unlockRead(stamp);
-        }
+        return readForm(name, form -> DataType.of(form.dtype()));
     }
 
     /** The shape and the type of a parameter, or why it has none. */

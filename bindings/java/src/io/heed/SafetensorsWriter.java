@@ -66,11 +66,12 @@ final class SafetensorsWriter {
 
     /** Adds a parameter. Of heed's own, snapshots are taken one at a time, since each may take memory of its own. */
     void add(String name, Parameter parameter) {
-        Shape shape = parameter instanceof LayerParameter ? parameter.getShape() : null;
-        if (shape == null) {
+        boolean isOwn = parameter instanceof LayerParameter;
+        Shape shape = isOwn ? parameter.getShape() : null;
+        DataType dataType = isOwn ? ((LayerParameter) parameter).getDataType() : null;
+        if (shape == null || dataType == null) {
             add(name, parameter.getArray());
         } else {
-            DataType dataType = ((LayerParameter) parameter).getDataType();
             entries.add(new Entry(name, shape, dataType, parameter::getArray, true));
         }
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_pages
 import check_platform
 
 # (rule that must report it, file, include)
@@ -167,6 +168,20 @@ SYSTEMS = [
 ]
 
 
+# (what check_pages must report or None, a file beside the page, the page's text)
+LISTED = check_pages.TITLE + "\n`half`, `file_io`\n"
+PAGES = [
+    ("list", "core/base/philox.h", LISTED),
+    ("list", "core/base/half_x.cc", LISTED),
+    (None, "core/base/half.h", LISTED),
+    (None, "core/platform/file_io_posix.cc", LISTED),
+    (None, "core/backends/cpu/kernels/linear/packing-inl.h", LISTED),
+    ("path", "core/base/half.h", "`core/numbers/half.h`\n" + LISTED),
+    ("path", "core/base/half.h", "see `core/base/halves`\n" + LISTED),
+    (None, "core/base/half.h", "`core/base/half`, `core/base/<dtype>.h`, `core/base:7`, `tests`, `a/b`\n" + LISTED),
+]
+
+
 def plant(folder: str, file: str, text: str) -> Path:
     path = Path(folder) / file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,8 +209,15 @@ for kind, file, text in SYSTEMS:
     if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
         failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
 
+for kind, file, text in PAGES:
+    with tempfile.TemporaryDirectory() as folder:
+        plant(folder, file, "")
+        problems, _ = check_pages.check(plant(folder, check_pages.LIST, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + PAGES)} planted violations, all reported")

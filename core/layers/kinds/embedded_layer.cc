@@ -183,7 +183,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     }
     const Shape shape = check_child(i, inputs, schedule, purpose, call).output;
     if (role == Role::Patches) check_num_patches(call, shape[1]);
-    // Token types are added to the rows of the embedding, and a norm may replace what it reads.
+    // Token types are added in place, and a norm may run in place, too.
     const bool is_in_place = role == Role::TokenTypes || (role == Role::Norm && rows.intermediate() != nullptr);
     if (!is_in_place) rows = schedule.reserve_spread(shape);
     std::construct_at(&call.arrays[i], rows);

@@ -42,7 +42,7 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
   parts.size = size_of(first);
   parts.dropout = first.dropout;
   const bool is_tied = options.output && options.output->is_tied;
-  // Before the embeddings, whose errors would name a size that only the layers explain.
+  // Layers first: an error of the embedding would name a size that comes from them.
   std::vector<std::shared_ptr<Layer>> layers;
   for (int64_t i = 0; i < options.num_layers; ++i) {
     if (options.share_layers && i > 0) {

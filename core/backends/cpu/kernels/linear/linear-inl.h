@@ -391,7 +391,8 @@ static void multiply_panel(const LinearArguments& arguments, const LinearTask& t
 }
 
 // The number of panels that stay in one task, so that it has whole heads: a multiple of the streams, since they are read
-// together. The last unit has one panel more if it would be alone, since the panel before it may end early (panel_at).
+// together. If one panel would be left over, the last unit takes it too, since the panel before it may end early
+// (panel_at).
 static int64_t linear_head_unit(int64_t head_size) {
   // The columns of the streams and the size of a head have the greatest common divisor `divisor`.
   int64_t divisor = kMaxStreams * kPanelColumns;

@@ -36,7 +36,8 @@
  *     }
  *
  * Attention with projections is a layer: heed_multi_head_attention_create creates it, heed_layer_load loads trained
- * weights, and heed_layer_forward runs it. README.md has that program.
+ * weights, and heed_layer_forward runs it. README.md has that program, docs/c.md is the guide for programs in C, and
+ * docs/cookbook.md has whole programs by task.
  *
  * CONTENTS. A search for "- 1.5" leads to section 1.5. A name that begins with "_" has the first two words of the name
  * before it, such as heed_tensor. heed_<kind>_create makes a layer of a kind from heed_<kind>_options.

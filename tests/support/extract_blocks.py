@@ -3,15 +3,16 @@
 """extract_blocks.py LANGUAGE SUFFIX TEMPLATE FOLDER PAGE...
 
 Writes the code blocks of a language out of Markdown pages into files of FOLDER that a compiler takes. A block that an ```output block
-follows is a program: written as it is, named by its class, with what it prints beside it in .expected. Any other is a fragment: put
-into TEMPLATE, where @NAME@ becomes a name that tells page and line, @IMPORTS@ its imports, @BODY@ the rest.
+follows is a program: written as it is, named by its class or, without one, by page and line, with what it prints beside it in .expected.
+Any other is a fragment: put into TEMPLATE, where @NAME@ becomes a name that tells page and line, @IMPORTS@ its imports, @BODY@ the rest.
 """
 
 import re
 import sys
 from pathlib import Path
 
-IMPORT = re.compile(r"(import|using) (static )?[\w.*]+;")
+IMPORT = re.compile(r"(import|using) (static )?[\w.*]+;|#include <[\w./]+>")
+CLASS = re.compile(r"^[\w ]*\bclass (\w+)", re.MULTILINE)
 
 
 def blocks_of(page):
@@ -43,7 +44,7 @@ def main(language, suffix, template, folder, *pages):
                 continue
             name, text = name_of(page, block[1]), block[2]
             if follower[0] == "output":
-                found = re.search(r"\bclass (\w+)", text)
+                found = CLASS.search(text)
                 name = found.group(1) if found else name
                 (folder / f"{name}.expected").write_text(follower[2], encoding="utf-8")
             else:

@@ -32,7 +32,7 @@ function(heed_add_wrapper language)
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${proxy_folder}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${proxy_folder} ${generated_folder}
     COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DSTRUCTS=${generated_folder}/heed_structs.i
-      -DFILLS=${generated_folder}/heed_fills.i -P ${swig_folder}/take_declarations.cmake
+      -DFILLS=${generated_folder}/heed_fills.i -DOPERATIONS=${generated_folder}/heed_operations.i -P ${swig_folder}/take_declarations.cmake
     COMMAND ${SWIG_EXECUTABLE} -${language} ${arg_OPTIONS} -DSWIGWORDSIZE64 -Wall -Werror
       -I${swig_folder} -I${generated_folder} -outdir ${proxy_folder} -o ${wrapper} ${swig_folder}/heed.i
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${proxy_folder} -DEXPECTED=${expected} -P ${swig_folder}/check_generated.cmake

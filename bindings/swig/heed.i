@@ -7,8 +7,8 @@
  *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs, NativeLayerTap and the
  *              options, with a setter and a getter for each member; heed_progress is filled in without one
  *
- * The structs and the functions heed_tensor_fill... are read from heed.h (take_declarations.cmake): a member or such a
- * function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
+ * The structs, the functions heed_tensor_fill... and the operations on tensors, such as heed_matmul, are read from heed.h
+ * (take_declarations.cmake): a member or such a function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
  * below, and if a member points to it, one more, %pointed_to(...).
  *
  * Methods are listed in %extend without bodies: SWIG then calls the C function heed_<type>_<method>. Functions of heed.h
@@ -394,9 +394,6 @@ made_layer heed_encoder_create(heed_context* context, heed_encoder_options* opti
 made_layer heed_decoder_create(heed_context* context, heed_decoder_options* options, heed_layer** result);
 made_layer heed_transformer_create(heed_context* context, heed_transformer_options* options, heed_layer** result);
 
-static_status heed_matmul(heed_tensor* a, heed_tensor* b, heed_tensor* product);
-static_status heed_softmax(heed_tensor* tensor, int32_t axis, heed_tensor* output);
-static_status heed_activation(heed_tensor* tensor, int32_t activation, heed_tensor* output);
-static_status heed_masked_softmax(heed_tensor* scores, heed_tensor* valid_lens, heed_tensor* output);
+%include "heed_operations.i"
 static_status heed_scaled_dot_product_attention(heed_context* context, heed_dot_product_attention_options* options,
                                                 heed_layer_inputs* inputs, heed_layer_outputs* outputs);

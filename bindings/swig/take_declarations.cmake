@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DHEADER=<heed.h> -DSTRUCTS=<file> -DFILLS=<file> -P take_declarations.cmake
-# Writes two parts of heed.h for heed.i: the structs that have members, and the functions that fill a tensor, as methods
+# cmake -DHEADER=<heed.h> -DSTRUCTS=<file> -DFILLS=<file> -DOPERATIONS=<file> -P take_declarations.cmake
+# Writes three parts of heed.h for heed.i: the structs that have members, the functions that fill a tensor, as methods of
+# heed_tensor, and the operations on tensors, as static methods: functions from a tensor to another one that are no methods
 # of heed_tensor. SWIG cannot read the header itself: it would generate public Java interfaces for its enumerations.
 file(READ ${HEADER} header)
 # The typedef of a struct may come before its members: here each struct is one declaration.
@@ -17,3 +18,18 @@ foreach(fill IN LISTS fills)
   string(APPEND methods "${method}")
 endforeach()
 file(WRITE ${FILLS} "%extend heed_tensor {\n${methods}}\n")
+
+set(operations "")
+string(REGEX MATCHALL "heed_status heed_[a-z0-9_]+\\(const heed_tensor\\* [a-z_]+,[^)]*[^a-z ] *heed_tensor\\* [a-z_]+\\) HEED_NOEXCEPT"
+  functions "${header}")
+foreach(function IN LISTS functions)
+  if(function MATCHES "^heed_status heed_tensor_")
+    continue()
+  endif()
+  string(REGEX REPLACE "^heed_status (.*) HEED_NOEXCEPT$" "static_status \\1;\n" function "${function}")
+  string(REPLACE "const " "" function "${function}")
+  # SWIG's own code has a variable of that name.
+  string(REPLACE "* result)" "* output)" function "${function}")
+  string(APPEND operations "${function}")
+endforeach()
+file(WRITE ${OPERATIONS} "${operations}")

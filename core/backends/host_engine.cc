@@ -43,6 +43,14 @@ Tensor tensor_of(const std::shared_ptr<const Memory>& memory, const StridedOpera
   return Tensor::wrap(memory, operand.dtype, shape, &strides, operand.data);
 }
 
+// Of a constant problem, its own operands are constant, and those that it points to are not.
+struct OwnOperands {
+  template <int rank>
+  void operator()(const StridedOperand<rank>&, const Sizes<rank>&, Access) const {}
+  template <int rank>
+  void operator()(StridedOperand<rank>&, const Sizes<rank>&, Access) const = delete;
+};
+
 // A problem of any kind, copied with all of its operands, without its packed weights.
 class ProblemCopy {
  public:
@@ -67,10 +75,13 @@ class ProblemCopy {
     problem.parts = merge_parts_.data();
   }
   template <typename Problem>
-  void complete(Problem&) {}
+  void complete(Problem&) {
+    // Compiles if all operands are in the problem itself, whose bytes have been copied.
+    [[maybe_unused]] constexpr void (*kOwnsItsOperands)(const Problem&, OwnOperands) = visit_operands;
+  }
 
   std::vector<MergePart> merge_parts_;
-  alignas(std::max_align_t) std::byte bytes_[kMaxProblemBytes];
+  alignas(kProblemAlignment) std::byte bytes_[kMaxProblemBytes];
 };
 
 // The attention over a cache in the device's memory, or null.

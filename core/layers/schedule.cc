@@ -107,58 +107,33 @@ const Tensor& Schedule::on_host(const Tensor& tensor) {
   return host_copies_.emplace_front(HostCopy{&tensor, host_copy(tensor)}).copy;
 }
 
-void Schedule::add(Op& op, const char* operation, const CommonAxes* outer_axes) {
+void Schedule::append(Op& op, const char* operation, const CommonAxes* outer_axes) {
   Step& step = arena_.make<Step>(&op, operation, outer_axes, path_, nullptr);
   *end_ = &step;
   end_ = &step.next;
   if (!is_one_phase_) ++phase_;
 }
 
-LinearProblem& Schedule::add_linear(const char* operation) {
-  auto& problem = arena_.make<LinearProblem>();
-  add(problem.op, operation, nullptr);
+template <typename Problem>
+Problem& Schedule::add(const char* operation) {
+  auto& problem = arena_.make<Problem>();
+  append(problem.op, operation, nullptr);
   return problem;
 }
+// Here and not in each file that calls it: to set a problem's members to their defaults takes much code.
+#define HEED_ADD(name) template name##Problem& Schedule::add<name##Problem>(const char* operation);
+HEED_OPERATIONS(HEED_ADD)
+#undef HEED_ADD
 
 LinearProblem& Schedule::add_linear(const char* operation, const CommonAxes& outer_axes) {
   auto& problem = arena_.make<LinearProblem>();
-  add(problem.op, operation, outer_axes.sizes.rank == 0 ? nullptr : &arena_.make<CommonAxes>(outer_axes));
-  return problem;
-}
-
-DropoutProblem& Schedule::add_dropout(const char* operation) {
-  auto& problem = arena_.make<DropoutProblem>();
-  add(problem.op, operation, nullptr);
+  append(problem.op, operation, outer_axes.sizes.rank == 0 ? nullptr : &arena_.make<CommonAxes>(outer_axes));
   return problem;
 }
 
 void Schedule::add_cache(CacheCall& cache) {
   (last_cache_ == nullptr ? first_cache_ : last_cache_->next) = &cache;
   last_cache_ = &cache;
-}
-
-NormProblem& Schedule::add_norm(const char* operation) {
-  auto& problem = arena_.make<NormProblem>();
-  add(problem.op, operation, nullptr);
-  return problem;
-}
-
-EmbeddingProblem& Schedule::add_embedding(const char* operation) {
-  auto& problem = arena_.make<EmbeddingProblem>();
-  add(problem.op, operation, nullptr);
-  return problem;
-}
-
-RotationsProblem& Schedule::add_rotations(const char* operation) {
-  auto& problem = arena_.make<RotationsProblem>();
-  add(problem.op, operation, nullptr);
-  return problem;
-}
-
-PositionsProblem& Schedule::add_positions(const char* operation) {
-  auto& problem = arena_.make<PositionsProblem>();
-  add(problem.op, operation, nullptr);
-  return problem;
 }
 
 Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {

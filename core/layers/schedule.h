@@ -75,16 +75,16 @@ class Schedule {
   // The tensor in host memory: itself, or a copy of a device's tensor. The schedule keeps the copy.
   const Tensor& on_host(const Tensor& tensor);
 
-  LinearProblem& add_linear(const char* operation);
+  // Adds an operation, any of ops/registry.h. `operation` is its name in explain.
+  template <typename Problem>
+  Problem& add(const char* operation);
+  // The same for a problem that lives as long as the schedule.
+  template <typename Problem>
+  void add(const char* operation, Problem& problem) {
+    append(problem.op, operation, nullptr);
+  }
   // Runs once for each index of the outer axes. A factor is then the output, and there is no addend.
   LinearProblem& add_linear(const char* operation, const CommonAxes& outer_axes);
-  // The problem must live as long as the schedule.
-  void add_attention(const char* operation, AttentionProblem& problem) { add(problem.op, operation, nullptr); }
-  DropoutProblem& add_dropout(const char* operation);
-  NormProblem& add_norm(const char* operation);
-  EmbeddingProblem& add_embedding(const char* operation);
-  RotationsProblem& add_rotations(const char* operation);
-  PositionsProblem& add_positions(const char* operation);
 
   // The rows that the call appends to a layer of a cache; in the arena.
   void add_cache(CacheCall& cache);
@@ -219,7 +219,7 @@ class Schedule {
     Tensor copy;
   };
 
-  void add(Op& op, const char* operation, const CommonAxes* outer_axes);
+  void append(Op& op, const char* operation, const CommonAxes* outer_axes);
 
   CallArena& arena_;
   IntermediateForm form_;

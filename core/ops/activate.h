@@ -15,7 +15,7 @@ namespace heed {
 
 // output[i] = activation(input[i]), in f32, rounded once.
 struct ActivateProblem {
-  Op op = {OpKind::Activate, sizeof(ActivateProblem)};
+  Op op = {OpKind{9}, sizeof(ActivateProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   ElementwiseOperand input;   // F32, F16, BF16
   ElementwiseOperand output;  // F32, F16, BF16; shares no memory with the input

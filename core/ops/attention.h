@@ -20,7 +20,7 @@ enum class Scoring : int32_t { DotProduct = 0, Additive = 1 };
 
 // One attention. docs/semantics.md defines every member, rule by rule.
 struct AttentionProblem {
-  Op op = {OpKind::Attention, sizeof(AttentionProblem)};
+  Op op = {OpKind{1}, sizeof(AttentionProblem)};
   int64_t batch = 0;            // b
   int64_t num_heads = 0;        // h, of queries
   int64_t num_kv_heads = 0;     // divides num_heads: head h reads key head h / (num_heads / num_kv_heads)

@@ -17,7 +17,7 @@ namespace heed {
 // docs/semantics.md ("Random numbers") defines which elements are kept. With dropout 0 and no addend this is a copy,
 // bitwise if the dtypes are equal.
 struct DropoutProblem {
-  Op op = {OpKind::Dropout, sizeof(DropoutProblem)};
+  Op op = {OpKind{3}, sizeof(DropoutProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   ElementwiseOperand input;   // F32, F16, BF16
   ElementwiseOperand output;  // F32, F16, BF16; shares no memory with the input

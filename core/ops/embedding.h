@@ -15,7 +15,7 @@ namespace heed {
 
 // output[..., :] = table[id[...], :] * scale + addend[..., :], in f32. The last of the sizes is that of a row.
 struct EmbeddingProblem {
-  Op op = {OpKind::Embedding, sizeof(EmbeddingProblem)};
+  Op op = {OpKind{8}, sizeof(EmbeddingProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   // The ids in row-major order of all axes but the last, each from 0 to num_table_rows - 1, in host memory that lives until
   // `run` returns. Null in problems that are only planned.

@@ -54,7 +54,7 @@ inline constexpr int32_t kMaxLinearParts = 3;
 // Products of one input with several weights. Each output element is a separate sum, so that several parts in one
 // problem give the same bits as one problem for each part.
 struct LinearProblem {
-  Op op = {OpKind::Linear, sizeof(LinearProblem)};
+  Op op = {OpKind{0}, sizeof(LinearProblem)};
   int64_t batch = 0;       // s
   int64_t rows = 0;        // r
   int64_t input_size = 0;  // e

@@ -25,7 +25,7 @@ struct MergePart {
 // A part with l = -inf saw no key: it is ignored, whatever its output contains. A row without any key or sink gets
 // output 0 and log_sum_exp -inf.
 struct MergeProblem {
-  Op op = {OpKind::Merge, sizeof(MergeProblem)};
+  Op op = {OpKind{4}, sizeof(MergeProblem)};
   // The outputs' sizes, (..., h, q, d). The number of rows is the product of all but the last.
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   // In host memory; must live as long as the problem.

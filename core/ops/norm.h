@@ -19,7 +19,7 @@ enum class NormKind : int32_t { None = 0, Rms = 1, Layer = 2 };
 
 // output[..., i] = norm(input[..., :])[i] + addend[..., i], in f32. The last of the sizes is that of a row.
 struct NormProblem {
-  Op op = {OpKind::Norm, sizeof(NormProblem)};
+  Op op = {OpKind{7}, sizeof(NormProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   ElementwiseOperand input;   // F32, F16, BF16
   ElementwiseOperand addend;  // F32, F16, BF16; optional

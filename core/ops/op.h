@@ -6,19 +6,8 @@
 
 namespace heed {
 
-// The operations. Add a new one at the end, here and in registry.h.
-enum class OpKind : int32_t {
-  Linear = 0,
-  Attention = 1,
-  Softmax = 2,
-  Dropout = 3,
-  Merge = 4,
-  Rotations = 5,
-  Positions = 6,
-  Norm = 7,
-  Embedding = 8,
-  Activate = 9
-};
+// The number of an operation: that of its row in registry.h, which has the names.
+enum class OpKind : int32_t;
 
 // The first member of each problem. A problem is a plain struct with a fixed layout.
 struct Op {

@@ -16,7 +16,7 @@ namespace heed {
 // output[s, r, d] = input[s, r, d] + table[first_row + position of row r of s][d], added in f32 and rounded once. Rows are
 // the queries of `limits` (position_of_query).
 struct PositionsProblem {
-  Op op = {OpKind::Positions, sizeof(PositionsProblem)};
+  Op op = {OpKind{6}, sizeof(PositionsProblem)};
   int64_t batch = 0;
   KeyLimits limits;
   int64_t size = 0;  // d

@@ -24,7 +24,7 @@ inline constexpr int64_t kMaxRotaryPositions = int64_t{1} << 32;
 // rounded once. Row r of batch element s is a query or a key of `limits`, whose position is position_of_query or
 // position_of_key; in a ragged batch all rows are in one array, at query_begin or key_begin.
 struct RotationsProblem {
-  Op op = {OpKind::Rotations, sizeof(RotationsProblem)};
+  Op op = {OpKind{5}, sizeof(RotationsProblem)};
   int64_t batch = 0;
   KeyLimits limits;
   int64_t num_pairs = 0;

@@ -16,7 +16,7 @@ namespace heed {
 // maximum subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less
 // than its length; hidden weights are 0, and hidden scores are not read.
 struct SoftmaxProblem {
-  Op op = {OpKind::Softmax, sizeof(SoftmaxProblem)};
+  Op op = {OpKind{2}, sizeof(SoftmaxProblem)};
   int64_t batch = 0;        // b
   int64_t num_heads = 0;    // h
   int64_t num_queries = 0;  // q

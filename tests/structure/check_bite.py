@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_operations
 import check_pages
 import check_platform
 
@@ -107,7 +108,7 @@ ALLOWED = [
     ("core/layers/kinds/linear.cc", '"backends/backend.h"'),
     ("core/tensor_functions/matmul.cc", '"backends/context.h"'),
     ("capi/src/layer.cc", '"layers/layer.h"'),
-    ("capi/src/operations.cc", '"tensor_functions/matmul.h"'),
+    ("capi/src/operations/matmul.cc", '"tensor_functions/matmul.h"'),
     ("bindings/swig/heed.i", "<heed/heed.h>"),
     ("bindings/swig/heed.i", '"stdint.i"'),
     ("tests/bench/engine/main.cc", "<benchmark/benchmark.h>"),
@@ -167,6 +168,40 @@ SYSTEMS = [
     (None, "core/base/file.cc", 'fail(Status::Io, "100 %% of %s: %d and %" PRId64 ", %zu", name, 1, 2, 3);\n'),
 ]
 
+# An operation without a fault, and each fault: what check_operations must report, and the text that is replaced, by what.
+REGISTRY = "#define HEED_OPERATIONS(OPERATION) \\\n  OPERATION(Copy)\n"
+PROBLEM = """struct CopyPart {
+  Operand factor;  // optional
+};
+
+struct CopyProblem {
+  Op op = {OpKind{0}, sizeof(CopyProblem)};
+  ElementwiseOperand input;
+  CopyPart parts[2];
+  CopyPart* others = nullptr;
+  KeyLimits limits;
+};
+
+template <typename Problem, typename Visit>
+requires std::same_as<std::remove_const_t<Problem>, CopyProblem>
+void visit_operands(Problem& problem, Visit visit) {
+  for (auto& part : problem.parts) visit(part.factor, problem.sizes, Access::Read);
+  visit(problem.input, problem.sizes, Access::Read);
+  visit(problem.others.factor, problem.sizes, Access::Read);
+}
+"""
+OPERATIONS = [
+    (None, "", ""),
+    ("operand", "  visit(problem.input,", "  visit(problem.output,"),
+    ("operand", "visit(part.factor,", "visit(part.factors,"),
+    ("operand", "visit(problem.others.factor,", "visit(problem.factor,"),
+    ("operand", "CopyProblem>\nvoid visit_operands", "CopyProblem>\nvoid visit"),
+    ("operand", "  KeyLimits limits;\n", "  Operand output[kMaxRank];\n"),
+    ("struct", "struct CopyProblem {", "struct Copy {"),
+    ("cost", "TEST(Cost, OfCopyProblem)", "TEST(Cost, OfCopyProblems)"),
+    ("function", "TEST(Copy, heed_copy)", "TEST(Copy, heed_copy_of)"),
+]
+
 
 # (what check_pages must report or None, a file beside the page, the page's text)
 LISTED = check_pages.TITLE + "\n`half`, `file_io`\n"
@@ -216,8 +251,21 @@ for kind, file, text in PAGES:
     if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
         failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
 
+for kind, old, new in OPERATIONS:
+    with tempfile.TemporaryDirectory() as folder:
+        plant(folder, check_operations.REGISTRY, REGISTRY)
+        plant(folder, "core/ops/copy.h", PROBLEM.replace(old, new, 1))
+        plant(folder, check_operations.COSTS, "TEST(Cost, OfCopyProblem)".replace(old, new, 1).replace("OfCopy", "Of Copy"))
+        plant(folder, check_operations.HEADER, "HEED_API heed_status heed_copy(const heed_tensor* tensor, heed_tensor* result) HEED_NOEXCEPT;\n")
+        for file in [*check_operations.TESTS[1:], f"{check_operations.PROPERTIES}/copy_test.cc"]:
+            plant(folder, file, "heed_copy")
+        plant(folder, check_operations.TESTS[0], "TEST(Copy, heed_copy)".replace(old, new, 1))
+        problems, _ = check_operations.check(Path(folder))
+    if (len(problems) > 0) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"an operation with {new!r}: expected a violation of {kind}, reported {problems}")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + PAGES)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + OPERATIONS + PAGES)} planted violations, all reported")

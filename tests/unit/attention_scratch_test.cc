@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "available_isas.h"
-#include "backends/cpu/attention.h"
+#include "backends/cpu/operations.h"
 #include "base/memory.h"
 #include "ops/attention.h"
 #include "turns.h"
@@ -63,7 +63,7 @@ class AttentionScratch : public testing::TestWithParam<Isa> {
   const KernelTable& kernels() const { return *GetParam().kernels; }
 
   Plan plan(const Form& form, const Sizes& sizes) const {
-    return plan_attention(kernels(), problem_of(form, sizes), form.num_workers);
+    return plan_problem(kernels(), problem_of(form, sizes), form.num_workers);
   }
 };
 
@@ -128,19 +128,19 @@ TEST_P(AttentionScratch, IsTheSameForAnyStridesLengthsAndOutputs) {
     for (const int64_t num_queries : {1, 40}) {
       const Form form = {2, Scoring::DotProduct, 16};
       AttentionProblem problem = problem_of(form, {3, num_queries, num_keys});
-      const size_t expected = plan_attention(kernels(), problem, 16).scratch_bytes;
+      const size_t expected = plan_problem(kernels(), problem, 16).scratch_bytes;
       for (Operand* operand : {&problem.queries, &problem.keys, &problem.values, &problem.output}) {
         std::ranges::copy(std::vector<int64_t>{70000, 9000, 1, 1100}, operand->strides);
-        EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+        EXPECT_EQ(plan_problem(kernels(), problem, 16).scratch_bytes, expected);
       }
       const int64_t lengths[] = {0, 1, num_keys};
       problem.limits.valid_lens = {
           .data = const_cast<int64_t*>(lengths), .strides = {1}, .dtype = DType::I64, .given = 1};
       problem.limits.sequence.band_last = 0;
       problem.weights.given = problem.log_sum_exp.given = problem.mask.given = problem.bias.given = 1;
-      EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+      EXPECT_EQ(plan_problem(kernels(), problem, 16).scratch_bytes, expected);
       problem.output.given = 0;
-      EXPECT_EQ(plan_attention(kernels(), problem, 16).scratch_bytes, expected);
+      EXPECT_EQ(plan_problem(kernels(), problem, 16).scratch_bytes, expected);
     }
   }
 }
@@ -221,13 +221,13 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
         for (const Sizes& sizes : kSmaller) {
           for (const int64_t step : {int64_t{1}, int64_t{2}, Call::kTransposed}) {
             Call call(form, sizes, step);
-            const Plan own = plan_attention(kernels(), call.problem, num_workers);
+            const Plan own = plan_problem(kernels(), call.problem, num_workers);
             ASSERT_LE(own.scratch_bytes, of_largest) << sizes;
             Failure failure;
             const Workers workers(turns, &failure);
             std::byte* end = scratch + of_largest + kBeyond;
             std::fill(scratch, end, kUntouched);
-            run_attention(kernels(), call.problem, own, workers, scratch);
+            run_problem(kernels(), call.problem, own, workers, scratch);
             EXPECT_TRUE(
                 std::all_of(scratch + own.scratch_bytes, end, [](std::byte byte) { return byte == kUntouched; }))
                 << own.kernel << ", " << sizes << ", " << num_workers << " workers, group " << group;
@@ -235,7 +235,7 @@ TEST_P(AttentionScratch, IsAllThatACallTouchesOfALargerOnes) {
             const std::vector<float> output = call.output;
             const std::vector<float> weights = call.weights;
             std::fill(scratch, end, std::byte{0xff});
-            run_attention(kernels(), call.problem, own, workers, scratch);
+            run_problem(kernels(), call.problem, own, workers, scratch);
             EXPECT_EQ(call.output, output) << own.kernel << ", " << sizes;
             EXPECT_EQ(call.weights, weights) << own.kernel << ", " << sizes;
             kernel_names.insert(own.kernel);

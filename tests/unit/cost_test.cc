@@ -335,6 +335,50 @@ TEST(Cost, OfASoftmaxIsFourOperationsForEachScore) {
   EXPECT_EQ(cost_of(problem).bytes, 2 * (2 * 5 * 7) + 4 * (2 * 3 * 5 * 7) + 8 * 2);
 }
 
+TEST(Cost, OfANormIsThatOfItsTermsForEachElement) {
+  NormProblem problem;
+  problem.sizes[6] = 3;
+  problem.sizes[7] = 5;
+  for (ElementwiseOperand* operand : {&problem.input, &problem.output}) {
+    operand->given = 1;
+    operand->strides[6] = 5;
+    operand->strides[7] = 1;
+  }
+  problem.weight = given();
+  problem.weight.dtype = DType::F16;
+  problem.kind = NormKind::Rms;
+  EXPECT_EQ(cost_of(problem).flops, 4 * 15);
+  EXPECT_EQ(cost_of(problem).bytes, 2 * (4 * 15) + 2 * 5);
+  problem.kind = NormKind::Layer;
+  problem.bias = given();
+  EXPECT_EQ(cost_of(problem).flops, 7 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 2 * (4 * 15) + 2 * 5 + 4 * 5);
+}
+
+TEST(Cost, OfPositionsIsAnAdditionForEachElement) {
+  PositionsProblem problem;
+  problem.batch = 2;
+  problem.limits = unlimited(3, 3);
+  problem.size = 5;
+  problem.num_table_rows = 7;
+  problem.table = problem.input = problem.output = given();
+  problem.table.dtype = DType::BF16;
+  EXPECT_EQ(cost_of(problem.op).flops, 2 * 3 * 5);
+  EXPECT_EQ(cost_of(problem.op).bytes, 2 * (7 * 5) + 2 * (4 * 2 * 3 * 5));
+}
+
+TEST(Cost, OfRotationsIsAComplexProductForEachPair) {
+  RotationsProblem problem;
+  problem.batch = 2;
+  problem.limits = unlimited(3, 7);
+  problem.num_pairs = 4;
+  problem.output = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 6 * (2 * 3 * 4));
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (2 * 3 * 8));
+  problem.of_keys = 1;
+  EXPECT_EQ(cost_of(problem.op).flops, 6 * (2 * 7 * 4));
+}
+
 TEST(Cost, OfAnOperationIsThatOfItsProblem) {
   LinearProblem linear;
   linear.batch = linear.rows = linear.input_size = 3;

@@ -10,6 +10,7 @@
 #include "array_of_elements.h"
 #include "available_isas.h"
 #include "backends/cpu/dropout.h"
+#include "backends/cpu/operations.h"
 #include "base/philox.h"
 #include "turns.h"
 
@@ -70,7 +71,7 @@ struct DroppedSums {
   void run(const KernelTable& kernels, int32_t num_workers) const {
     Turns turns(num_workers);
     Failure failure;
-    run_dropout(kernels, problem, plan_dropout(kernels, problem, num_workers), Workers(turns, &failure));
+    run_problem(kernels, problem, plan_problem(kernels, problem, num_workers), Workers(turns, &failure), nullptr);
   }
 
   int64_t size;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by ids, on every ISA: the bits of the table without scale and addend, one rounding with a scale, and one
 // more with an addend. The table is row-major, or packed as the weight of a projection.
-#include "backends/cpu/embedding.h"
+#include "backends/cpu/linear.h"
+#include "backends/cpu/operations.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@
 
 #include "array_of_elements.h"
 #include "available_isas.h"
-#include "backends/cpu/linear.h"
+#include "backends/cpu/operations.h"
 #include "turns.h"
 
 namespace heed::cpu {
@@ -69,7 +70,7 @@ struct Lookup {
   void run(const KernelTable& kernels, int32_t num_workers) const {
     Turns turns(num_workers);
     Failure failure;
-    run_embedding(kernels, problem, plan_embedding(kernels, problem, num_workers), Workers(turns, &failure));
+    run_problem(kernels, problem, plan_problem(kernels, problem, num_workers), Workers(turns, &failure), nullptr);
   }
   // Sets the elements of an output that is still untouched; `of` is called with the index in the table and in the output.
   template <typename Set>
@@ -224,12 +225,12 @@ TEST_P(EmbeddingKernel, AddsOneRowToAll) {
 TEST_P(EmbeddingKernel, SaysWhichElementsItHasToGather) {
   Lookup lookup(DType::F32, DType::F32, 6, 33, 1);
   Addend addend(lookup, DType::F32, 1);
-  EXPECT_TRUE(plan_embedding(*GetParam().kernels, lookup.problem, 1).is_fastest());
+  EXPECT_TRUE(plan_problem(*GetParam().kernels, lookup.problem, 1).is_fastest());
   lookup.problem.addend.strides[kElementwiseRank - 1] = 2;
-  EXPECT_STREQ(plan_embedding(*GetParam().kernels, lookup.problem, 1).not_fastest[0],
+  EXPECT_STREQ(plan_problem(*GetParam().kernels, lookup.problem, 1).not_fastest[0],
                "the elements of the input's last axis do not lie side by side (stride 1), so they are gathered");
   lookup.problem.addend.strides[kElementwiseRank - 1] = 0;
-  EXPECT_TRUE(plan_embedding(*GetParam().kernels, lookup.problem, 1).is_fastest());
+  EXPECT_TRUE(plan_problem(*GetParam().kernels, lookup.problem, 1).is_fastest());
 }
 
 }  // namespace

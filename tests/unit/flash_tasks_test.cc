@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "available_isas.h"
-#include "backends/cpu/attention.h"
+#include "backends/cpu/operations.h"
 #include "base/rounding.h"
 #include "ops/attention.h"
 #include "turns.h"
@@ -35,10 +35,10 @@ class FlashTasks : public testing::TestWithParam<Isa> {
     Turns turns(num_workers);
     Failure failure;
     const Workers workers(turns, &failure);
-    const Plan plan = plan_attention(kernels_, problem, num_workers);
+    const Plan plan = plan_problem(kernels_, problem, num_workers);
     std::vector<std::max_align_t> scratch(plan.scratch_bytes / sizeof(std::max_align_t) + 1);
     handed_out.clear();
-    run_attention(kernels_, problem, plan, workers, scratch.data());
+    run_problem(kernels_, problem, plan, workers, scratch.data());
     // Turns runs the last task first, a single worker the first task first.
     if (num_workers > 1) std::ranges::reverse(handed_out);
     return handed_out;

@@ -306,7 +306,7 @@ TEST_P(HeadTransforms, NeedNoLessScratchForMoreRows) {
         problem.parts[0].transform.norm = NormKind::Rms;
         size_t last = 0;
         for (problem.rows = 0; problem.rows < 600; problem.rows += 7) {
-          const size_t bytes = plan_linear(kernels(), problem, 2).scratch_bytes;
+          const size_t bytes = plan_problem(kernels(), problem, 2).scratch_bytes;
           ASSERT_GE(bytes, last) << problem.rows << " rows of " << input_size;
           last = bytes;
         }
@@ -321,7 +321,7 @@ TEST_P(HeadTransforms, OfAHugeHeadArePlanned) {
   problem.batch = problem.rows = problem.input_size = 1;
   problem.parts[0].output_size = problem.parts[0].head_size = (int64_t{1} << 40) - 87;
   problem.parts[0].transform.norm = NormKind::Rms;
-  EXPECT_EQ(plan_linear(kernels(), problem, 2).num_tasks, 1);
+  EXPECT_EQ(plan_problem(kernels(), problem, 2).num_tasks, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "array_of_elements.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/operations.h"
 #include "ops/linear.h"
 #include "turns.h"
 
@@ -91,11 +92,11 @@ class Product {
   void run(int32_t num_workers = 1) {
     Turns turns(num_workers);
     Failure failure;
-    const Plan plan = plan_linear(kernels_, problem, num_workers);
+    const Plan plan = plan_problem(kernels_, problem, num_workers);
     Array scratch(DType::F32, static_cast<int64_t>(plan.scratch_bytes / sizeof(float)), 0);
     scratch.first = 0;
     std::ranges::fill(scratch.elements, kUntouched);
-    run_linear(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
+    run_problem(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
     const size_t end = scratch.begin + plan.scratch_bytes;
     EXPECT_TRUE(std::all_of(scratch.elements.begin() + static_cast<std::ptrdiff_t>(end), scratch.elements.end(),
                             [](unsigned char byte) { return byte == kUntouched; }));

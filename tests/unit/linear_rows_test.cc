@@ -13,6 +13,7 @@
 
 #include "available_isas.h"
 #include "backends/cpu/linear.h"
+#include "backends/cpu/operations.h"
 #include "base/memory.h"
 #include "ops/linear.h"
 #include "ops/sequence.h"
@@ -82,9 +83,9 @@ struct Projections {
   void run(int32_t num_workers) {
     Turns turns(num_workers);
     Failure failure;
-    const Plan plan = plan_linear(kernels, problem, num_workers);
+    const Plan plan = plan_problem(kernels, problem, num_workers);
     GuardedMemory scratch(plan.scratch_bytes);
-    run_linear(kernels, problem, plan, Workers(turns, &failure), scratch.data());
+    run_problem(kernels, problem, plan, Workers(turns, &failure), scratch.data());
     EXPECT_TRUE(scratch.is_intact());
   }
 
@@ -180,7 +181,7 @@ TEST_P(WantedRowsOfALinearOperation, AreWhatIsCutIntoItems) {
   problem.rows = sizes.rows;
   problem.limits = unlimited(sizes.num_queries, sizes.rows);
   for (LinearPart& part : problem.parts) part.wanted_rows = WantedRows::Visible;
-  const auto items_of_batch = [&] { return plan_linear(kernels(), problem, kWorkers).num_tasks; };
+  const auto items_of_batch = [&] { return plan_problem(kernels(), problem, kWorkers).num_tasks; };
   const int64_t of_all = items_of_batch();
 
   std::vector<int64_t> lens(32, 1);
@@ -205,26 +206,26 @@ TEST_P(WantedRowsOfALinearOperation, TakeScratchThatDependsOnSizesAlone) {
   // The largest part wants all rows.
   problem.parts[0].wanted_rows = WantedRows::Visible;
   problem.parts[1].wanted_rows = WantedRows::VisibleOrMean;
-  const Plan without = plan_linear(kernels(), problem, 3);
+  const Plan without = plan_problem(kernels(), problem, 3);
   projections.set_lengths({0, 1, 2, 3, 30}, false);
-  EXPECT_EQ(plan_linear(kernels(), problem, 3).scratch_bytes, without.scratch_bytes);
+  EXPECT_EQ(plan_problem(kernels(), problem, 3).scratch_bytes, without.scratch_bytes);
   size_t largest = 0;
   for (const LinearPart& part : problem.parts) {
     LinearProblem alone = problem;
     alone.num_parts = 1;
     alone.parts[0] = part;
-    largest = std::max(largest, plan_linear(kernels(), alone, 3).scratch_bytes);
+    largest = std::max(largest, plan_problem(kernels(), alone, 3).scratch_bytes);
   }
   EXPECT_EQ(without.scratch_bytes, largest);
   size_t last = 0;
   projections.problem.limits.valid_lens.data = nullptr;
   for (problem.batch = 0; problem.batch < 100; ++problem.batch) {
-    const size_t bytes = plan_linear(kernels(), problem, 3).scratch_bytes;
+    const size_t bytes = plan_problem(kernels(), problem, 3).scratch_bytes;
     EXPECT_GE(bytes, last);
     last = bytes;
   }
   problem.batch = int64_t{1} << 62;
-  EXPECT_GT(plan_linear(kernels(), problem, 3).scratch_bytes, last);
+  EXPECT_GT(plan_problem(kernels(), problem, 3).scratch_bytes, last);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Projections on every ISA: against sums in f64, with sizes next to those of vectors, tiles and packed panels, any
 // strides and alignment; and with the same bits however the work is split.
-#include "backends/cpu/linear.h"
+#include "backends/cpu/operations.h"
 
 #include <gtest/gtest.h>
 
@@ -241,12 +241,12 @@ TEST_P(LinearKernel, NeedsNoLessScratchForMoreRows) {
       problem.parts[0].is_packed = is_packed;
       size_t last = 0;
       for (problem.rows = 0; problem.rows < 600; ++problem.rows) {
-        const size_t bytes = plan_linear(kernels(), problem, 2).scratch_bytes;
+        const size_t bytes = plan_problem(kernels(), problem, 2).scratch_bytes;
         ASSERT_GE(bytes, last) << problem.rows << " rows of " << input_size;
         last = bytes;
       }
       problem.batch = problem.rows = int64_t{1} << 40;
-      EXPECT_EQ(plan_linear(kernels(), problem, 2).scratch_bytes, last);
+      EXPECT_EQ(plan_problem(kernels(), problem, 2).scratch_bytes, last);
     }
   }
 }

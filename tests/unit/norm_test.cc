@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms of rows on every ISA: against f64 within the bound of docs/semantics.md (rule 18), for rows of every size next to
 // those of vectors, numbers of all magnitudes, any strides and dtypes; and with the same bits however the work is split.
-#include "backends/cpu/norm.h"
+#include "backends/cpu/operations.h"
 
 #include <gtest/gtest.h>
 
@@ -76,9 +76,9 @@ class RowNorms {
   void run(int32_t num_workers = 1) {
     Turns turns(num_workers);
     Failure failure;
-    const Plan plan = plan_norm(kernels_, problem, num_workers);
+    const Plan plan = plan_problem(kernels_, problem, num_workers);
     GuardedMemory scratch(plan.scratch_bytes);
-    run_norm(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
+    run_problem(kernels_, problem, plan, Workers(turns, &failure), scratch.data());
     EXPECT_TRUE(scratch.is_intact());
   }
 

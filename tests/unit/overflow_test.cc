@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/attention.h"
 #include "backends/cpu/engine/isa.h"
+#include "backends/cpu/operations.h"
 #include "lone_worker.h"
 #include "ops/attention.h"
 
@@ -40,11 +40,11 @@ std::vector<float> mean_of(std::vector<float> values, int64_t length_of_second) 
   problem.limits.valid_lens = operand(lens);
   problem.limits.valid_lens.dtype = DType::I64;
   const KernelTable& kernels = *widest_isa().kernels;
-  const Plan plan = plan_attention(kernels, problem, 1);
+  const Plan plan = plan_problem(kernels, problem, 1);
   std::vector<float> scratch(plan.scratch_bytes / sizeof(float) + 1);
   LoneWorker alone;
   Failure failure;
-  run_attention(kernels, problem, plan, Workers(alone, &failure), scratch.data());
+  run_problem(kernels, problem, plan, Workers(alone, &failure), scratch.data());
   return output;
 }
 

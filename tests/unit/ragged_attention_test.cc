@@ -12,8 +12,8 @@
 
 #include "available_isas.h"
 #include "backends/backend.h"
-#include "backends/cpu/attention.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/operations.h"
 #include "base/memory.h"
 #include "ops/attention.h"
 #include "turns.h"
@@ -178,13 +178,13 @@ class RaggedAttention : public testing::TestWithParam<Isa> {
   void run(const AttentionProblem& problem, int32_t num_workers) const {
     constexpr size_t kGuard = 64;
     const KernelTable& kernels = *GetParam().kernels;
-    const Plan plan = plan_attention(kernels, problem, num_workers);
+    const Plan plan = plan_problem(kernels, problem, num_workers);
     std::vector<std::byte> memory(plan.scratch_bytes + kMemoryAlignment + kGuard, std::byte{0xff});
     const auto address = reinterpret_cast<uintptr_t>(memory.data());
     std::byte* scratch = memory.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment;
     Turns turns(num_workers);
     Failure failure;
-    run_attention(kernels, problem, plan, Workers(turns, &failure), scratch);
+    run_problem(kernels, problem, plan, Workers(turns, &failure), scratch);
     const std::byte* end = scratch + plan.scratch_bytes;
     EXPECT_TRUE(std::all_of(end, end + kGuard, [](std::byte byte) { return byte == std::byte{0xff}; }));
   }
@@ -243,10 +243,10 @@ TEST_P(RaggedAttention, WithEmptyElementsHasTheBitsOfTheOthers) {
 TEST_P(RaggedAttention, IsPlannedWithoutItsTable) {
   Packed packed({{1, 500, 500}, {50, 60, 60}, {0, 0, 0}}, 2, Band::Causal);
   AttentionProblem problem = packed.all();
-  const Plan with_table = plan_attention(*GetParam().kernels, problem, 3);
+  const Plan with_table = plan_problem(*GetParam().kernels, problem, 3);
   problem.limits.table = nullptr;
   problem.limits.valid_lens.data = nullptr;
-  const Plan without = plan_attention(*GetParam().kernels, problem, 3);
+  const Plan without = plan_problem(*GetParam().kernels, problem, 3);
   EXPECT_EQ(without.scratch_bytes, with_table.scratch_bytes);
   EXPECT_STREQ(without.kernel, with_table.kernel);
 }

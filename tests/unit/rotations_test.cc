@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cosines and sines of positions, each the number of long double arithmetic rounded once, wherever a position occurs.
-#include "backends/cpu/rotations.h"
+#include "backends/cpu/operations.h"
 
 #include <gtest/gtest.h>
 
@@ -53,8 +53,8 @@ struct Rotations {
   void run(int32_t num_workers) {
     Turns turns(num_workers);
     Failure failure;
-    const Plan plan = plan_rotations(*isas()[0].kernels, problem, num_workers);
-    run_rotations(problem, plan, Workers(turns, &failure));
+    const Plan plan = plan_problem(*isas()[0].kernels, problem, num_workers);
+    run_problem(*isas()[0].kernels, problem, plan, Workers(turns, &failure), nullptr);
   }
   // A number that is off by 10^-13 before it is rounded may be rounded to the other side.
   void expect_rounded_once(int64_t row, int64_t position) const {

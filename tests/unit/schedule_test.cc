@@ -32,11 +32,11 @@ TEST(Schedule, RunsInAWorkspaceOfAnyAlignmentAndStaysInside) {
       part.weight.data = const_cast<float*>(weight);
       linear.input.strides[2] = part.output.strides[2] = 1;
     };
-    LinearProblem& first = schedule.add_linear("first");
+    LinearProblem& first = schedule.add<LinearProblem>("first");
     set(first, &two);
     first.input.data = const_cast<float*>(x);
     schedule.set_operand(first.parts[0].output, y, {-1, -1, 0, -1});
-    LinearProblem& second = schedule.add_linear("second");
+    LinearProblem& second = schedule.add<LinearProblem>("second");
     set(second, &three);
     schedule.set_operand(second.input, y, {-1, -1, 0, -1});
     second.parts[0].output.data = z;
@@ -122,7 +122,7 @@ TEST(Schedule, HasAnyNumberOfSteps) {
   Schedule schedule(arena);
   Value before;
   for (int i = 0; i < kSteps; ++i) {
-    LinearProblem& linear = schedule.add_linear("step");
+    LinearProblem& linear = schedule.add<LinearProblem>("step");
     linear.batch = linear.rows = linear.input_size = 1;
     LinearPart& part = linear.parts[0];
     part.output_size = part.head_size = 1;

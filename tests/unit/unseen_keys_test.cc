@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "available_isas.h"
-#include "backends/cpu/attention.h"
+#include "backends/cpu/operations.h"
 #include "base/memory.h"
 #include "ops/attention.h"
 #include "ops/sequence.h"
@@ -111,13 +111,13 @@ struct Call {
   void run(const KernelTable& kernels, int32_t num_workers) {
     Turns turns(num_workers);
     Failure failure;
-    const Plan plan = plan_attention(kernels, problem, num_workers);
+    const Plan plan = plan_problem(kernels, problem, num_workers);
     kernel = plan.kernel;
     std::vector<std::byte> scratch(plan.scratch_bytes + kMemoryAlignment, std::byte{0xff});
     const auto address = reinterpret_cast<uintptr_t>(scratch.data());
     for (auto* result : {&output, &weights, &log_sum_exp}) std::ranges::fill(*result, 0);
-    run_attention(kernels, problem, plan, Workers(turns, &failure),
-                  scratch.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment);
+    run_problem(kernels, problem, plan, Workers(turns, &failure),
+                scratch.data() + (kMemoryAlignment - address % kMemoryAlignment) % kMemoryAlignment);
   }
 
   Random random;

@@ -5,6 +5,8 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "backends/ascend/activation.h"
 #include "backends/ascend/arrange.h"
@@ -18,16 +20,7 @@
 #include "backends/ascend/score_chain.h"
 #include "backends/ascend/zeros.h"
 #include "backends/backend.h"
-#include "backends/operation_table.h"
-#include "ops/activate.h"
-#include "ops/attention.h"
-#include "ops/dropout.h"
-#include "ops/embedding.h"
-#include "ops/linear.h"
-#include "ops/norm.h"
-#include "ops/positions.h"
-#include "ops/rotations.h"
-#include "ops/softmax.h"
+#include "ops/registry.h"
 
 namespace heed {
 
@@ -196,33 +189,10 @@ IntermediateForm intermediate_form(const BackendDevice*, DType inputs) {
 
 int64_t cache_page_rows(const BackendDevice*, const CacheShape* shape) { return ascend::cache_page_rows(*shape); }
 
-// Adapts make(device, problem), which returns a plan with the reasons why ATB cannot compute the problem: the CPU
-// computes what has one.
-template <auto make, typename Problem>
-Status planned(const BackendDevice& device, const Problem& problem, Plan* plan, Failure* failure) {
-  return guarded(failure, [&] {
-    Plan made = make(device, problem);
-    made.isa = device.npu->chip();
-    made.on_host = made.is_fastest() ? 0 : 1;
-    new (plan) Plan(made);
-  });
-}
+// Of each operation that the NPU computes: plan_problem returns a plan with the reasons why ATB cannot compute the problem,
+// and run_problem computes one without such reasons.
 
-// Adapts compute(device, problem).
-template <auto compute, typename Problem>
-Status computed_on_npu(BackendDevice& device, const Problem& problem, const Plan&, void*, Failure* failure) {
-  return guarded(failure, [&] {
-    const Npu::Use use(*device.npu);
-    compute(device, problem);
-  });
-}
-
-template <typename Problem, auto make, auto compute>
-constexpr Operation npu_operation() {
-  return operation<Problem, planned<make, Problem>, computed_on_npu<compute, Problem>>();
-}
-
-Plan plan_linear(const BackendDevice& device, const LinearProblem& problem) {
+Plan plan_problem(const BackendDevice& device, const LinearProblem& problem) {
   const DType compute = computed(problem.input.dtype);
   Plan plan = ascend::plan_linear(problem, compute);
   check_precision(device, problem.input, "the input is", compute, plan);
@@ -234,7 +204,7 @@ Plan plan_linear(const BackendDevice& device, const LinearProblem& problem) {
   return plan;
 }
 
-void run_linear(BackendDevice& device, const LinearProblem& problem) {
+void run_problem(BackendDevice& device, const LinearProblem& problem) {
   ascend::run_linear(*device.npu, problem, acl_dtype(computed(problem.input.dtype)));
 }
 
@@ -257,7 +227,7 @@ const Operand& rows_of(const AttentionProblem& problem) {
   return problem.queries.given != 0 ? problem.queries : problem.keys;
 }
 
-Plan plan_attention(const BackendDevice& device, const AttentionProblem& problem) {
+Plan plan_problem(const BackendDevice& device, const AttentionProblem& problem) {
   const Operand& rows = rows_of(problem);
   const DType compute = computed(rows.dtype);
   Plan plan = problem.cached.given != 0 ? plan_cached_attention(problem, compute) : ascend::plan_attention(problem);
@@ -266,7 +236,7 @@ Plan plan_attention(const BackendDevice& device, const AttentionProblem& problem
   return plan;
 }
 
-void run_attention(BackendDevice& device, const AttentionProblem& problem) {
+void run_problem(BackendDevice& device, const AttentionProblem& problem) {
   const aclDataType dtype = acl_dtype(computed(rows_of(problem).dtype));
   if (problem.cached.given != 0) {
     run_cached_attention(*device.npu, problem, dtype);
@@ -275,7 +245,7 @@ void run_attention(BackendDevice& device, const AttentionProblem& problem) {
   }
 }
 
-Plan plan_softmax(const BackendDevice&, const SoftmaxProblem& problem) {
+Plan plan_problem(const BackendDevice&, const SoftmaxProblem& problem) {
   Plan plan;
   plan.kernel = "ATB Softmax";
   const int64_t sizes[] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
@@ -283,9 +253,9 @@ Plan plan_softmax(const BackendDevice&, const SoftmaxProblem& problem) {
   return plan;
 }
 
-void run_softmax(BackendDevice& device, const SoftmaxProblem& problem) { ascend::run_softmax(*device.npu, problem); }
+void run_problem(BackendDevice& device, const SoftmaxProblem& problem) { ascend::run_softmax(*device.npu, problem); }
 
-Plan plan_dropout(const BackendDevice&, const DropoutProblem& problem) {
+Plan plan_problem(const BackendDevice&, const DropoutProblem& problem) {
   Plan plan;
   plan.kernel = "copy";
   if (problem.dropout != 0) plan.add_reason("ATB has no dropout");
@@ -294,8 +264,8 @@ Plan plan_dropout(const BackendDevice&, const DropoutProblem& problem) {
   return plan;
 }
 
-// A copy. plan_dropout leaves a dropout other than 0 to the CPU.
-void run_dropout(BackendDevice& device, const DropoutProblem& problem) {
+// A copy. plan_problem leaves a dropout other than 0 to the CPU.
+void run_problem(BackendDevice& device, const DropoutProblem& problem) {
   const Target target(*device.npu, strided(problem.output, problem.sizes), acl_dtype(problem.output.dtype));
   if (target.array().num_bytes() == 0) return;
   Temporary kept;
@@ -305,58 +275,72 @@ void run_dropout(BackendDevice& device, const DropoutProblem& problem) {
   target.store();
 }
 
-Plan plan_rotations(const BackendDevice&, const RotationsProblem& problem) { return ascend::plan_rotations(problem); }
+Plan plan_problem(const BackendDevice&, const RotationsProblem& problem) { return ascend::plan_rotations(problem); }
 
-void run_rotations(BackendDevice& device, const RotationsProblem& problem) {
+void run_problem(BackendDevice& device, const RotationsProblem& problem) {
   ascend::run_rotations(*device.npu, problem);
 }
 
-Plan plan_norm(const BackendDevice& device, const NormProblem& problem) {
+Plan plan_problem(const BackendDevice& device, const NormProblem& problem) {
   return ascend::plan_norm(problem, computed(problem.input.dtype), device.allows_reduced_precision);
 }
 
-void run_norm(BackendDevice& device, const NormProblem& problem) {
+void run_problem(BackendDevice& device, const NormProblem& problem) {
   ascend::run_norm(*device.npu, problem, computed(problem.input.dtype));
 }
 
-Plan plan_embedding(const BackendDevice&, const EmbeddingProblem& problem) { return ascend::plan_embedding(problem); }
+Plan plan_problem(const BackendDevice&, const EmbeddingProblem& problem) { return ascend::plan_embedding(problem); }
 
-void run_embedding(BackendDevice& device, const EmbeddingProblem& problem) {
+void run_problem(BackendDevice& device, const EmbeddingProblem& problem) {
   ascend::run_embedding(*device.npu, problem);
 }
 
-Plan plan_positions(const BackendDevice&, const PositionsProblem& problem) { return ascend::plan_positions(problem); }
+Plan plan_problem(const BackendDevice&, const PositionsProblem& problem) { return ascend::plan_positions(problem); }
 
-void run_positions(BackendDevice& device, const PositionsProblem& problem) {
+void run_problem(BackendDevice& device, const PositionsProblem& problem) {
   ascend::run_positions(*device.npu, problem);
 }
 
-Plan plan_activate(const BackendDevice& device, const ActivateProblem& problem) {
+Plan plan_problem(const BackendDevice& device, const ActivateProblem& problem) {
   return ascend::plan_activate(problem, device.allows_reduced_precision);
 }
 
-void run_activate(BackendDevice& device, const ActivateProblem& problem) {
+void run_problem(BackendDevice& device, const ActivateProblem& problem) {
   ascend::run_activate(*device.npu, problem, computed(problem.input.dtype));
 }
 
-constexpr Operation kOperations[] = {
-    npu_operation<LinearProblem, plan_linear, run_linear>(),
-    npu_operation<AttentionProblem, plan_attention, run_attention>(),
-    npu_operation<SoftmaxProblem, plan_softmax, run_softmax>(),
-    npu_operation<DropoutProblem, plan_dropout, run_dropout>(),
-    npu_operation<RotationsProblem, plan_rotations, run_rotations>(),
-    npu_operation<NormProblem, plan_norm, run_norm>(),
-    npu_operation<EmbeddingProblem, plan_embedding, run_embedding>(),
-    npu_operation<PositionsProblem, plan_positions, run_positions>(),
-    npu_operation<ActivateProblem, plan_activate, run_activate>(),
+template <typename Problem>
+concept OnNpu = requires(const BackendDevice& device, const Problem& problem) {
+  plan_problem(device, problem);
 };
 
+#define HEED_BIT(name) | (OnNpu<name##Problem> ? bit_of(OpKind::name) : 0)
+constexpr uint64_t kOperations = 0 HEED_OPERATIONS(HEED_BIT);
+#undef HEED_BIT
+
+// The CPU computes what has a reason.
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
-  return operation_of(kOperations, op->kind).plan(device, *op, plan, failure);
+  return guarded(failure, [&] {
+    visit_problem(*op, [&](const auto& problem) {
+      if constexpr (OnNpu<std::remove_cvref_t<decltype(problem)>>) {
+        Plan made = plan_problem(*device, problem);
+        made.isa = device->npu->chip();
+        made.on_host = made.is_fastest() ? 0 : 1;
+        new (plan) Plan(made);
+      }
+    });
+  });
 }
 
-Status run(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
-  return operation_of(kOperations, op->kind).run(device, *op, *plan, scratch, failure);
+Status run(BackendDevice* device, const Op* op, const Plan*, void*, Failure* failure) {
+  return guarded(failure, [&] {
+    visit_problem(*op, [&](const auto& problem) {
+      if constexpr (OnNpu<std::remove_cvref_t<decltype(problem)>>) {
+        const Npu::Use use(*device->npu);
+        run_problem(*device, problem);
+      }
+    });
+  });
 }
 
 constexpr Backend kBackend = {
@@ -380,7 +364,7 @@ constexpr Backend kBackend = {
     .transpose = nullptr,
     .intermediate_form = intermediate_form,
     .cache_page_rows = cache_page_rows,
-    .operations = bits_of(kOperations),
+    .operations = kOperations,
     .plan = plan,
     .run = run,
     .packed_linear_bytes = packed_linear_bytes,

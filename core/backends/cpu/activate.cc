@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/activate.h"
-
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
 
 namespace heed::cpu {
 namespace {
@@ -13,7 +12,7 @@ constexpr double kFlopsOfActivation = 20;
 
 }  // namespace
 
-Plan plan_activate(const KernelTable& kernels, const ActivateProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const ActivateProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = "activation";
   plan.isa = kernels.isa;
@@ -23,8 +22,8 @@ Plan plan_activate(const KernelTable& kernels, const ActivateProblem& problem, i
   return plan;
 }
 
-void run_activate(const KernelTable& kernels, const ActivateProblem& problem, const Plan& plan,
-                  const Workers& workers) {
+void run_problem(const KernelTable& kernels, const ActivateProblem& problem, const Plan& plan, const Workers& workers,
+                 void*) {
   if (count_elements(problem.sizes) == 0) return;
   run_loop(plan, workers, [&](int64_t task) {
     for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/attention.h"
-
 #include <algorithm>
 #include <limits>
 
@@ -9,6 +7,8 @@
 #include "backends/cpu/cached_attention.h"
 #include "backends/cpu/decode_attention.h"
 #include "backends/cpu/flash_attention.h"
+#include "backends/cpu/operations.h"
+#include "backends/cpu/width.h"
 #include "backends/cpu/zero_rows.h"
 #include "ops/sequence.h"
 #include "ops/visible_keys.h"
@@ -63,7 +63,9 @@ void empty_rows_beyond_queries(const AttentionProblem& problem) {
 
 }  // namespace
 
-Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const AttentionProblem& problem, int32_t num_workers) {
+  require_width("the head size", problem.head_size);
+  require_width("the head size of the values", problem.value_head_size);
   if (problem.cached.given != 0) {
     Plan plan = plan_cached_attention(kernels, problem, num_workers);
     add_attention_reasons(problem, plan);
@@ -90,8 +92,8 @@ Plan plan_attention(const KernelTable& kernels, const AttentionProblem& problem,
   return plan;
 }
 
-void run_attention(const KernelTable& kernels, const AttentionProblem& problem, const Plan& plan,
-                   const Workers& workers, void* scratch) {
+void run_problem(const KernelTable& kernels, const AttentionProblem& problem, const Plan& plan, const Workers& workers,
+                 void* scratch) {
   // Batch elements and heads without queries take no memory, so their number may exceed any counter.
   if (problem.limits.num_queries == 0) return;
   if (problem.cached.given != 0) {

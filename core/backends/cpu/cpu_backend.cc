@@ -2,33 +2,19 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
 
-#include "backends/cpu/activate.h"
-#include "backends/cpu/attention.h"
-#include "backends/cpu/dropout.h"
-#include "backends/cpu/embedding.h"
 #include "backends/cpu/engine/host_executor.h"
 #include "backends/cpu/engine/isa.h"
 #include "backends/cpu/engine/parallel.h"
 #include "backends/cpu/engine/processors.h"
 #include "backends/cpu/engine/worker_pool.h"
 #include "backends/cpu/linear.h"
-#include "backends/cpu/merge.h"
-#include "backends/cpu/norm.h"
-#include "backends/cpu/positions.h"
-#include "backends/cpu/rotations.h"
-#include "backends/cpu/softmax.h"
-#include "backends/operation_table.h"
+#include "backends/cpu/operations.h"
 #include "base/memory.h"
-#include "ops/attention.h"
-#include "ops/dropout.h"
-#include "ops/linear.h"
-#include "ops/softmax.h"
 #include "platform/floating_point_environment.h"
 
 namespace heed {
@@ -47,17 +33,6 @@ struct BackendDevice {
 };
 
 namespace {
-
-// With a larger width the scratch of a tile with one row could not be addressed. No tensor with data is that wide.
-constexpr int64_t kMaxWidth = int64_t{1} << 40;
-
-Status refuse_width(const char* name, int64_t width, Failure* failure) {
-  failure->status = Status::InvalidArgument;
-  std::snprintf(failure->text, sizeof failure->text,
-                "%s is %" PRId64 ", expected at most %" PRId64 ": its scratch memory could not be addressed", name,
-                width, kMaxWidth);
-  return failure->status;
-}
 
 Status count_devices(int32_t* count, Failure*) {
   *count = 1;
@@ -154,20 +129,6 @@ void transpose(const BackendDevice* device, DType dtype, const void* from, int64
 
 IntermediateForm intermediate_form(const BackendDevice*, DType) { return {}; }
 
-Status plan_linear(const BackendDevice& device, const LinearProblem& problem, Plan* plan, Failure* failure) {
-  if (problem.input_size > kMaxWidth)
-    return refuse_width("the input size of a projection or the inner size of a product", problem.input_size, failure);
-  new (plan) Plan(cpu::plan_linear(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_linear(BackendDevice& device, const LinearProblem& problem, const Plan& plan, void* scratch,
-                  Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_linear(*device.kernels, problem, plan, workers, scratch);
-  return workers.status();
-}
-
 Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
                            Failure*) {
   *num_bytes = cpu::packed_linear_bytes(*device->kernels, *part, input_size);
@@ -185,138 +146,24 @@ void unpack_linear(const BackendDevice* device, const LinearPart* part, int64_t 
   cpu::unpack_linear(*device->kernels, *part, input_size, *block, packed);
 }
 
-Status plan_attention(const BackendDevice& device, const AttentionProblem& problem, Plan* plan, Failure* failure) {
-  if (problem.head_size > kMaxWidth) return refuse_width("the head size", problem.head_size, failure);
-  if (problem.value_head_size > kMaxWidth)
-    return refuse_width("the head size of the values", problem.value_head_size, failure);
-  new (plan) Plan(cpu::plan_attention(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_attention(BackendDevice& device, const AttentionProblem& problem, const Plan& plan, void* scratch,
-                     Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_attention(*device.kernels, problem, plan, workers, scratch);
-  return workers.status();
-}
-
-Status plan_softmax(const BackendDevice& device, const SoftmaxProblem& problem, Plan* plan, Failure* failure) {
-  if (problem.num_keys > kMaxWidth) return refuse_width("the length of a softmax", problem.num_keys, failure);
-  new (plan) Plan(cpu::plan_softmax(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_softmax(BackendDevice& device, const SoftmaxProblem& problem, const Plan& plan, void* scratch,
-                   Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_softmax(*device.kernels, problem, plan, workers, scratch);
-  return workers.status();
-}
-
-Status plan_dropout(const BackendDevice& device, const DropoutProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_dropout(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_dropout(BackendDevice& device, const DropoutProblem& problem, const Plan& plan, void*, Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_dropout(*device.kernels, problem, plan, workers);
-  return workers.status();
-}
-
-Status plan_merge(const BackendDevice& device, const MergeProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_merge(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_merge(BackendDevice& device, const MergeProblem& problem, const Plan& plan, void* scratch,
-                 Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_merge(*device.kernels, problem, plan, workers, scratch);
-  return workers.status();
-}
-
-Status plan_rotations(const BackendDevice& device, const RotationsProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_rotations(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_rotations(BackendDevice& device, const RotationsProblem& problem, const Plan& plan, void*,
-                     Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_rotations(problem, plan, workers);
-  return workers.status();
-}
-
-Status plan_positions(const BackendDevice& device, const PositionsProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_positions(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_positions(BackendDevice& device, const PositionsProblem& problem, const Plan& plan, void*,
-                     Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_positions(*device.kernels, problem, plan, workers);
-  return workers.status();
-}
-
-Status plan_norm(const BackendDevice& device, const NormProblem& problem, Plan* plan, Failure* failure) {
-  const int64_t size = problem.sizes[kElementwiseRank - 1];
-  if (size > kMaxWidth) return refuse_width("the size of a normalized row", size, failure);
-  new (plan) Plan(cpu::plan_norm(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_norm(BackendDevice& device, const NormProblem& problem, const Plan& plan, void* scratch, Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_norm(*device.kernels, problem, plan, workers, scratch);
-  return workers.status();
-}
-
-Status plan_embedding(const BackendDevice& device, const EmbeddingProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_embedding(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_embedding(BackendDevice& device, const EmbeddingProblem& problem, const Plan& plan, void*,
-                     Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_embedding(*device.kernels, problem, plan, workers);
-  return workers.status();
-}
-
-Status plan_activate(const BackendDevice& device, const ActivateProblem& problem, Plan* plan, Failure*) {
-  new (plan) Plan(cpu::plan_activate(*device.kernels, problem, num_threads(&device)));
-  return Status::Ok;
-}
-
-Status run_activate(BackendDevice& device, const ActivateProblem& problem, const Plan& plan, void*, Failure* failure) {
-  const cpu::Workers workers(device.team(), failure);
-  cpu::run_activate(*device.kernels, problem, plan, workers);
-  return workers.status();
-}
-
-// All operations, because the CPU computes those that another device does not support.
-constexpr Operation kOperations[] = {
-    operation<LinearProblem, plan_linear, run_linear>(),
-    operation<AttentionProblem, plan_attention, run_attention>(),
-    operation<SoftmaxProblem, plan_softmax, run_softmax>(),
-    operation<DropoutProblem, plan_dropout, run_dropout>(),
-    operation<MergeProblem, plan_merge, run_merge>(),
-    operation<RotationsProblem, plan_rotations, run_rotations>(),
-    operation<PositionsProblem, plan_positions, run_positions>(),
-    operation<NormProblem, plan_norm, run_norm>(),
-    operation<EmbeddingProblem, plan_embedding, run_embedding>(),
-    operation<ActivateProblem, plan_activate, run_activate>(),
-};
-
 Status plan(const BackendDevice* device, const Op* op, Plan* plan, Failure* failure) {
-  return operation_of(kOperations, op->kind).plan(device, *op, plan, failure);
+  try {
+    visit_problem(*op, [&](const auto& problem) {
+      new (plan) Plan(cpu::plan_problem(*device->kernels, problem, num_threads(device)));
+    });
+    return Status::Ok;
+  } catch (const Failure& thrown) {
+    *failure = thrown;
+    return thrown.status;
+  }
 }
 
 Status run(BackendDevice* device, const Op* op, const Plan* plan, void* scratch, Failure* failure) {
   const platform::FlushedSubnormals subnormals(device->flushes_subnormals);
-  return operation_of(kOperations, op->kind).run(device, *op, *plan, scratch, failure);
+  const cpu::Workers workers(device->team(), failure);
+  visit_problem(*op,
+                [&](const auto& problem) { cpu::run_problem(*device->kernels, problem, *plan, workers, scratch); });
+  return workers.status();
 }
 
 }  // namespace
@@ -343,7 +190,8 @@ const Backend& cpu_backend() {
       .transpose = transpose,
       .intermediate_form = intermediate_form,
       .cache_page_rows = nullptr,
-      .operations = bits_of(kOperations),
+      // All, because the CPU computes those that another device does not support.
+      .operations = kAllOperations,
       .plan = plan,
       .run = run,
       .packed_linear_bytes = packed_linear_bytes,

@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
 
 namespace heed::cpu {
 namespace {
@@ -23,7 +24,7 @@ uint32_t dropout_threshold(float dropout) {
 
 float dropout_scale(float dropout) { return static_cast<float>(1.0 / (1.0 - static_cast<double>(dropout))); }
 
-Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const DropoutProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = problem.dropout == 0 ? "copy" : "dropout";
   plan.isa = kernels.isa;
@@ -34,7 +35,8 @@ Plan plan_dropout(const KernelTable& kernels, const DropoutProblem& problem, int
   return plan;
 }
 
-void run_dropout(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers) {
+void run_problem(const KernelTable& kernels, const DropoutProblem& problem, const Plan& plan, const Workers& workers,
+                 void*) {
   if (count_elements(problem.sizes) == 0) return;
   run_loop(plan, workers, [&](int64_t task) {
     for_each_part_of_row(problem.sizes, task, [&](int64_t element, int64_t row, int64_t i, int64_t count) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/embedding.h"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
 
 namespace heed::cpu {
 namespace {
@@ -26,7 +25,7 @@ StridedRow table_row(const KernelTable& kernels, const EmbeddingProblem& problem
 
 }  // namespace
 
-Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const EmbeddingProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = "copy_rows";
   plan.isa = kernels.isa;
@@ -36,8 +35,8 @@ Plan plan_embedding(const KernelTable& kernels, const EmbeddingProblem& problem,
   return plan;
 }
 
-void run_embedding(const KernelTable& kernels, const EmbeddingProblem& problem, const Plan& plan,
-                   const Workers& workers) {
+void run_problem(const KernelTable& kernels, const EmbeddingProblem& problem, const Plan& plan, const Workers& workers,
+                 void*) {
   if (count_elements(problem.sizes) == 0) return;
   const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t size = problem.sizes[kRowAxis];

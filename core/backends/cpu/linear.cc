@@ -7,6 +7,8 @@
 #include <cstddef>
 
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
+#include "backends/cpu/width.h"
 #include "backends/cpu/zero_rows.h"
 #include "base/rounding.h"
 #include "ops/cost.h"
@@ -301,7 +303,8 @@ PackArguments pack_arguments(const LinearPart& part, int64_t input_size, const W
 
 }  // namespace
 
-Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const LinearProblem& problem, int32_t num_workers) {
+  require_width("the input size of a projection or the inner size of a product", problem.input_size);
   LinearChoice choice;
   choice.num_workers = num_workers;
   for (int32_t i = 0; i < problem.num_parts; ++i) {
@@ -342,8 +345,8 @@ Plan plan_linear(const KernelTable& kernels, const LinearProblem& problem, int32
   return plan;
 }
 
-void run_linear(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
-                void* memory) {
+void run_problem(const KernelTable& kernels, const LinearProblem& problem, const Plan& plan, const Workers& workers,
+                 void* memory) {
   // Batch elements without rows take no memory, so their number may exceed any counter.
   if (problem.rows == 0) return;
   const auto& choice = choice_of<LinearChoice>(plan);

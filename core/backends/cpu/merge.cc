@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row's factors exp(log_sum_exp) / total are computed in double and rounded once to f32. So the error of an output is
 // the rounding of each factor and of the sum.
-#include "backends/cpu/merge.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
@@ -81,7 +80,7 @@ void merge_row(const KernelTable& kernels, const MergeProblem& problem, int64_t 
 
 }  // namespace
 
-Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const MergeProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = "merge";
   plan.isa = kernels.isa;
@@ -96,8 +95,8 @@ Plan plan_merge(const KernelTable& kernels, const MergeProblem& problem, int32_t
   return plan;
 }
 
-void run_merge(const KernelTable& kernels, const MergeProblem& problem, const Plan& plan, const Workers& workers,
-               void* scratch) {
+void run_problem(const KernelTable& kernels, const MergeProblem& problem, const Plan& plan, const Workers& workers,
+                 void* scratch) {
   const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t task_rows = rows_of_task(problem);
   run_loop_with_scratch(plan, workers, scratch, [&](int64_t task, std::byte* own) {

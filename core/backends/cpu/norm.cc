@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/norm.h"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
+#include "backends/cpu/width.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
@@ -39,7 +39,8 @@ const float* widened(const KernelTable& kernels, const Operand& operand, int64_t
 
 }  // namespace
 
-Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const NormProblem& problem, int32_t num_workers) {
+  require_width("the size of a normalized row", problem.sizes[kElementwiseRank - 1]);
   Plan plan;
   plan.kernel = problem.kind == NormKind::Layer ? "layer_norm" : "rms_norm";
   plan.isa = kernels.isa;
@@ -51,8 +52,8 @@ Plan plan_norm(const KernelTable& kernels, const NormProblem& problem, int32_t n
   return plan;
 }
 
-void run_norm(const KernelTable& kernels, const NormProblem& problem, const Plan& plan, const Workers& workers,
-              void* scratch) {
+void run_problem(const KernelTable& kernels, const NormProblem& problem, const Plan& plan, const Workers& workers,
+                 void* scratch) {
   if (count_elements(problem.sizes) == 0) return;
   const auto num_rows = static_cast<int64_t>(count_rows(problem.sizes));
   const int64_t size = problem.sizes[kRowAxis];

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/positions.h"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
 #include "base/rounding.h"
 #include "ops/visible_keys.h"
 
@@ -21,7 +20,7 @@ StridedRow row_of(const Operand& operand, int64_t b, int64_t row) {
 
 }  // namespace
 
-Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const PositionsProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = "add_rows";
   plan.isa = kernels.isa;
@@ -33,8 +32,8 @@ Plan plan_positions(const KernelTable& kernels, const PositionsProblem& problem,
   return plan;
 }
 
-void run_positions(const KernelTable& kernels, const PositionsProblem& problem, const Plan& plan,
-                   const Workers& workers) {
+void run_problem(const KernelTable& kernels, const PositionsProblem& problem, const Plan& plan, const Workers& workers,
+                 void*) {
   const int64_t rows = rows_of_task(problem.size);
   const int64_t blocks = divide_up(problem.limits.num_queries, rows);
   run_loop(plan, workers, [&](int64_t task) {

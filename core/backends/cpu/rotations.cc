@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/rotations.h"
-
 #include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/engine/planned_loop.h"
+#include "backends/cpu/operations.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {
@@ -20,7 +19,7 @@ int64_t most_rows(const RotationsProblem& problem) {
 
 }  // namespace
 
-Plan plan_rotations(const KernelTable& kernels, const RotationsProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const RotationsProblem& problem, int32_t num_workers) {
   Plan plan;
   plan.kernel = "rotations";
   plan.isa = kernels.isa;
@@ -32,7 +31,7 @@ Plan plan_rotations(const KernelTable& kernels, const RotationsProblem& problem,
   return plan;
 }
 
-void run_rotations(const RotationsProblem& problem, const Plan& plan, const Workers& workers) {
+void run_problem(const KernelTable&, const RotationsProblem& problem, const Plan& plan, const Workers& workers, void*) {
   const int64_t tasks_of_element = divide_up(most_rows(problem), kTaskRows);
   run_loop(plan, workers, [&](int64_t task) {
     const int64_t b = task / tasks_of_element;

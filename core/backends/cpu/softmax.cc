@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/softmax.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
+#include "backends/cpu/width.h"
 #include "base/rounding.h"
 #include "ops/lengths.h"
 
@@ -49,7 +49,8 @@ double flops_of(const SoftmaxProblem& problem) {
 
 }  // namespace
 
-Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers) {
+Plan plan_problem(const KernelTable& kernels, const SoftmaxProblem& problem, int32_t num_workers) {
+  require_width("the length of a softmax", problem.num_keys);
   // Rows are padded to whole vectors.
   static_assert(kMemoryAlignment >= 64);
   Plan plan;
@@ -63,7 +64,7 @@ Plan plan_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, int
   return plan;
 }
 
-void run_softmax(const KernelTable& kernels, const SoftmaxProblem& problem, const Plan& plan, const Workers& workers,
+void run_problem(const KernelTable& kernels, const SoftmaxProblem& problem, const Plan& plan, const Workers& workers,
                  void* scratch) {
   if (problem.num_keys == 0) return;
   const auto num_rows = static_cast<int64_t>(count_rows(problem));

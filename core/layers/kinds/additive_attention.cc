@@ -61,7 +61,7 @@ void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const
   const auto [queries, keys, values] = project(schedule, inputs, call.attention->limits, projected);
 
   AttentionProblem& attention = *call.attention;
-  schedule.add_attention("attention", attention);
+  schedule.add("attention", attention);
   const int32_t batch = batch_axis(inputs);
   schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
   schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});

@@ -73,7 +73,7 @@ void AudioEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
 
 void AudioEmbedding::add_padding(Schedule& schedule, const Value& frames) const {
   // A dropout of 0 is a copy.
-  DropoutProblem& copy = schedule.add_dropout("pad frames");
+  DropoutProblem& copy = schedule.add<DropoutProblem>("pad frames");
   constexpr int kFrame = kElementwiseRank - 2;
   copy.sizes[kFrame - 1] = frames.dim(0);
   copy.sizes[kFrame] = kPadding;
@@ -85,7 +85,7 @@ void AudioEmbedding::add_padding(Schedule& schedule, const Value& frames) const 
 
 void AudioEmbedding::add_convolution(Schedule& schedule, const char* operation, size_t weight, const Value& frames,
                                      int64_t step, int64_t num_rows, const Value& output, int64_t first_row) const {
-  LinearProblem& linear = schedule.add_linear(operation);
+  LinearProblem& linear = schedule.add<LinearProblem>(operation);
   linear.batch = frames.dim(0);
   linear.rows = num_rows;
   linear.input_size = kKernel * frames.dim(2);
@@ -108,7 +108,7 @@ void AudioEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   const Value& hidden = call.arrays[1];
   const int64_t num_frames = features.dim(2);
   add_padding(schedule, padded);
-  DropoutProblem& copy = schedule.add_dropout("transpose features");
+  DropoutProblem& copy = schedule.add<DropoutProblem>("transpose features");
   constexpr int kFrame = kElementwiseRank - 2;
   copy.sizes[kFrame - 1] = features.dim(0);
   copy.sizes[kFrame] = num_frames;

@@ -111,7 +111,7 @@ void DotProductAttention::compose(Schedule& schedule, const LayerCall& call, con
     schedule.set_operand(operand, value, {batch, heads, rank - 2, rank - 1});
   };
   AttentionProblem& attention = *call.attention;
-  schedule.add_attention("attention", attention);
+  schedule.add("attention", attention);
   set(attention.queries, inputs.queries);
   set(attention.keys, inputs.keys);
   if (outputs.output.is_given()) {

@@ -27,7 +27,7 @@ void Dropout::check(Schedule&, Purpose, LayerCall& call) const {
 
 DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
                             uint64_t seed, float dropout) {
-  DropoutProblem& problem = schedule.add_dropout(operation);
+  DropoutProblem& problem = schedule.add<DropoutProblem>(operation);
   schedule.set_array(problem.input, input);
   schedule.set_array(problem.output, output);
   // The merged axes become the last axes of the problem, since backends split it into rows along the last axis.

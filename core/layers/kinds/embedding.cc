@@ -127,7 +127,7 @@ void Embedding::check(Schedule& schedule, Purpose purpose, LayerCall& call) cons
 
 void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const Shape& shape = call.shapes.output;
-  EmbeddingProblem& problem = schedule.add_embedding("look up embeddings");
+  EmbeddingProblem& problem = schedule.add<EmbeddingProblem>("look up embeddings");
   std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
   problem.ids = call.ids;
   problem.num_table_rows = options_.num_embeddings;

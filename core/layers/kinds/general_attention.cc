@@ -57,7 +57,7 @@ void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const 
   const Value keys = project(schedule, inputs, call.attention->limits, projected)[0];
 
   AttentionProblem& attention = *call.attention;
-  schedule.add_attention("attention", attention);
+  schedule.add("attention", attention);
   const int32_t batch = batch_axis(inputs);
   const int32_t rows = row_axis(inputs);
   schedule.set_operand(attention.queries, inputs.queries, {batch, -1, rows, rows + 1});

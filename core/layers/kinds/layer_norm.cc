@@ -59,7 +59,7 @@ void LayerNorm::check(Schedule&, Purpose, LayerCall& call) const {
 
 void LayerNorm::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const Value& input = call.inputs.queries;
-  NormProblem& problem = schedule.add_norm("normalize");
+  NormProblem& problem = schedule.add<NormProblem>("normalize");
   std::ranges::copy_n(input.shape().dims.begin(), input.rank(), problem.sizes + kElementwiseRank - input.rank());
   schedule.set_elementwise(problem.input, input);
   if (outputs.addend.is_given()) schedule.set_elementwise(problem.addend, outputs.addend);

@@ -367,7 +367,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   const bool packed = is_packed(call.inputs);
   const int32_t batch = batch_axis(call.inputs);
   const int32_t rows = row_axis(call.inputs);
-  schedule.add_attention(has_queries ? "attention" : "store keys and values", attention);
+  schedule.add(has_queries ? "attention" : "store keys and values", attention);
   if (has_queries) schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
   if (keys.is_given()) schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
   if (cached_rotations.is_given()) {
@@ -401,7 +401,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   const Value merged =
       reserve_rows(schedule, packed ? 1 : attention.batch, num_rows, options_.num_heads, options_.value_head_size);
   schedule.set_operand(attention.output, merged, {batch, 1, 2, 3});
-  LinearProblem& linear = schedule.add_linear("project output");
+  LinearProblem& linear = schedule.add<LinearProblem>("project output");
   linear.batch = packed ? 1 : attention.batch;
   linear.rows = num_rows;
   linear.input_size = options_.num_heads * options_.value_head_size;

@@ -115,7 +115,7 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   const Shape shape = patches.shape();
 
   // A dropout of 0 is a copy.
-  DropoutProblem& copy = schedule.add_dropout("cut patches");
+  DropoutProblem& copy = schedule.add<DropoutProblem>("cut patches");
   std::ranges::copy_n(shape.dims.begin(), shape.rank, copy.sizes + kElementwiseRank - shape.rank);
   schedule.set_array(copy.input, images);
   const int64_t down = stride_of(images, 2);
@@ -124,7 +124,7 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   std::ranges::copy(strides, copy.input.strides + kElementwiseRank - shape.rank);
   schedule.set_elementwise(copy.output, patches);
 
-  LinearProblem& linear = schedule.add_linear("project patches");
+  LinearProblem& linear = schedule.add<LinearProblem>("project patches");
   linear.batch = shape[0];
   linear.rows = shape[1] * shape[2];
   linear.input_size = channels * height * width;
@@ -141,7 +141,7 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   part.output.strides[3] = stride_of(rows, 2);
 
   if (!class_token) return;
-  DropoutProblem& token = schedule.add_dropout("copy the class token");
+  DropoutProblem& token = schedule.add<DropoutProblem>("copy the class token");
   token.sizes[kElementwiseRank - 2] = shape[0];
   token.sizes[kElementwiseRank - 1] = size;
   schedule.set_operand(token.input, parameter_at(no_bias ? 1 : 2).value(), {-1, -1, -1, -1, -1, -1, -1, 0});

@@ -166,7 +166,7 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   const float dropout = call.inputs.others->training ? options_.dropout : 0.0f;
   Value sum = outputs.output;
   if (dropout != 0) sum = schedule.reserve(DType::F32, input.shape());
-  PositionsProblem& problem = schedule.add_positions("add positions");
+  PositionsProblem& problem = schedule.add<PositionsProblem>("add positions");
   problem.batch = call.attention->batch;
   problem.limits = limits;
   problem.size = options_.size;

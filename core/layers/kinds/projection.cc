@@ -210,7 +210,7 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
       if (same_source(input, projected[i])) same |= bit_of(i);
     }
     done |= same;
-    LinearProblem& linear = schedule.add_linear(kOperations[same]);
+    LinearProblem& linear = schedule.add<LinearProblem>(kOperations[same]);
     linear.batch = packed ? 1 : input.dim(0);
     linear.rows = input.dim(row_axis);
     linear.input_size = input.dim(row_axis + 1);

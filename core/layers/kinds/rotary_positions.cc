@@ -68,7 +68,7 @@ Value RotaryPositions::add_cached_keys(Schedule& schedule, const LayerCall& call
   const int64_t strides[] = {num_rows * size, size, 1};
   std::copy_n(dims, 3, rotations.dims);
   std::copy_n(strides, 3, rotations.strides);
-  RotationsProblem& problem = schedule.add_rotations("rotations of the cache");
+  RotationsProblem& problem = schedule.add<RotationsProblem>("rotations of the cache");
   set(problem, call, true);
   schedule.set_operand(problem.output, rotations, {-1, 0, 1, 2});
   return rotations;
@@ -88,7 +88,7 @@ Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool 
   }
   Intermediate& rotations = schedule.reserve(
       DType::F32, Shape{packed || is_same_for_all ? 1 : call.attention->batch, rows, options().rotary_size});
-  RotationsProblem& problem = schedule.add_rotations(operation);
+  RotationsProblem& problem = schedule.add<RotationsProblem>(operation);
   set(problem, call, of_keys);
   problem.batch = is_same_for_all ? 1 : call.attention->batch;
   if (is_same_for_all) problem.limits.has_table = 0;

@@ -32,7 +32,7 @@ LinearPart& add_row_linear(Schedule& schedule, const char* operation, const Proj
                            const Value& input, const Value& output, const Value& addend, const KeyLimits* row_limits) {
   const int32_t last = input.rank() - 1;
   const int32_t batch = last == 2 ? 0 : -1;
-  LinearProblem& linear = schedule.add_linear(operation);
+  LinearProblem& linear = schedule.add<LinearProblem>(operation);
   linear.batch = last == 2 ? input.dim(0) : 1;
   linear.rows = input.dim(last - 1);
   linear.input_size = input.dim(last);

@@ -480,6 +480,7 @@ void Machine::take_softmax() {
     } else {
       const heed_tensor* rows = handle_of(tensors_.pick(bytes_));
       succeeded(heed_masked_softmax(scores, rows, result));
+      succeeded(heed_activation(scores, axis, result));
       // The same tensors as parts of an attention, of which most are refused.
       const heed_tensor* const outputs[] = {scores, scores};
       const heed_tensor* const log_sum_exps[] = {rows, rows};

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/linear/linear.h"
-#include "backends/cpu/kernels/rows/rows.h"
+#include "backends/cpu/kernels/rows/row_kernels.h"
 
 namespace heed::cpu {
 
@@ -83,22 +83,10 @@ struct KernelTable {
   int64_t (*linear_head_unit)(int64_t head_size);
   void (*linear_task)(const LinearArguments* arguments, const LinearTask* task, void* scratch);
 
-  // ---- rows, rows.h ----
-  // The softmax of the first `length` scores; the weights from `length` to num_keys are 0. `scratch` has num_keys
-  // floats, rounded up to whole vectors.
-  void (*softmax_row)(const StridedRow* scores, int64_t length, const StridedRow* weights, int64_t num_keys,
-                      float* scratch);
-  void (*dropout_row)(const DropoutArguments* arguments);
-  void (*copy_row)(const StridedRow* input, const StridedRow* output, int64_t count);
-  void (*merge_row)(const MergeArguments* arguments);
-  // output[i] = a[i] + b[i]
-  void (*add_row)(const StridedRow* a, const StridedRow* b, const StridedRow* output, int64_t count);
-  void (*norm_row)(const NormArguments* arguments);
-  // output[i] = input[i] * scale + addend[i]; an addend without data adds nothing. It may be the output.
-  void (*scale_row)(const StridedRow* input, const StridedRow* addend, const StridedRow* output, int64_t count,
-                    float scale);
-  // output[i] = activation(input[i])
-  void (*activation_row)(Activation activation, const StridedRow* input, const StridedRow* output, int64_t count);
+  // ---- rows ----
+#define HEED_MEMBER(name, ...) void (*name)(__VA_ARGS__);
+  HEED_ROW_KERNELS(HEED_MEMBER)
+#undef HEED_MEMBER
 };
 
 extern const KernelTable kPortableKernels;

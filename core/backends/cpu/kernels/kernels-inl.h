@@ -6,14 +6,9 @@
 #include "backends/cpu/kernels/attention/cached_attention-inl.h"
 #include "backends/cpu/kernels/attention/decode_attention-inl.h"
 #include "backends/cpu/kernels/attention/flash_attention-inl.h"
-#include "backends/cpu/kernels/attention/merge-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear/linear-inl.h"
 #include "backends/cpu/kernels/linear/packing-inl.h"
-#include "backends/cpu/kernels/rows/activation_row-inl.h"
-#include "backends/cpu/kernels/rows/dropout-inl.h"
-#include "backends/cpu/kernels/rows/norm-inl.h"
-#include "backends/cpu/kernels/rows/softmax-inl.h"
 
 namespace heed::cpu {
 
@@ -55,14 +50,9 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .linear_scratch_bytes = HEED_ISA_NAMESPACE::linear_scratch_bytes,
     .linear_head_unit = HEED_ISA_NAMESPACE::linear_head_unit,
     .linear_task = HEED_ISA_NAMESPACE::linear_task,
-    .softmax_row = HEED_ISA_NAMESPACE::softmax_row,
-    .dropout_row = HEED_ISA_NAMESPACE::dropout_row,
-    .copy_row = HEED_ISA_NAMESPACE::copy_row,
-    .merge_row = HEED_ISA_NAMESPACE::merge_row,
-    .add_row = HEED_ISA_NAMESPACE::add_row,
-    .norm_row = HEED_ISA_NAMESPACE::norm_row,
-    .scale_row = HEED_ISA_NAMESPACE::scale_row,
-    .activation_row = HEED_ISA_NAMESPACE::activation_row,
+#define HEED_OF_ISA(name, ...) .name = HEED_ISA_NAMESPACE::name,
+    HEED_ROW_KERNELS(HEED_OF_ISA)
+#undef HEED_OF_ISA
 };
 
 }  // namespace heed::cpu

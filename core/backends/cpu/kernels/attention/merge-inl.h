@@ -20,6 +20,7 @@ static void merge_row(const MergeArguments* arguments) {
   }
 }
 
+// output[i] = a[i] + b[i]
 static void add_row(const StridedRow* a, const StridedRow* b, const StridedRow* output, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t part = smaller(count - i, kLanes);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_functions/softmax.h"
+
+#include <heed/heed.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "arguments.h"
+#include "errors.h"
+#include "handles.h"
+
+using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
+using namespace heed::capi;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor scores = require(tensor, "tensor")->tensor;
+    const Tensor weights = require(result, "result")->tensor;
+    softmax(scores, axis, weights);
+  });
+}
+
+heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
+                                heed_tensor* result) noexcept {
+  return guarded(__func__, scores, [&] {
+    const Tensor given = require(scores, "scores")->tensor;
+    const std::optional<Tensor> lens = valid_lens == nullptr ? std::nullopt : std::optional(valid_lens->tensor);
+    const Tensor weights = require(result, "result")->tensor;
+    masked_softmax(given, lens ? &*lens : nullptr, weights);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each operation of ops/registry.h has without a line of its own anywhere else: a number, a cost, a step of a schedule, a plan and a
+// run on the CPU, and both for a device that does not compute it.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "backends/call_arena.h"
+#include "backends/context.h"
+#include "backends/cpu/cpu_backend.h"
+#include "layers/schedule.h"
+#include "ops/registry.h"
+
+namespace heed {
+namespace {
+
+// A problem without elements, so that it can be run without data. Sizes that divide others are 1.
+template <typename Problem>
+Problem empty_problem() {
+  Problem problem;
+  if constexpr (requires { problem.sizes; }) {
+    for (int64_t& size : problem.sizes) size = 0;
+  }
+  if constexpr (std::is_same_v<Problem, LinearProblem>) problem.parts[0].output_size = problem.parts[0].head_size = 1;
+  if constexpr (std::is_same_v<Problem, AttentionProblem>) problem.num_heads = problem.num_kv_heads = 1;
+  return problem;
+}
+
+// The CPU as a device with memory of its own that computes no operation.
+Backend backend_without_operations() {
+  Backend backend = cpu_backend();
+  backend.is_host = 0;
+  backend.operations = 0;
+  backend.plan = nullptr;
+  backend.run = nullptr;
+  backend.copy = [](BackendDevice*, void* destination, const void* source, size_t num_bytes, Direction, Failure*) {
+    std::memcpy(destination, source, num_bytes);
+    return Status::Ok;
+  };
+  backend.wait_idle = [](BackendDevice*) {};
+  return backend;
+}
+
+void expect_named(const Plan& plan) {
+  // What explain tells.
+  EXPECT_STRNE(plan.kernel, "");
+  EXPECT_STRNE(plan.isa, "");
+}
+
+template <typename Problem>
+void expect_everything() {
+  Problem problem = empty_problem<Problem>();
+  const Problem& constant = problem;
+
+  const void* visited = nullptr;
+  visit_problem(problem.op, [&](auto& found) {
+    EXPECT_TRUE((std::is_same_v<decltype(found), Problem&>));
+    visited = &found;
+  });
+  EXPECT_EQ(visited, &problem);
+  visit_problem(constant.op, [&](auto& found) { EXPECT_TRUE((std::is_same_v<decltype(found), const Problem&>)); });
+
+  int num_operands = 0;
+  visit_operands(problem, [&](auto& operand, const auto&, Access) {
+    ++num_operands;
+    operand.given = 1;
+  });
+  EXPECT_GT(num_operands, 0);
+  int num_given = 0;
+  visit_operands(constant, [&](const auto& operand, const auto&, Access) { num_given += operand.given; });
+  EXPECT_EQ(num_given, num_operands);
+  problem = empty_problem<Problem>();
+  EXPECT_EQ(cost_of(problem.op).flops, cost_of(problem).flops);
+  EXPECT_EQ(cost_of(problem.op).bytes, 0);
+
+  const auto context = Context::open({});
+  EXPECT_TRUE(context->backend().operations & bit_of(problem.op.kind));
+  const Plan plan = context->plan(problem.op);
+  expect_named(plan);
+  EXPECT_EQ(plan.on_host, 0);
+  const Context::PooledScratch scratch(*context, plan.scratch_bytes);
+  EXPECT_NO_THROW(context->run(problem.op, plan, scratch.data()));
+
+  const Backend backend = backend_without_operations();
+  const auto device = Context::open({}, backend);
+  const Plan on_host = device->plan(problem.op);
+  expect_named(on_host);
+  EXPECT_EQ(on_host.on_host, 1);
+  EXPECT_STREQ(on_host.not_fastest[0], "the device does not have this operation");
+  EXPECT_NO_THROW(device->run(problem.op, on_host, nullptr));
+
+  CallArena arena(*context);
+  Schedule schedule(arena);
+  Problem& made = schedule.add<Problem>("made");
+  schedule.add("given", problem);
+  made.op = problem.op;
+  std::string names;
+  for (const Step& step : schedule) {
+    EXPECT_EQ(step.op->kind, problem.op.kind);
+    names += std::string(step.operation) + (step.op == &problem.op ? " the problem, " : " another, ");
+  }
+  EXPECT_EQ(names, "made another, given the problem, ");
+}
+
+#define HEED_TEST(name) \
+  TEST(EveryOperation, name) { expect_everything<name##Problem>(); }
+HEED_OPERATIONS(HEED_TEST)
+#undef HEED_TEST
+
+#define HEED_ONE(name) +1
+constexpr int kNumOperations = 0 HEED_OPERATIONS(HEED_ONE);
+#undef HEED_ONE
+
+TEST(Operations, HaveABitEach) {
+  EXPECT_EQ(std::popcount(kAllOperations), kNumOperations);
+  EXPECT_EQ(cpu_backend().operations, kAllOperations);
+}
+
+// A plugin that was built before an operation was added knows the others by these numbers.
+TEST(Operations, KeepTheirNumbers) {
+  EXPECT_EQ(bit_of(OpKind::Linear), 1u << 0);
+  EXPECT_EQ(bit_of(OpKind::Attention), 1u << 1);
+  EXPECT_EQ(bit_of(OpKind::Softmax), 1u << 2);
+  EXPECT_EQ(bit_of(OpKind::Dropout), 1u << 3);
+  EXPECT_EQ(bit_of(OpKind::Merge), 1u << 4);
+  EXPECT_EQ(bit_of(OpKind::Rotations), 1u << 5);
+  EXPECT_EQ(bit_of(OpKind::Positions), 1u << 6);
+  EXPECT_EQ(bit_of(OpKind::Norm), 1u << 7);
+  EXPECT_EQ(bit_of(OpKind::Embedding), 1u << 8);
+  EXPECT_EQ(bit_of(OpKind::Activate), 1u << 9);
+}
+
+}  // namespace
+}  // namespace heed

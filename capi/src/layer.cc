@@ -35,31 +35,7 @@ constexpr size_t kFirstCacheInputsSize = 40;
 constexpr size_t kFirstDecoderInputsSize = 48;
 constexpr size_t kFirstTapSize = 32;
 
-// The tensors of heed_layer_inputs and heed_layer_outputs, each with the corresponding member of LayerInputs and
-// LayerOutputs.
-constexpr std::pair<const heed_tensor * heed_layer_inputs::*, const Tensor * LayerInputs::*> kInputs[] = {
-    {&heed_layer_inputs::queries, &LayerInputs::queries},
-    {&heed_layer_inputs::keys, &LayerInputs::keys},
-    {&heed_layer_inputs::values, &LayerInputs::values},
-    {&heed_layer_inputs::valid_lens, &LayerInputs::valid_lens},
-    {&heed_layer_inputs::mask, &LayerInputs::mask},
-    {&heed_layer_inputs::bias, &LayerInputs::bias},
-    {&heed_layer_inputs::alibi_slopes, &LayerInputs::alibi_slopes},
-    {&heed_layer_inputs::sinks, &LayerInputs::sinks},
-    {&heed_layer_inputs::token_types, &LayerInputs::token_types},
-};
-constexpr std::pair<const heed_tensor * heed_sequence_inputs::*, const Tensor * LayerInputs::*> kSequenceInputs[] = {
-    {&heed_sequence_inputs::positions, &LayerInputs::positions},
-    {&heed_sequence_inputs::query_lens, &LayerInputs::query_lens},
-    {&heed_sequence_inputs::query_offsets, &LayerInputs::query_offsets},
-    {&heed_sequence_inputs::key_offsets, &LayerInputs::key_offsets},
-};
-constexpr std::pair<const heed_tensor * heed_decoder_inputs::*, const Tensor * LayerInputs::*> kDecoderInputs[] = {
-    {&heed_decoder_inputs::self_valid_lens, &LayerInputs::self_valid_lens},
-    {&heed_decoder_inputs::self_mask, &LayerInputs::self_mask},
-    {&heed_decoder_inputs::self_bias, &LayerInputs::self_bias},
-    {&heed_decoder_inputs::memory, &LayerInputs::memory},
-};
+// The tensors of heed_layer_outputs, each with the corresponding member of LayerOutputs.
 constexpr std::pair<heed_tensor * heed_layer_outputs::*, const Tensor * LayerOutputs::*> kOutputs[] = {
     {&heed_layer_outputs::output, &LayerOutputs::output},
     {&heed_layer_outputs::weights, &LayerOutputs::weights},
@@ -74,31 +50,20 @@ class CallTensors {
     require(given_inputs, "inputs");
     const heed_layer_inputs read =
         read_struct(given_inputs, HEED_LAYER_INPUTS_INIT, kFirstInputsSize, "inputs", "HEED_LAYER_INPUTS_INIT");
-    require_zero(read.reserved, "inputs->reserved");
-    for (const auto& [given, tensor] : kInputs) inputs.*tensor = keep(read.*given);
-    inputs.dropout_seed = read.dropout_seed;
-    inputs.training = read_flag(read.training, "inputs->training");
-    if (read.progress != nullptr) inputs.progress = read_progress(*read.progress, "inputs->progress");
-    if (read.sequences != nullptr) {
-      const heed_sequence_inputs sequences =
-          read_struct(read.sequences, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize, "inputs->sequences",
-                      "HEED_SEQUENCE_INPUTS_INIT");
-      for (const auto& [given, tensor] : kSequenceInputs) inputs.*tensor = keep(sequences.*given);
-    }
-    if (read.cache != nullptr) {
-      inputs.cache_sequences = read_cache(*read.cache, "inputs->cache", cache_);
-      inputs.cache = &cache_;
-    }
-    if (read.decoder != nullptr) {
-      const heed_decoder_inputs decoder = read_struct(read.decoder, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
-                                                      "inputs->decoder", "HEED_DECODER_INPUTS_INIT");
-      for (const auto& [given, tensor] : kDecoderInputs) inputs.*tensor = keep(decoder.*given);
-      if (decoder.memory_cache != nullptr) {
-        inputs.memory_cache_sequences =
-            read_cache(*decoder.memory_cache, "inputs->decoder->memory_cache", memory_cache_);
-        inputs.memory_cache = &memory_cache_;
-      }
-    }
+    // Names every member, here and below, so that a new one does not compile until it is handled.
+    const auto& [struct_size, queries, keys, values, valid_lens, mask, bias, dropout_seed, training, reserved,
+                 alibi_slopes, sequences, sinks, cache, decoder, token_types, progress] = read;
+    require_zero(reserved, "inputs->reserved");
+    inputs.queries = keep(queries);
+    inputs.keys = keep(keys);
+    inputs.values = keep(values);
+    inputs.visibility = {keep(valid_lens), keep(mask), keep(bias), keep(alibi_slopes), keep(sinks)};
+    inputs.token_types = keep(token_types);
+    inputs.training = {read_flag(training, "inputs->training"), dropout_seed};
+    if (progress != nullptr) inputs.progress = read_progress(*progress, "inputs->progress");
+    if (sequences != nullptr) inputs.sequences = read_sequences(*sequences);
+    if (cache != nullptr) inputs.cache = &read_cache(*cache, "inputs->cache", cache_);
+    if (decoder != nullptr) inputs.decoder = read_decoder(*decoder);
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
         read_struct(given_outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
@@ -119,20 +84,35 @@ class CallTensors {
   LayerOutputs outputs;
 
  private:
-  // Sets a cache of the call and returns its sequences. `name`: the words for it in messages.
-  const Tensor* read_cache(const heed_cache_inputs& given, const char* name, CacheInputs& cache) {
+  SequenceInputs read_sequences(const heed_sequence_inputs& given) {
+    const heed_sequence_inputs read = read_struct(&given, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize,
+                                                  "inputs->sequences", "HEED_SEQUENCE_INPUTS_INIT");
+    const auto& [struct_size, positions, query_lens, query_offsets, key_offsets] = read;
+    return {keep(positions), keep(query_lens), keep(query_offsets), keep(key_offsets)};
+  }
+
+  DecoderInputs read_decoder(const heed_decoder_inputs& given) {
+    const heed_decoder_inputs read = read_struct(&given, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
+                                                 "inputs->decoder", "HEED_DECODER_INPUTS_INIT");
+    const auto& [struct_size, self_valid_lens, self_mask, self_bias, memory, memory_cache] = read;
+    DecoderInputs decoder = {keep(self_valid_lens), keep(self_mask), keep(self_bias), keep(memory)};
+    if (memory_cache != nullptr)
+      decoder.memory_cache = &read_cache(*memory_cache, "inputs->decoder->memory_cache", memory_cache_);
+    return decoder;
+  }
+
+  // Sets a cache of the call and returns it. `name`: the words for it in messages.
+  const CacheInputs& read_cache(const heed_cache_inputs& given, const char* name, CacheInputs& cache) {
     const auto member = [name](const char* one) { return std::string(name) + "->" + one; };
     const heed_cache_inputs read =
         read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, name, "HEED_CACHE_INPUTS_INIT");
-    if (read.reserved != 0) require_zero(read.reserved, member("reserved").c_str());
-    if (read.cache == nullptr) require(read.cache, member("cache").c_str());
-    cache.name = name;
-    cache.cache = read.cache->cache;
-    cache.layer = read.layer;
-    if (read.use < 0 || read.use > HEED_CACHE_READ)
-      read_enum(read.use, CacheUse::Read, member("use").c_str(), "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
-    cache.use = static_cast<CacheUse>(read.use);
-    return keep(read.sequences);
+    const auto& [struct_size, given_cache, sequences, layer, use, reserved] = read;
+    if (reserved != 0) require_zero(reserved, member("reserved").c_str());
+    if (given_cache == nullptr) require(given_cache, member("cache").c_str());
+    if (use < 0 || use > HEED_CACHE_READ)
+      read_enum(use, CacheUse::Read, member("use").c_str(), "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
+    cache = {given_cache->cache, keep(sequences), layer, static_cast<CacheUse>(use), false, name};
+    return cache;
   }
 
   void read_taps(const heed_layer_outputs& wanted) {
@@ -165,9 +145,7 @@ class CallTensors {
     return &kept_[num_kept_++].emplace(handle->tensor);
   }
 
-  // Two more for the sequences of caches.
-  std::optional<Tensor>
-      kept_[std::size(kInputs) + std::size(kSequenceInputs) + 2 + std::size(kDecoderInputs) + std::size(kOutputs)];
+  std::optional<Tensor> kept_[kNumInputs + std::size(kOutputs)];
   size_t num_kept_ = 0;
   CacheInputs cache_;
   CacheInputs memory_cache_;

@@ -60,7 +60,7 @@ void check_offsets(const Operand& offsets, int64_t batch, const char* name, cons
   }
 }
 
-void set_positions(KeyLimits& limits, const SequenceInputs& sequences, int64_t batch, bool reads) {
+void set_positions(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool reads) {
   const Tensor& positions = *sequences.positions;
   require_whole_numbers(positions, kPositions);
   const bool is_packed = sequences.is_packed();
@@ -102,7 +102,7 @@ Sequence sequence_at(int64_t query_begin, int64_t query_count, int64_t key_begin
 }
 
 // `of_keys` are the key offsets, or the query offsets if there are none.
-void fill_packed_table(KeyLimits& limits, const SequenceInputs& sequences, const Tensor& of_keys, int64_t batch) {
+void fill_packed_table(KeyLimits& limits, const CallSequences& sequences, const Tensor& of_keys, int64_t batch) {
   const Operand queries = offsets_operand(*sequences.query_offsets);
   const Operand keys = offsets_operand(of_keys);
   check_offsets(queries, batch, kQueryOffsets, "inputs->queries", limits.num_queries);
@@ -119,7 +119,7 @@ void fill_packed_table(KeyLimits& limits, const SequenceInputs& sequences, const
   }
 }
 
-void fill_padded_table(KeyLimits& limits, const SequenceInputs& sequences, const Operand& lens, int64_t batch,
+void fill_padded_table(KeyLimits& limits, const CallSequences& sequences, const Operand& lens, int64_t batch,
                        bool keys_are_queries) {
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t length = length_of(lens, b, 0);
@@ -152,7 +152,7 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
   return batch;
 }
 
-void set_sequences(KeyLimits& limits, const SequenceInputs& sequences, int64_t batch, bool keys_are_queries,
+void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool keys_are_queries,
                    bool reads) {
   if (sequences.key_offsets != nullptr && !sequences.is_packed()) {
     fail(Status::InvalidArgument, "%s is set, but %s is NULL: expected both, or neither", kKeyOffsets, kQueryOffsets);

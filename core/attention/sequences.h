@@ -28,16 +28,27 @@ struct SequenceInputs {
   const Tensor* query_lens = nullptr;
   const Tensor* query_offsets = nullptr;
   const Tensor* key_offsets = nullptr;
+
+  bool is_packed() const { return query_offsets != nullptr; }
+  // Whether each batch element has a Sequence of its own.
+  bool has_table() const { return query_offsets != nullptr || query_lens != nullptr; }
+};
+
+// What says where the queries are, without the keys: for self-attention, and for rows without attention.
+inline SequenceInputs of_queries(const SequenceInputs& sequences) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  return {positions, query_lens, query_offsets, nullptr};
+}
+
+// The sequences of a call, and what the host computes of them.
+struct CallSequences : SequenceInputs {
   // Room for a Sequence for each batch element; null unless has_table and the tensors have data.
   Sequence* table = nullptr;
   // Of a call with a cache; else null.
   const CachedSequences* cached = nullptr;
   // The largest position that is accepted.
   int64_t last_position = kMaxPosition;
-
-  bool is_packed() const { return query_offsets != nullptr; }
-  // Whether each batch element has a Sequence of its own.
-  bool has_table() const { return query_offsets != nullptr || query_lens != nullptr; }
 };
 
 // The number of batch elements that offsets (B + 1) describe. Checks the dtype and the rank of offsets and, if there are
@@ -48,7 +59,6 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries);
 // Sets rows and positions of `limits`, which come from unlimited() with the rows of queries and keys that the tensors
 // have: in a packed batch those of all elements together. The bands stay unlimited. Without `reads` only shapes and dtypes
 // are checked, and there is no table. `keys_are_queries`: in self-attention rows beyond query_lens are no keys either.
-void set_sequences(KeyLimits& limits, const SequenceInputs& sequences, int64_t batch, bool keys_are_queries,
-                   bool reads);
+void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool keys_are_queries, bool reads);
 
 }  // namespace heed

@@ -2,8 +2,6 @@
 #include "attention/validate.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
 #include <cmath>
 #include <utility>
 
@@ -90,86 +88,68 @@ void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_po
 
 namespace {
 
-void set_bands(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options) {
-  const bool is_of_positions = inputs.positions != nullptr;
+void set_bands(AttentionProblem& problem, const CallSequences& sequences, const AttentionOptions& options) {
+  const bool is_of_positions = sequences.positions != nullptr;
   set_band(problem.limits.sequence, options, is_of_positions);
   if (problem.limits.table == nullptr) return;
-  for (int64_t b = 0; b < problem.batch; ++b) set_band(inputs.table[b], options, is_of_positions);
+  for (int64_t b = 0; b < problem.batch; ++b) set_band(sequences.table[b], options, is_of_positions);
 }
 
 // Tensors whose rows are (B, Q) or pairs (Q, K) do not fit a packed batch.
-void check_packed(const AttentionInputs& inputs) {
-  for (const auto& [name, tensor] : {std::pair{inputs.names->valid_lens, inputs.valid_lens},
-                                     {inputs.names->mask, inputs.mask},
-                                     {inputs.names->bias, inputs.bias}}) {
+void check_packed(const Visibility& visibility) {
+  for (const auto& [name, tensor] : {std::pair{visibility.names->valid_lens, visibility.valid_lens},
+                                     {visibility.names->mask, visibility.mask},
+                                     {visibility.names->bias, visibility.bias}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument,
          "%s is set, but so is inputs->sequences->query_offsets, by which the batch is packed: expected NULL", name);
   }
 }
 
-void set_dropout(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options) {
-  problem.dropout = inputs.training ? options.dropout : 0.0f;
-  problem.dropout_seed = inputs.dropout_seed;
-  if (problem.dropout == 0) return;
-  // The counter of a weight's random number consists of its indices as 32-bit words.
-  const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.limits.num_queries,
-                                     problem.limits.num_keys};
-  const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
-  if (largest > int64_t{1} << 32) {
-    fail(Status::Unsupported,
-         "dropout with a dimension of %" PRId64
-         " is not supported, expected at most 2^32 in batch, heads, queries and keys",
-         largest);
-  }
-}
-
 }  // namespace
 
-void set_visibility(AttentionProblem& problem, const AttentionInputs& inputs, const AttentionOptions& options,
-                    const CallForm& form) {
+void set_visibility(AttentionProblem& problem, const Visibility& visibility, const CallSequences& sequences,
+                    const AttentionOptions& options, const CallForm& form) {
   const auto& [dtype, has_heads, keys_are_queries, reads_lengths] = form;
-  if (inputs.is_packed()) check_packed(inputs);
-  problem.is_packed = inputs.is_packed() ? 1 : 0;
-  if (inputs.cached != nullptr) {
-    problem.limits = inputs.cached->limits;
-    problem.cached = inputs.cached->keys;
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
+  if (sequences.is_packed()) check_packed(visibility);
+  problem.is_packed = sequences.is_packed() ? 1 : 0;
+  if (sequences.cached != nullptr) {
+    problem.limits = sequences.cached->limits;
+    problem.cached = sequences.cached->keys;
   } else {
-    set_sequences(problem.limits, inputs, problem.batch, keys_are_queries, reads_lengths);
-    set_bands(problem, inputs, options);
+    set_sequences(problem.limits, sequences, problem.batch, keys_are_queries, reads_lengths);
+    set_bands(problem, sequences, options);
   }
-  if (inputs.valid_lens != nullptr) {
+  if (valid_lens != nullptr) {
     problem.limits.valid_lens =
-        lengths_operand(*inputs.valid_lens, inputs.names->valid_lens,
+        lengths_operand(*valid_lens, names->valid_lens,
                         {problem.batch, problem.limits.num_queries, problem.limits.num_keys}, reads_lengths);
   }
-  if (inputs.mask != nullptr) {
-    if (inputs.mask->dtype() != DType::Bool) {
+  if (mask != nullptr) {
+    if (mask->dtype() != DType::Bool) {
       fail(Status::InvalidArgument, "%s is %s, expected BOOL (true: may attend); a mask of numbers to be added is %s",
-           inputs.names->mask, name_of(inputs.mask->dtype()), inputs.names->bias);
+           names->mask, name_of(mask->dtype()), names->bias);
     }
-    set_pair_operand(problem.mask, problem, *inputs.mask, inputs.names->mask, has_heads,
-                     problem.cached.mask_of_new_rows);
+    set_pair_operand(problem.mask, problem, *mask, names->mask, has_heads, problem.cached.mask_of_new_rows);
   }
-  if (inputs.bias != nullptr) {
-    if (inputs.bias->dtype() != DType::F32 && inputs.bias->dtype() != dtype) {
+  if (bias != nullptr) {
+    if (bias->dtype() != DType::F32 && bias->dtype() != dtype) {
       const bool both = dtype != DType::F32;
-      fail(Status::InvalidArgument, "%s is %s, expected F32%s%s", inputs.names->bias, name_of(inputs.bias->dtype()),
+      fail(Status::InvalidArgument, "%s is %s, expected F32%s%s", names->bias, name_of(bias->dtype()),
            both ? " or the dtype of inputs->queries, " : "", both ? name_of(dtype) : "");
     }
-    set_pair_operand(problem.bias, problem, *inputs.bias, inputs.names->bias, has_heads,
-                     problem.cached.bias_of_new_rows);
+    set_pair_operand(problem.bias, problem, *bias, names->bias, has_heads, problem.cached.bias_of_new_rows);
   }
-  if (inputs.alibi_slopes != nullptr) {
-    set_head_numbers(problem.alibi_slopes, problem, *inputs.alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);
+  if (alibi_slopes != nullptr) {
+    set_head_numbers(problem.alibi_slopes, problem, *alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);
   }
-  if (inputs.sinks != nullptr)
-    set_head_numbers(problem.sinks, problem, *inputs.sinks, "inputs->sinks", "score", has_heads);
+  if (sinks != nullptr) set_head_numbers(problem.sinks, problem, *sinks, "inputs->sinks", "score", has_heads);
   problem.scale =
       options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
   problem.soft_cap = options.soft_cap;
   problem.empty_rows = options.empty_rows;
-  set_dropout(problem, inputs, options);
 }
 
 }  // namespace heed

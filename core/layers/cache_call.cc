@@ -7,27 +7,12 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
+#include "layers/host_sequences.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 
 namespace heed {
 namespace {
-
-void check_others(const AttentionInputs& others) {
-  if (others.valid_lens != nullptr) {
-    fail(Status::InvalidArgument,
-         "inputs->valid_lens is set, but so is %s, which knows the lengths of its sequences: expected NULL; "
-         "inputs->sequences->query_lens says how many rows each element has",
-         others.cache->name);
-  }
-  if (others.key_offsets != nullptr) {
-    fail(Status::InvalidArgument,
-         "inputs->sequences->key_offsets is set, but so is %s, which has the keys: expected NULL", others.cache->name);
-  }
-  if (others.training)
-    fail(Status::Unsupported, "inputs->training is 1, but %s is set: expected 0, since caches have no gradients",
-         others.cache->name);
-}
 
 // `given`: what the caller said. `inputs`: the same, with the layer of the cache that this attention uses.
 void check_layer_fits(const Cache& cache, const CacheInputs& given, const CacheInputs& inputs,
@@ -223,8 +208,8 @@ int64_t largest_position(const KeyLimits& limits, const CachedElement* elements,
   return largest;
 }
 
-CacheLock::CacheLock(const AttentionInputs& inputs, Purpose purpose) {
-  const CacheInputs* const memory = inputs.memory_cache;
+CacheLock::CacheLock(const LayerInputs& inputs, Purpose purpose) {
+  const CacheInputs* const memory = inputs.decoder.memory_cache;
   if (memory != nullptr && inputs.cache != nullptr && memory->cache == inputs.cache->cache) {
     fail(Status::InvalidArgument,
          "%s->cache is that of inputs->cache, expected another one: its rows are those of the encoder's output",
@@ -238,33 +223,34 @@ CacheLock::CacheLock(const AttentionInputs& inputs, Purpose purpose) {
     read_.emplace(*inputs.cache->cache);
 }
 
-CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
-                              AttentionInputs& others) {
-  CacheInputs inputs = *others.cache;
-  inputs.layer += others.cache_layer_offset;
+CacheOfCall cache_of(const InputValues& inputs, Schedule& schedule) {
+  return {*inputs.cache, inputs.cache_layer_offset, on_host(inputs.cache->sequences, schedule)};
+}
+
+CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, const CacheOfCall& of_call, int64_t batch,
+                              int64_t num_rows, bool reads, const CallSequences& given, CachedSequences& cached) {
+  CacheInputs inputs = of_call.given;
+  inputs.layer += of_call.layer_offset;
   const Cache& cache = *inputs.cache;
-  check_others(others);
-  check_layer_fits(cache, *others.cache, inputs, layer);
+  check_layer_fits(cache, of_call.given, inputs, layer);
   if (layer.short_rotary == nullptr) check_rotary(cache, inputs.layer, layer.rotary);
-  const Tensor* sequences = others.cache_sequences;
+  const Tensor* sequences = of_call.sequences;
   if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
 
-  auto& cached = schedule.arena().make<CachedSequences>();
   cached.keys = keys_of(cache, inputs);
   KeyLimits& limits = cached.limits;
   limits = unlimited(num_rows, num_rows);
-  set_sequences(limits, others, batch, true, reads);
+  set_sequences(limits, given, batch, true, reads);
   const Operand positions = limits.positions;
   limits.positions = {};
   limits.has_table = 1;
-  others.cached = &cached;
   CacheCall call;
   call.cache = inputs.cache.get();
   call.layer = inputs.layer;
   call.rotary = layer.rotary;
 
   const bool knows_sequences = sequences == nullptr || sequences->has_data();
-  const bool knows_rows = reads && (limits.table != nullptr || !others.has_table());
+  const bool knows_rows = reads && (limits.table != nullptr || !given.has_table());
   int64_t longest = 0;
   if (!knows_sequences) {
     for (int64_t sequence = 0; sequence < cache.options().max_sequences; ++sequence)
@@ -275,7 +261,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   }
   Cache::NewRows* const rows = make_rows(schedule, inputs, sequences, batch);
   // Lengths of queries count for the number of keys, which is a dim of weights, also where elements are not read otherwise.
-  const Tensor* lens = others.query_lens != nullptr && others.query_lens->has_data() ? others.query_lens : nullptr;
+  const Tensor* lens = given.query_lens != nullptr && given.query_lens->has_data() ? given.query_lens : nullptr;
   Operand lens_operand;
   if (lens != nullptr) set_operand(lens_operand, *lens, {0, -1, -1, -1});
   for (int64_t b = 0; b < batch; ++b) {
@@ -288,8 +274,8 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     return call;
   }
 
-  Sequence* table = others.table;
-  if (!others.has_table()) {
+  Sequence* table = given.table;
+  if (!given.has_table()) {
     table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
     std::uninitialized_value_construct_n(table, batch);
     for (int64_t b = 0; b < batch; ++b) table[b].query_count = num_rows;
@@ -305,7 +291,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   const bool is_causal_by_position =
       !inputs.appends() && positions.given != 0 && layer.options->causal != Alignment::None;
   const bool has_window = layer.options->window != Alignment::None || is_causal_by_position;
-  const bool needs_positions = layer.reads_distances || others.alibi_slopes != nullptr || unrotates || has_window;
+  const bool needs_positions = layer.reads_distances || unrotates || has_window;
   bool compares_positions = is_causal_by_position;
   for (int64_t b = 0; b < batch; ++b) {
     rows[b].count = inputs.appends() ? table[b].query_count : 0;
@@ -326,8 +312,8 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
     if (options.window != Alignment::None) options.window = Alignment::BottomRight;
   }
   if (has_window && compares_positions) {
-    const auto limit_of = [&](int64_t given) {
-      return options.window == Alignment::None || given < 0 ? kUnlimited : std::min(given, kUnlimited);
+    const auto limit_of = [&](int64_t width) {
+      return options.window == Alignment::None || width < 0 ? kUnlimited : std::min(width, kUnlimited);
     };
     cached.keys.has_window = 1;
     cached.keys.window_left = limit_of(options.window_left);
@@ -342,15 +328,15 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
   return call;
 }
 
-void continue_positions(Schedule& schedule, int64_t batch, bool reads, const AttentionInputs& others, Sequence* table,
+void continue_positions(Schedule& schedule, const CacheOfCall& of_call, int64_t batch, bool reads, Sequence* table,
                         KeyLimits& limits) {
-  const CacheInputs& inputs = *others.cache;
+  const CacheInputs& inputs = of_call.given;
   const Cache& cache = *inputs.cache;
   // The attentions refuse a layer that the cache lacks.
   if (limits.positions.given != 0 || inputs.layer < 0 || inputs.layer >= cache.options().num_layers) return;
   const bool had_table = limits.has_table != 0;
   limits.has_table = 1;
-  const Tensor* sequences = others.cache_sequences;
+  const Tensor* sequences = of_call.sequences;
   if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
   if (!reads || (had_table && table == nullptr) || (sequences != nullptr && !sequences->has_data())) {
     limits.table = nullptr;

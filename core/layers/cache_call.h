@@ -12,25 +12,10 @@
 #include "attention/sequences.h"
 #include "cache/cache.h"
 #include "layers/inputs.h"
+#include "layers/layer_call.h"
 #include "layers/schedule.h"
 
 namespace heed {
-
-// The numbers of HEED_CACHE_APPEND and HEED_CACHE_READ; capi/src asserts it.
-enum class CacheUse : int32_t { Append = 0, Read = 1 };
-
-// heed_cache_inputs but for its sequences, which are AttentionInputs::cache_sequences.
-struct CacheInputs {
-  std::shared_ptr<Cache> cache;
-  int64_t layer = 0;
-  CacheUse use = CacheUse::Append;
-  // heed_layer_fill_cache: the rows are stored, and nothing attends to them.
-  bool fills = false;
-  // The words for it in messages.
-  const char* name = "inputs->cache";
-
-  bool appends() const { return use == CacheUse::Append; }
-};
 
 // What heed_layer_fill_cache asks of a cache that was given to it.
 inline CacheInputs to_fill(const CacheInputs& given) {
@@ -43,7 +28,7 @@ inline CacheInputs to_fill(const CacheInputs& given) {
 // the same.
 class CacheLock {
  public:
-  CacheLock(const AttentionInputs& inputs, Purpose purpose);
+  CacheLock(const LayerInputs& inputs, Purpose purpose);
 
  private:
   std::optional<Cache::WriteLock> write_;
@@ -80,16 +65,24 @@ struct CacheCall {
   void commit() const noexcept { cache->commit(layer, new_rows(), rotary != nullptr ? *rotary : nullptr); }
 };
 
-// Checks that the cache fits the layer and the call, and sets the sequences: sets others.cached, which set_visibility
-// reads, and returns the rows that the call appends. Lengths, positions and offsets are in host memory; their elements are
-// read only if `reads`. `num_rows`: the rows of the call, in a packed batch of all elements together. The caller holds the
-// cache's lock.
-CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int64_t batch, int64_t num_rows, bool reads,
-                              AttentionInputs& others);
+// What a call says of a cache.
+struct CacheOfCall {
+  const CacheInputs& given;
+  int64_t layer_offset;
+  // The sequence of each batch element, in host memory if it has data; null: batch element b has sequence b.
+  const Tensor* sequences;
+};
+CacheOfCall cache_of(const InputValues& inputs, Schedule& schedule);
+
+// Checks that the cache fits the layer and the call, sets the sequences in `cached`, which set_visibility reads, and returns
+// the rows that the call appends. Lengths, positions and offsets are in host memory; their elements are read only if
+// `reads`. `num_rows`: the rows of the call, in a packed batch of all elements together. The caller holds the cache's lock.
+CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, const CacheOfCall& of_call, int64_t batch,
+                              int64_t num_rows, bool reads, const CallSequences& given, CachedSequences& cached);
 
 // The positions of the rows that a call appends: sets limits.table, so that rows without given positions continue the
 // sequences of the cache. `limits`: from set_sequences. `table`: its memory, if it has a table with data; else null.
-void continue_positions(Schedule& schedule, int64_t batch, bool reads, const AttentionInputs& others, Sequence* table,
+void continue_positions(Schedule& schedule, const CacheOfCall& of_call, int64_t batch, bool reads, Sequence* table,
                         KeyLimits& limits);
 
 // The largest position of the queries; INT64_MAX if it is not known yet. `elements`: of a call with a cache, or null.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "layers/cache_call.h"
 #include "layers/layer.h"
 
 namespace heed {

@@ -4,23 +4,19 @@
 #include <cstddef>
 #include <memory>
 
-#include "tensor/tensor.h"
-
 namespace heed {
 
-void bring_to_host(SequenceInputs& sequences, int64_t batch, Schedule& schedule) {
-  constexpr const Tensor* SequenceInputs::*kMembers[] = {&SequenceInputs::positions, &SequenceInputs::query_lens,
-                                                         &SequenceInputs::query_offsets, &SequenceInputs::key_offsets};
-  for (const auto member : kMembers) {
-    if (sequences.*member != nullptr && (sequences.*member)->has_data())
-      sequences.*member = &schedule.on_host(*(sequences.*member));
-  }
+void bring_to_host(CallSequences& sequences, int64_t batch, Schedule& schedule) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  auto& [positions, query_lens, query_offsets, key_offsets] = static_cast<SequenceInputs&>(sequences);
+  positions = on_host(positions, schedule);
+  query_lens = on_host(query_lens, schedule);
+  query_offsets = on_host(query_offsets, schedule);
+  key_offsets = on_host(key_offsets, schedule);
   const auto has_data = [](const Tensor* tensor) { return tensor == nullptr || tensor->has_data(); };
-  if (!sequences.has_table() || !has_data(sequences.query_lens) || !has_data(sequences.query_offsets) ||
-      !has_data(sequences.key_offsets))
-    return;
+  if (!sequences.has_table() || !has_data(query_lens) || !has_data(query_offsets) || !has_data(key_offsets)) return;
   // set_sequences refuses it. The batch may be that of a shape, without memory for as many elements.
-  if (sequences.query_lens != nullptr && !(sequences.query_lens->shape() == Shape{batch})) return;
+  if (query_lens != nullptr && !(query_lens->shape() == Shape{batch})) return;
   sequences.table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
   std::uninitialized_value_construct_n(sequences.table, batch);
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "layers/cache_call.h"
 #include "tensor/device.h"
 #include "tensor/overlap.h"
 
@@ -33,7 +32,7 @@ const Tensor& checked_keys(LayerInputs& inputs) {
 // Sets keys and values that are not given, and returns the tensor whose dtype all have: queries, or keys without them.
 const Tensor& complete_rows(LayerInputs& inputs) {
   const CacheInputs* cache = inputs.cache;
-  const Tensor& rows = cache != nullptr && cache->fills ? checked_keys(inputs) : checked_queries(inputs);
+  const Tensor& rows = fills_cache(cache) ? checked_keys(inputs) : checked_queries(inputs);
   if (cache == nullptr || cache->appends()) {
     if (inputs.keys == nullptr) inputs.keys = inputs.queries;
     if (inputs.values == nullptr) inputs.values = inputs.keys;
@@ -49,6 +48,43 @@ const Tensor& complete_rows(LayerInputs& inputs) {
 
 }  // namespace
 
+void GivenInputs::add(Input input, const char* name, const Tensor* tensor) {
+  if (tensor != nullptr) inputs_[count_++] = {input, name, tensor};
+}
+
+void GivenInputs::add(Input input, const CacheInputs* cache, Input of_sequences, const char* name_of_sequences) {
+  if (cache == nullptr) return;
+  inputs_[count_++] = {input, cache->name, nullptr};
+  add(of_sequences, name_of_sequences, cache->sequences);
+}
+
+GivenInputs::GivenInputs(const LayerInputs& inputs) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, training, progress] = inputs;
+  add(Input::Cache, cache, Input::CacheSequences, "inputs->cache->sequences");
+  add(Input::Queries, "inputs->queries", queries);
+  add(Input::Keys, "inputs->keys", keys);
+  add(Input::Values, "inputs->values", values);
+  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  add(Input::Positions, "inputs->sequences->positions", positions);
+  add(Input::QueryLens, "inputs->sequences->query_lens", query_lens);
+  add(Input::QueryOffsets, "inputs->sequences->query_offsets", query_offsets);
+  add(Input::KeyOffsets, "inputs->sequences->key_offsets", key_offsets);
+  const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
+  add(Input::ValidLens, names->valid_lens, valid_lens);
+  add(Input::Mask, names->mask, mask);
+  add(Input::Bias, names->bias, bias);
+  add(Input::AlibiSlopes, "inputs->alibi_slopes", alibi_slopes);
+  add(Input::Sinks, "inputs->sinks", sinks);
+  const auto& [self_valid_lens, self_mask, self_bias, memory, memory_cache] = decoder;
+  add(Input::SelfValidLens, kSelfAttentionNames.valid_lens, self_valid_lens);
+  add(Input::SelfMask, kSelfAttentionNames.mask, self_mask);
+  add(Input::SelfBias, kSelfAttentionNames.bias, self_bias);
+  add(Input::Memory, "inputs->decoder->memory", memory);
+  add(Input::MemoryCache, memory_cache, Input::MemoryCacheSequences, "inputs->decoder->memory_cache->sequences");
+  add(Input::TokenTypes, "inputs->token_types", token_types);
+}
+
 void check_rows(const Tensor& rows, const char* name, const char* what) {
   const DType dtype = rows.dtype();
   if (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16) return;
@@ -56,13 +92,7 @@ void check_rows(const Tensor& rows, const char* name, const char* what) {
   fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16: %s", name, name_of(dtype), what);
 }
 
-void check_no_token_types(const LayerInputs& inputs, const char* kind) {
-  if (inputs.token_types == nullptr) return;
-  fail(Status::InvalidArgument, "inputs->token_types is set, but %s %s layer has no embedding: expected NULL",
-       article_of(kind), kind);
-}
-
-LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name) {
+LayerInputs complete_inputs(const LayerInputs& inputs) {
   LayerInputs complete = inputs;
   const DType dtype = complete_rows(complete).dtype();
   const bool has_queries = complete.queries != nullptr;
@@ -72,13 +102,11 @@ LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const 
            has_queries ? "inputs->queries" : "inputs->keys", name_of(dtype));
     }
   }
-  check_devices(complete, owner, device_name);
   return complete;
 }
 
 void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name) {
-  for (const auto& [name, member] : kLayerInputs) {
-    const Tensor* tensor = inputs.*member;
+  for (const auto& [input, name, tensor] : GivenInputs(inputs)) {
     if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner, device_name);
   }
 }
@@ -89,39 +117,10 @@ const char* article_of(const char* noun) {
 
 void check_queries(const LayerInputs& inputs, const char* what) { checked_queries(inputs, what); }
 
-void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads) {
-  if (inputs.cache != nullptr)
-    fail(Status::InvalidArgument, "inputs->cache is set, but %s %s layer reads %s alone, expected NULL",
-         article_of(kind), kind, reads);
-  for (const auto& [name, member] : kLayerInputs) {
-    const Tensor* tensor = inputs.*member;
-    if (tensor == nullptr || member == &LayerInputs::queries) continue;
-    fail(Status::InvalidArgument, "%s is set, but %s %s layer reads %s alone, expected NULL", name, article_of(kind),
-         kind, reads);
-  }
-}
-
-void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind) {
-  for (const auto& [name, tensor] : {std::pair{kSelfAttentionNames.valid_lens, inputs.self_valid_lens},
-                                     {kSelfAttentionNames.mask, inputs.self_mask},
-                                     {kSelfAttentionNames.bias, inputs.self_bias},
-                                     {"inputs->decoder->memory", inputs.memory}}) {
-    if (tensor == nullptr) continue;
-    fail(Status::InvalidArgument, "%s is set, but %s %s layer is no decoder: expected NULL", name, article_of(kind),
-         kind);
-  }
-  if (inputs.memory_cache != nullptr) {
-    fail(Status::InvalidArgument, "%s is set, but %s %s layer is no decoder: expected NULL", inputs.memory_cache->name,
-         article_of(kind), kind);
-  }
-}
-
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name, const char* reads) {
+void check_one_input(const LayerInputs& inputs) {
   checked_queries(inputs);
-  check_no_other_inputs(inputs, kind, reads);
   if (inputs.queries->rank() == 0)
     fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
-  check_same_device("inputs->queries", inputs.queries->device_name(), "the layer", device_name);
 }
 
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
@@ -169,15 +168,15 @@ void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outpu
     if (overlaps(tensor, workspace, num_bytes))
       fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
   };
-  for (const auto& [name, member] : kLayerInputs) {
-    if (inputs.*member != nullptr) check(name, *(inputs.*member));
+  for (const auto& [input, name, tensor] : GivenInputs(inputs)) {
+    if (tensor != nullptr) check(name, *tensor);
   }
   for_each_output(outputs, [&](const char* name, const Tensor& tensor, size_t) { check(name, tensor); });
 }
 
 void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
-  for (const auto& [name, member] : kLayerInputs) {
-    const Tensor* tensor = inputs.*member;
+  const GivenInputs given(inputs);
+  for (const auto& [input, name, tensor] : given) {
     if (tensor != nullptr) tensor->require_data(name);
   }
   for_each_output(outputs, [&](const char* name, const Tensor& tensor, size_t number) {
@@ -187,8 +186,8 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
         fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", name, other_name);
       }
     };
-    for (const auto& [other_name, member] : kLayerInputs) {
-      if (inputs.*member != nullptr) require_separate(other_name, *(inputs.*member));
+    for (const auto& [input, other_name, other] : given) {
+      if (other != nullptr) require_separate(other_name, *other);
     }
     for_each_output(outputs, [&](const char* other_name, const Tensor& other, size_t other_number) {
       if (other_number < number) require_separate(other_name, other);

@@ -1,28 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a layer's call, and checks that all kinds of layers share. To add an input, add a member to
-// LayerInputs, or to AttentionInputs if only attention reads it, and a line to the list of members beside it. All
-// checks throw InvalidArgument with the argument's name, its value and what was expected.
+// What a call gives to a layer, as one struct for each reader, and checks that all kinds of layers share. All checks throw
+// InvalidArgument with the argument's name, its value and what was expected.
+//
+// To add an input, add a member to the struct of those who read it: Visibility or SequenceInputs if attention does. The
+// functions that read or pass on a struct name its members, so that they do not compile until they say what becomes of it.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <iterator>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
+#include "attention/sequences.h"
 #include "attention/validate.h"
 #include "base/call_progress.h"
+#include "layers/input_set.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 
-// heed_layer_inputs as tensors; null if not given.
-struct LayerInputs : AttentionInputs {
+class Cache;
+
+// The numbers of HEED_CACHE_APPEND and HEED_CACHE_READ; capi/src asserts it.
+enum class CacheUse : int32_t { Append = 0, Read = 1 };
+
+// heed_cache_inputs. Attention and positions read them.
+struct CacheInputs {
+  std::shared_ptr<Cache> cache;
+  // The sequence of each batch element; null if not given.
+  const Tensor* sequences = nullptr;
+  int64_t layer = 0;
+  CacheUse use = CacheUse::Append;
+  // heed_layer_fill_cache: the rows are stored, and nothing attends to them.
+  bool fills = false;
+  // The words for it in messages.
+  const char* name = "inputs->cache";
+
+  bool appends() const { return use == CacheUse::Append; }
+};
+
+// heed_decoder_inputs; null if not given. Decoder layers and what is made of them read them.
+struct DecoderInputs {
+  const Tensor* self_valid_lens = nullptr;
+  const Tensor* self_mask = nullptr;
+  const Tensor* self_bias = nullptr;
+  // The encoder's output, in a call of a Transformer; only these read it.
+  const Tensor* memory = nullptr;
+  // What cross attention reads in place of keys.
+  const CacheInputs* memory_cache = nullptr;
+};
+
+// Every kind with dropout reads it.
+struct Training {
+  bool is_on = false;
+  uint64_t dropout_seed = 0;
+};
+
+// heed_layer_inputs; null if not given.
+struct LayerInputs {
   const Tensor* queries = nullptr;
   const Tensor* keys = nullptr;
   const Tensor* values = nullptr;
+  SequenceInputs sequences = {};
+  Visibility visibility = {};
+  const CacheInputs* cache = nullptr;
+  DecoderInputs decoder = {};
+  // Only layers with an embedding read them.
+  const Tensor* token_types = nullptr;
+  Training training = {};
   Progress progress = {};
+};
+
+// Whether the call stores rows in a cache without attending to them. Then queries are not given.
+inline bool fills_cache(const CacheInputs* cache) { return cache != nullptr && cache->fills; }
+
+// One input of a call.
+struct GivenInput {
+  Input input;
+  const char* name;
+  const Tensor* tensor;  // null: a cache
+};
+
+// The inputs that a call has, in the order of Input. The checks of devices, data, shared memory and unread inputs loop over
+// them.
+class GivenInputs {
+ public:
+  explicit GivenInputs(const LayerInputs& inputs);
+
+  const GivenInput* begin() const { return inputs_; }
+  const GivenInput* end() const { return inputs_ + count_; }
+
+ private:
+  void add(Input input, const char* name, const Tensor* tensor);
+  void add(Input input, const CacheInputs* cache, Input of_sequences, const char* name_of_sequences);
+
+  GivenInput inputs_[kNumInputs];
+  size_t count_ = 0;
 };
 
 // heed_layer_tap: outputs of an attention in the called layer; null if not requested.
@@ -40,20 +114,13 @@ struct LayerOutputs {
   std::span<const LayerTap> taps = {};
 };
 
-// All members of LayerInputs, those of AttentionInputs last, and all members of LayerOutputs. The checks of devices,
-// data, shared memory and unused inputs loop over these lists.
-inline constexpr auto kLayerInputs = [] {
-  constexpr InputMember<LayerInputs> kOwn[] = {
-      {"inputs->queries", &LayerInputs::queries},
-      {"inputs->keys", &LayerInputs::keys},
-      {"inputs->values", &LayerInputs::values},
-  };
-  std::array<InputMember<LayerInputs>, std::size(kOwn) + std::size(kAttentionInputs)> all{};
-  auto next = std::copy(std::begin(kOwn), std::end(kOwn), all.begin());
-  for (const auto& [name, tensor] : kAttentionInputs) *next++ = {name, tensor};
-  return all;
-}();
-inline constexpr InputMember<LayerOutputs> kLayerOutputs[] = {
+// A tensor that a call writes: its name in messages and its member.
+struct OutputMember {
+  const char* name;
+  const Tensor* LayerOutputs::*tensor;
+};
+// All tensors of LayerOutputs but the taps.
+inline constexpr OutputMember kLayerOutputs[] = {
     {"outputs->output", &LayerOutputs::output},
     {"outputs->weights", &LayerOutputs::weights},
     {"outputs->log_sum_exp", &LayerOutputs::log_sum_exp},
@@ -72,12 +139,12 @@ enum class Purpose {
   Run,      // all tensors must have data, and outputs must be writable
 };
 
-// Fills in the defaults (keys: queries, values: keys). Checks that queries are given, that queries, keys and values
-// share one floating dtype, and that every tensor is on `device_name`, the device of `owner`. `owner`: the words for it
-// in messages, such as "the layer".
-LayerInputs complete_inputs(const LayerInputs& inputs, const char* owner, const char* device_name);
+// Fills in the defaults (keys: queries, values: keys). Checks that queries are given, and that queries, keys and values share
+// one floating dtype.
+LayerInputs complete_inputs(const LayerInputs& inputs);
 
-// Checks that every tensor is on `device_name`, the device of `owner`.
+// Checks that every tensor is on `device_name`, the device of `owner`. `owner`: the words for it in messages, such as "the
+// layer".
 void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name);
 
 // "an" before "encoder", "a" before "linear".
@@ -86,23 +153,11 @@ const char* article_of(const char* noun);
 // Checks that queries are given and floating. `what`: as in check_rows.
 void check_queries(const LayerInputs& inputs, const char* what = nullptr);
 
-// Checks that no input but queries is given. `reads`: the words for all that the layer reads.
-void check_no_other_inputs(const LayerInputs& inputs, const char* kind, const char* reads);
-
 // Checks that rows are floating. `what`: the words for them, if they are not rows of any meaning.
 void check_rows(const Tensor& rows, const char* name, const char* what = nullptr);
 
-// For layers without an embedding.
-void check_no_token_types(const LayerInputs& inputs, const char* kind);
-
-// For layers that are no decoders.
-void check_no_decoder_inputs(const LayerInputs& inputs, const char* kind);
-
-// For layers that read only queries: checks that queries are given, floating, of rank 1 to 8 and on `device_name`, and
-// that no other input is given. `kind`: the kind of the layer, such as "linear".
-// `reads`: the words for all that the layer reads.
-void check_one_input(const LayerInputs& inputs, const char* kind, const char* device_name,
-                     const char* reads = "inputs->queries");
+// For layers that read one array: checks that queries are given, floating and of rank 1 to 8.
+void check_one_input(const LayerInputs& inputs);
 
 // Checks one output against its expected shape, its dtype (that of the inputs, or F32) and the device of `owner`.
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,

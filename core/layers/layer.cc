@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "layers/cache_call.h"
 #include "layers/cache_changes.h"
 #include "layers/child_seed.h"
 #include "tensor/device.h"
@@ -70,7 +71,7 @@ void Layer::visit_projected_inputs(const LayerCall& call, size_t first, const Vi
     if (children_[i].is_repeated) continue;
     const Layer& child = *children_[i].layer;
     // Not every call needs all children.
-    if (call.children[i].inputs.others != nullptr) child.visit_projected_inputs(call.children[i], first, visit);
+    if (call.children[i].is_run) child.visit_projected_inputs(call.children[i], first, visit);
     first += child.parameters_.size();
   }
 }
@@ -111,11 +112,7 @@ const OutputShapes& Layer::check_child(size_t index, const InputValues& inputs, 
   make_children(schedule, call);
   LayerCall& part = call.children[index];
   part.inputs = inputs;
-  if (inputs.others->training) {
-    auto& others = schedule.arena().make<AttentionInputs>(*inputs.others);
-    others.dropout_seed = child_seed(call.called_seed, part.first_child_number - 1);
-    part.inputs.others = &others;
-  }
+  part.is_run = true;
   const Schedule::InChild in_child(schedule, *part.path);
   children_[index].layer->check(schedule, purpose, part);
   return part.shapes;
@@ -129,7 +126,10 @@ void Layer::make_children(Schedule& schedule, LayerCall& call) const {
   for (size_t i = 0; i < children_.size(); ++i) {
     LayerCall& part = call.children[i];
     part.path = &schedule.add_child(children_[i].name.c_str());
+    part.called_dtype = call.called_dtype;
     part.called_seed = call.called_seed;
+    part.training = call.training;
+    if (call.training.is_on) part.training.dropout_seed = child_seed(call.called_seed, number);
     part.first_child_number = number + 1;
     number += 1 + children_[i].layer->num_descendants();
   }
@@ -183,7 +183,7 @@ LayerCall& Layer::call_of(LayerCall& call, std::string_view name, const char* ar
     if (!name.starts_with(own)) continue;
     const bool is_whole = name.size() == own.size();
     if (!is_whole && name[own.size()] != '.') continue;
-    if (call.children == nullptr || call.children[i].inputs.others == nullptr) {
+    if (call.children == nullptr || !call.children[i].is_run) {
       fail(Status::InvalidArgument,
            "%s is \"%s\", which a call with these inputs does not run, expected a child that it runs", argument,
            shown(name).c_str());
@@ -223,6 +223,16 @@ void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
   }
 }
 
+InputRules Layer::input_rules(const LayerInputs&) const {
+  static constexpr Refusal kRefusals[] = {{kAllInputs, "%s %s layer reads inputs->queries alone, expected NULL"}};
+  return {{Input::Queries}, kRefusals};
+}
+
+LayerInputs Layer::check_tensors(const LayerInputs& inputs) const {
+  check_one_input(inputs);
+  return inputs;
+}
+
 DType Layer::row_dtype(const LayerInputs& inputs) const {
   const DType dtype = (inputs.queries != nullptr ? inputs.queries : inputs.keys)->dtype();
   return is_floating(dtype) ? dtype : DType::F32;
@@ -230,12 +240,24 @@ DType Layer::row_dtype(const LayerInputs& inputs) const {
 
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
                   LayerCall& call) const {
+  refuse_unread(inputs, input_rules(inputs), kind());
   complete = check_tensors(inputs);
-  const DType dtype = row_dtype(complete);
-  complete.called_dtype = dtype;
-  schedule.set_form(context_->intermediate_form(dtype));
-  call.inputs = {complete.queries, complete.keys, complete.values, &complete};
-  call.called_seed = complete.dropout_seed;
+  check_devices(complete, owner(), context_->device_name());
+  call.called_dtype = row_dtype(complete);
+  schedule.set_form(context_->intermediate_form(call.called_dtype));
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, training, progress] =
+      complete;
+  call.inputs = {.queries = queries,
+                 .keys = keys,
+                 .values = values,
+                 .sequences = &sequences,
+                 .visibility = &visibility,
+                 .cache = cache,
+                 .decoder = &decoder,
+                 .token_types = token_types};
+  call.training = training;
+  call.called_seed = training.dropout_seed;
   check(schedule, purpose, call);
 }
 

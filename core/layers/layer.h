@@ -18,6 +18,7 @@
 #include "base/json_writer.h"
 #include "families/model_attention.h"
 #include "families/model_block.h"
+#include "layers/input_rules.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
 #include "layers/parameter.h"
@@ -78,6 +79,10 @@ class Layer {
   void fill_cache(const LayerInputs& inputs, Workspace* workspace) const;
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
 
+  // Which inputs a call of the layer reads, and why it refuses the others. Unless a kind says otherwise, it reads queries
+  // alone.
+  virtual InputRules input_rules(const LayerInputs& inputs) const;
+
   // The keys and values of the layer in a cache; nothing if it uses none.
   struct CacheShape {
     int64_t num_layers = 1;
@@ -111,9 +116,9 @@ class Layer {
   // A layer with children calls it in `compose`: adds the child's operations.
   void compose_child(size_t index, Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const;
 
-  // Checks the tensors of a call and fills in their defaults. Called only for the called layer: children get their
-  // inputs from their parent.
-  virtual LayerInputs check_tensors(const LayerInputs& inputs) const = 0;
+  // Checks the tensors of a call besides their devices and fills in their defaults. Only of the called layer, after its
+  // input_rules: children get their inputs from their parent.
+  virtual LayerInputs check_tensors(const LayerInputs& inputs) const;
   // Checks the sizes of call.inputs and everything else that does not need the parameters' values. Sets the rest of
   // `call`.
   virtual void check(Schedule& schedule, Purpose purpose, LayerCall& call) const = 0;

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "layers/cache_call.h"
 #include "layers/inputs.h"
 #include "layers/parameter.h"
 #include "layers/value.h"
@@ -14,14 +13,24 @@
 
 namespace heed {
 
-// What a layer reads: LayerInputs, where queries, keys and values may be intermediates.
+// What a layer reads, of which queries, keys and values may be intermediates. A parent sets for each child exactly the
+// members that the child reads; nothing is passed on by itself but what LayerCall says of all children.
 struct InputValues {
-  Value queries;  // not given if a cache is filled
-  Value keys;     // keys and values: not given to a layer that reads one input, nor if they are read from a cache
-  Value values;
-  // Lengths, mask, bias and settings; they outlive the call.
-  const AttentionInputs* others = nullptr;
+  Value queries = {};  // not given if a cache is filled
+  Value keys = {};     // keys and values: not given to a layer that reads one input, nor if they are read from a cache
+  Value values = {};
+  // Null: none. They outlive the call.
+  const SequenceInputs* sequences = nullptr;
+  const Visibility* visibility = nullptr;
+  const CacheInputs* cache = nullptr;
+  const DecoderInputs* decoder = nullptr;
+  const Tensor* token_types = nullptr;
+  // Added to the layer of caches, by a stack of layers.
+  int64_t cache_layer_offset = 0;
 };
+
+// What a layer gets that reads one array.
+inline InputValues rows_alone(const Value& rows) { return {.queries = rows}; }
 
 // An input of a call and its name in messages.
 struct InputValue {
@@ -39,20 +48,17 @@ inline InputValue value_of(const InputValues& inputs, ProjectedInput input) {
 }
 
 // Whether the batch elements lie one after another along one axis of rows.
-inline bool is_packed(const InputValues& inputs) { return inputs.others->is_packed(); }
+inline bool is_packed(const InputValues& inputs) { return inputs.sequences->is_packed(); }
 // Whether keys and queries are the same rows.
 inline bool keys_are_queries(const InputValues& inputs) { return same_source(inputs.keys, inputs.queries); }
 
-// Whether the call stores rows in a cache without attending to them. Then queries are not given.
-inline bool fills_cache(const InputValues& inputs) {
-  return inputs.others->cache != nullptr && inputs.others->cache->fills;
-}
+inline bool fills_cache(const InputValues& inputs) { return fills_cache(inputs.cache); }
 // The rows of the call: the queries or, where a cache is filled, the keys.
 inline const Value& rows_of(const InputValues& inputs) { return fills_cache(inputs) ? inputs.keys : inputs.queries; }
 
 // The number of batch elements of inputs that have been checked.
 inline int64_t batch_of(const InputValues& inputs) {
-  return is_packed(inputs) ? inputs.others->query_offsets->dim(0) - 1 : rows_of(inputs).dim(0);
+  return is_packed(inputs) ? inputs.sequences->query_offsets->dim(0) - 1 : rows_of(inputs).dim(0);
 }
 
 // What a layer writes: LayerOutputs, which may be intermediates.
@@ -89,6 +95,12 @@ inline constexpr IdWords kTokenTypeWords = {"the token types of the ids", "a tok
 // Checked inputs, and what `check` computes for `compose`.
 struct LayerCall {
   InputValues inputs;
+  // With the seed of this layer. The base gives it to all children, and called_dtype.
+  Training training;
+  // Of the called layer's rows. Those of its children may be intermediates of another dtype.
+  DType called_dtype = DType::F32;
+  // Whether the call runs the layer: not every call needs all children.
+  bool is_run = false;
   OutputShapes shapes;
   // For layers with attention: sizes and visible keys. `compose` adds the operands. Owned by the schedule.
   AttentionProblem* attention = nullptr;
@@ -119,7 +131,7 @@ struct LayerCall {
 
 // Which rows of queries the call of an attention needs: with lengths of queries those below them.
 inline WantedRows queries_wanted(const LayerCall& call) {
-  return call.inputs.others->query_lens != nullptr ? WantedRows::Queries : WantedRows::All;
+  return call.inputs.sequences->query_lens != nullptr ? WantedRows::Queries : WantedRows::All;
 }
 
 }  // namespace heed

@@ -4,11 +4,10 @@
 // that feature as the reason. So a new feature needs no change in backends that do not support it.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 
+#include "base/enum_set.h"
 #include "ops/attention.h"
 
 namespace heed {
@@ -69,36 +68,8 @@ inline constexpr int32_t kNumAttentionFeatures = [] {
   return count;
 }();
 
-class AttentionFeatures {
- public:
-  constexpr AttentionFeatures() = default;
-  constexpr AttentionFeatures(std::initializer_list<AttentionFeature> features) {
-    for (const AttentionFeature feature : features) add(feature);
-  }
-
-  constexpr void add(AttentionFeature feature) { bits_ |= bit(feature); }
-  constexpr bool has(AttentionFeature feature) const { return (bits_ & bit(feature)) != 0; }
-  constexpr AttentionFeatures with(AttentionFeatures others) const { return AttentionFeatures(bits_ | others.bits_); }
-  constexpr AttentionFeatures without(AttentionFeatures others) const {
-    return AttentionFeatures(bits_ & ~others.bits_);
-  }
-
-  // Calls visit(feature) for each feature in the set, in the order of the enumerators.
-  template <typename Visit>
-  constexpr void for_each(Visit visit) const {
-    for (uint64_t left = bits_; left != 0; left &= left - 1)
-      visit(static_cast<AttentionFeature>(std::countr_zero(left)));
-  }
-
-  friend constexpr bool operator==(AttentionFeatures, AttentionFeatures) = default;
-
- private:
-  explicit constexpr AttentionFeatures(uint64_t bits) : bits_(bits) {}
-  static constexpr uint64_t bit(AttentionFeature feature) { return uint64_t{1} << static_cast<uint32_t>(feature); }
-  static_assert(kNumAttentionFeatures <= 64);
-
-  uint64_t bits_ = 0;
-};
+using AttentionFeatures = EnumSet<AttentionFeature>;
+static_assert(kNumAttentionFeatures <= 64);
 
 // The features of these limits. A ragged batch may have a band for each batch element; since a plan has no table, it
 // counts as having one.

@@ -20,11 +20,10 @@ class Chain final : public Layer {
       : Layer(std::move(context), {}, kNoParameters, Named(children).list), num_children_(children.size()) {}
 
   const char* kind() const override { return "chain"; }
+  InputRules input_rules(const LayerInputs&) const override { return {kAllInputs, {}}; }
 
  protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override {
-    return complete_inputs(inputs, owner(), context()->device_name());
-  }
+  LayerInputs check_tensors(const LayerInputs& inputs) const override { return complete_inputs(inputs); }
 
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override {
     InputValues inputs = call.inputs;
@@ -33,7 +32,7 @@ class Chain final : public Layer {
       call.shapes.output = shapes.output;
       if (i + 1 == num_children_) break;
       const Value between = schedule.reserve(schedule.form().dtype, shapes.output);
-      inputs = {between, between, between, call.inputs.others};
+      inputs.queries = inputs.keys = inputs.values = between;
     }
     call.shapes.dtype = call.inputs.queries.dtype();
   }

@@ -32,7 +32,7 @@ TEST(LayerTree, AllocatesNothingInForward) {
   fill_normal(input, 0, 1, 1);
   LayerInputs inputs;
   inputs.queries = &input;
-  inputs.training = true;
+  inputs.training.is_on = true;
   tree.initialize(inputs, 1);
   const Tensor output = Tensor::zeros(context, DType::F32, {2, 5, 64});
   LayerOutputs outputs;

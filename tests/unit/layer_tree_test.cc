@@ -33,6 +33,7 @@ class Scaled final : public Layer {
               kNoParameters, std::vector<NamedLayer>{{"inner", std::move(child)}}) {}
 
   const char* kind() const override { return "scaled"; }
+  InputRules input_rules(const LayerInputs&) const override { return {kAllInputs, {}}; }
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override { return inputs; }
@@ -70,8 +71,7 @@ class LayerTree : public testing::Test {
   static LayerInputs inputs_of(const Tensor& tensor, uint64_t seed = kCalledSeed) {
     LayerInputs inputs;
     inputs.queries = &tensor;
-    inputs.dropout_seed = seed;
-    inputs.training = true;
+    inputs.training = {true, seed};
     return inputs;
   }
   Tensor forward(const Layer& layer, const Tensor& input, uint64_t seed = kCalledSeed) const {

@@ -27,7 +27,7 @@ TEST(Sequences, OfAPackedBatchLieOneAfterAnother) {
   const Tensor of_queries = numbers({0, 3, 3, 7});
   const Tensor of_keys = numbers({0, 2, 9, 10});
   std::array<Sequence, 3> table;
-  SequenceInputs sequences;
+  CallSequences sequences;
   sequences.query_offsets = &of_queries;
   sequences.key_offsets = &of_keys;
   sequences.table = table.data();
@@ -53,7 +53,7 @@ TEST(Sequences, OfAPackedBatchLieOneAfterAnother) {
 TEST(Sequences, OfKeysThatAreTheQueriesShareTheirOffsets) {
   const Tensor offsets = numbers({0, 3, 7});
   std::array<Sequence, 2> table;
-  SequenceInputs sequences;
+  CallSequences sequences;
   sequences.query_offsets = &offsets;
   sequences.table = table.data();
   ASSERT_EQ(packed_batch(sequences, true), 2);
@@ -68,7 +68,7 @@ TEST(Sequences, OfKeysThatAreTheQueriesShareTheirOffsets) {
 TEST(Sequences, OfLengthsOfQueries) {
   const Tensor lens = numbers({2, 0});
   std::array<Sequence, 2> table;
-  SequenceInputs sequences;
+  CallSequences sequences;
   sequences.query_lens = &lens;
   sequences.table = table.data();
   KeyLimits limits = unlimited(4, 4);
@@ -90,7 +90,7 @@ TEST(Sequences, OfLengthsOfQueries) {
 TEST(Sequences, AreNotReadForShapes) {
   const Tensor offsets = numbers({0, 3, 7});
   const Tensor positions = numbers({0, 1, 2, 3, 4, 5, -9});
-  SequenceInputs sequences;
+  CallSequences sequences;
   sequences.query_offsets = &offsets;
   sequences.positions = &positions;
   KeyLimits limits = unlimited(7, 7);
@@ -106,7 +106,7 @@ TEST(Sequences, PositionsAreAtMostTheLastOne) {
   const Tensor positions = numbers({0, 9, 10});
   const Tensor offsets = numbers({0, 3});
   std::array<Sequence, 1> table;
-  SequenceInputs sequences;
+  CallSequences sequences;
   sequences.positions = &positions;
   sequences.query_offsets = &offsets;
   sequences.table = table.data();

@@ -159,11 +159,10 @@ std::vector<std::byte> outputs_of(const Case& given, const Backend& backend, std
     inputs.keys = &keys;
     inputs.values = &values;
   }
-  if (given.lengths != 0) inputs.valid_lens = &lens;
-  if (given.mask != 0) inputs.mask = &mask;
-  if (given.bias != 0) inputs.bias = &bias;
-  inputs.training = given.is_training;
-  inputs.dropout_seed = 5;
+  if (given.lengths != 0) inputs.visibility.valid_lens = &lens;
+  if (given.mask != 0) inputs.visibility.mask = &mask;
+  if (given.bias != 0) inputs.visibility.bias = &bias;
+  inputs.training = {given.is_training, 5};
 
   std::unique_ptr<Layer> layer;
   if (given.is_additive_layer) {
@@ -247,7 +246,7 @@ struct Decoder {
     }
     inputs.queries = &queries;
     inputs.keys = &keys;
-    inputs.valid_lens = &lens;
+    inputs.visibility.valid_lens = &lens;
     outputs.output = &output;
     layer->initialize(inputs, 1);
   }

@@ -48,9 +48,9 @@ int64_t AdditiveAttention::check_inputs(const InputValues& inputs, OutputShapes&
   return batch;
 }
 
-void AdditiveAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
+void AdditiveAttention::set_attention(const InputValues& inputs, AttentionProblem& problem) const {
   problem.scoring = Scoring::Additive;
-  set_attention_without_heads(inputs, reads_lengths, options_.num_hiddens, options_.attention, problem);
+  set_attention_without_heads(inputs, options_.num_hiddens, problem);
 }
 
 void AdditiveAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {

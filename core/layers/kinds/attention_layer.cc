@@ -1,12 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/attention_layer.h"
 
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+
+#include "attention/validate.h"
 #include "base/error.h"
 #include "layers/host_sequences.h"
 #include "layers/kinds/projection.h"
 #include "tensor/device.h"
 
 namespace heed {
+namespace {
+
+// What a cache does not go with.
+void check_cached_call(const LayerCall& call) {
+  const char* const cache = call.inputs.cache->name;
+  if (call.inputs.visibility->valid_lens != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->valid_lens is set, but so is %s, which knows the lengths of its sequences: expected NULL; "
+         "inputs->sequences->query_lens says how many rows each element has",
+         cache);
+  }
+  if (call.inputs.sequences->key_offsets != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->sequences->key_offsets is set, but so is %s, which has the keys: expected NULL", cache);
+  }
+  if (call.training.is_on) {
+    fail(Status::Unsupported, "inputs->training is 1, but %s is set: expected 0, since caches have no gradients",
+         cache);
+  }
+}
+
+void set_dropout(AttentionProblem& problem, const Training& training, float dropout) {
+  problem.dropout = training.is_on ? dropout : 0.0f;
+  problem.dropout_seed = training.dropout_seed;
+  if (problem.dropout == 0) return;
+  // The counter of a weight's random number consists of its indices as 32-bit words.
+  const std::array<int64_t, 4> sizes{problem.batch, problem.num_heads, problem.limits.num_queries,
+                                     problem.limits.num_keys};
+  const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  if (largest > int64_t{1} << 32) {
+    fail(Status::Unsupported,
+         "dropout with a dimension of %" PRId64
+         " is not supported, expected at most 2^32 in batch, heads, queries and keys",
+         largest);
+  }
+}
+
+}  // namespace
+
+InputRules AttentionLayer::input_rules(const LayerInputs&) const {
+  static constexpr Refusal kRefusals[] = {
+      {kDecoderInputs, "%s %s layer is no decoder: expected NULL"},
+      {{Input::TokenTypes}, "%s %s layer has no embedding: expected NULL"},
+      {kCacheInputs,
+       "%s attends to keys as they are given: expected NULL, or a multi-head attention with HEED_SCORING_DOT_PRODUCT",
+       Status::Unsupported},
+  };
+  constexpr InputSet kReads = kRowInputs.with(kSequenceInputs).with(kVisibilityInputs);
+  static_assert(covers_all_inputs({kReads, kRefusals}));
+  return {cached_layer() ? kReads.with(kCacheInputs) : kReads, kRefusals};
+}
 
 std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
   const std::optional<CachedLayer> layer = cached_layer();
@@ -15,50 +71,48 @@ std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
 }
 
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
-  check_no_decoder_inputs(inputs, kind());
-  check_no_token_types(inputs, kind());
   if (inputs.cache != nullptr) {
-    if (!cached_layer()) {
-      fail(Status::Unsupported,
-           "inputs->cache is set, but %s attends to keys as they are given: expected NULL, or a multi-head attention "
-           "with "
-           "HEED_SCORING_DOT_PRODUCT",
-           kind());
-    }
     check_same_device("inputs->cache->cache", inputs.cache->cache->context()->device_name(), owner(),
                       context()->device_name());
   }
-  return complete_inputs(inputs, owner(), context()->device_name());
+  return complete_inputs(inputs);
 }
 
-void AttentionLayer::set_cache(Schedule& schedule, bool reads_lengths, int64_t batch, AttentionInputs& others,
-                               LayerCall& call) const {
+const CachedSequences& AttentionLayer::set_cache(Schedule& schedule, bool reads, int64_t batch,
+                                                 const CallSequences& given, LayerCall& call) const {
+  check_cached_call(call);
   const int64_t num_rows = rows_of(call.inputs).dim(row_axis(call.inputs));
-  if (others.cache_sequences != nullptr && others.cache_sequences->has_data())
-    others.cache_sequences = &schedule.on_host(*others.cache_sequences);
-  if (others.query_lens != nullptr && others.query_lens->has_data())
-    others.query_lens = &schedule.on_host(*others.query_lens);
-  const CacheCall appended = set_cache_sequences(schedule, *cached_layer(), batch, num_rows, reads_lengths, others);
+  CachedLayer layer = *cached_layer();
+  layer.reads_distances = layer.reads_distances || call.inputs.visibility->alibi_slopes != nullptr;
+  // Lengths count for the number of keys, which is a dim of weights, also where elements are not read otherwise.
+  CallSequences sequences = given;
+  sequences.query_lens = on_host(given.query_lens, schedule);
+  auto& cached = schedule.arena().make<CachedSequences>();
+  const CacheCall appended =
+      set_cache_sequences(schedule, layer, cache_of(call.inputs, schedule), batch, num_rows, reads, sequences, cached);
   if (appended.num_rows > 0) schedule.add_cache(schedule.arena().make<CacheCall>(appended));
   // Weights have a column for each row of the longest sequence.
-  if (call.shapes.weights) (*call.shapes.weights)[3] += others.cached->limits.num_keys;
+  if (call.shapes.weights) (*call.shapes.weights)[3] += cached.limits.num_keys;
+  return cached;
 }
 
 void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
-  const int64_t batch = check_inputs(call.inputs, call.shapes);
-  AttentionInputs others = *call.inputs.others;
-  const bool reads_lengths = purpose != Purpose::Shapes;
-  if (reads_lengths) {
-    if (others.valid_lens != nullptr && others.valid_lens->has_data())
-      others.valid_lens = &schedule.on_host(*others.valid_lens);
-    bring_to_host(others, batch, schedule);
+  const InputValues& inputs = call.inputs;
+  const int64_t batch = check_inputs(inputs, call.shapes);
+  const bool reads = purpose != Purpose::Shapes;
+  Visibility visibility = *inputs.visibility;
+  CallSequences sequences = {*inputs.sequences};
+  if (reads) {
+    visibility.valid_lens = on_host(visibility.valid_lens, schedule);
+    bring_to_host(sequences, batch, schedule);
   }
-  if (others.cache != nullptr) set_cache(schedule, reads_lengths, batch, others, call);
-  InputValues inputs = call.inputs;
-  inputs.others = &others;
+  if (inputs.cache != nullptr) sequences.cached = &set_cache(schedule, reads, batch, sequences, call);
   // Built in the arena: copying a struct that was just written stalls on store forwarding.
   call.attention = &schedule.arena().make<AttentionProblem>();
-  set_attention(inputs, reads_lengths, *call.attention);
+  set_attention(inputs, *call.attention);
+  const CallForm form = {call.called_dtype, has_heads(inputs), keys_are_queries(inputs), reads};
+  set_visibility(*call.attention, visibility, sequences, attention_options(), form);
+  set_dropout(*call.attention, call.training, attention_options().dropout);
 }
 
 }  // namespace heed

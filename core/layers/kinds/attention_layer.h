@@ -12,6 +12,7 @@ namespace heed {
 
 class AttentionLayer : public Layer {
  public:
+  InputRules input_rules(const LayerInputs& inputs) const final;
   std::optional<CacheShape> cache_shape() const final;
 
  protected:
@@ -26,13 +27,16 @@ class AttentionLayer : public Layer {
   virtual int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const = 0;
   // For layers that can use a cache: what the cache must know. Otherwise none.
   virtual std::optional<CachedLayer> cached_layer() const { return std::nullopt; }
-  // Called after check_inputs has passed: sets the sizes of the attention, and checks and sets lengths, mask and bias.
-  // Lengths, positions and offsets are in host memory. Their elements are read only if reads_lengths.
-  virtual void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const = 0;
+  virtual const AttentionOptions& attention_options() const = 0;
+  // Whether the inputs have an axis of heads, or the layer makes one.
+  virtual bool has_heads(const InputValues& inputs) const = 0;
+  // Called after check_inputs has passed: sets the sizes of the attention.
+  virtual void set_attention(const InputValues& inputs, AttentionProblem& problem) const = 0;
 
  private:
-  // Sets the sequences of a call with a cache.
-  void set_cache(Schedule& schedule, bool reads_lengths, int64_t batch, AttentionInputs& others, LayerCall& call) const;
+  // The sequences of a call with a cache. `given`: those of the call, in host memory if `reads`.
+  const CachedSequences& set_cache(Schedule& schedule, bool reads, int64_t batch, const CallSequences& given,
+                                   LayerCall& call) const;
 };
 
 }  // namespace heed

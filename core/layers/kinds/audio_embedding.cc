@@ -48,11 +48,6 @@ AudioEmbedding::AudioEmbedding(std::shared_ptr<Context> context, const AudioEmbe
       options_(options),
       zeros_(Tensor::zeros(this->context(), DType::F32, {std::max(options.num_mels, options.size)})) {}
 
-LayerInputs AudioEmbedding::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void AudioEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& features = call.inputs.queries;
   if (features.rank() != 3 || features.dim(1) != options_.num_mels) {

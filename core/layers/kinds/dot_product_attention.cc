@@ -81,24 +81,24 @@ int64_t DotProductAttention::check_inputs(const InputValues& inputs, OutputShape
   Shape of_rows = queries.shape();
   of_rows.rank = rank - 1;
   shapes.log_sum_exp.emplace(of_rows);
-  if (packed) return packed_batch(*inputs.others, keys_are_queries(inputs));
+  if (packed) return packed_batch(*inputs.sequences, keys_are_queries(inputs));
   shapes.weights.emplace(queries.shape());
   (*shapes.weights)[rank - 1] = keys.dim(rank - 2);
   return queries.dim(0);
 }
 
-void DotProductAttention::set_attention(const InputValues& inputs, bool reads_lengths,
-                                        AttentionProblem& problem) const {
+bool DotProductAttention::has_heads(const InputValues& inputs) const {
+  return inputs.queries.rank() == (is_packed(inputs) ? 3 : 4);
+}
+
+void DotProductAttention::set_attention(const InputValues& inputs, AttentionProblem& problem) const {
   const int32_t rank = inputs.queries.rank();
-  const bool has_heads = rank == (is_packed(inputs) ? 3 : 4);
   problem.batch = batch_of(inputs);
-  problem.num_heads = has_heads ? inputs.queries.dim(rank - 3) : 1;
-  problem.num_kv_heads = has_heads ? inputs.keys.dim(rank - 3) : 1;
+  problem.num_heads = has_heads(inputs) ? inputs.queries.dim(rank - 3) : 1;
+  problem.num_kv_heads = has_heads(inputs) ? inputs.keys.dim(rank - 3) : 1;
   problem.limits = unlimited(inputs.queries.dim(rank - 2), inputs.keys.dim(rank - 2));
   problem.head_size = inputs.queries.dim(rank - 1);
   problem.value_head_size = inputs.values.dim(rank - 1);
-  set_visibility(problem, *inputs.others, options_,
-                 {inputs.queries.dtype(), has_heads, keys_are_queries(inputs), reads_lengths});
 }
 
 void DotProductAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {

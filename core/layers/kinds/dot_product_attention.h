@@ -19,7 +19,9 @@ class DotProductAttention : public AttentionLayer {
 
  protected:
   int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
-  void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
+  const AttentionOptions& attention_options() const override { return options_; }
+  bool has_heads(const InputValues& inputs) const override;
+  void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
 

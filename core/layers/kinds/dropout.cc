@@ -15,11 +15,6 @@ Dropout::Dropout(std::shared_ptr<Context> context, const DropoutOptions& options
   check_dropout(options.dropout);
 }
 
-LayerInputs Dropout::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void Dropout::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.dtype = call.inputs.queries.dtype();
   call.shapes.output = call.inputs.queries.shape();
@@ -45,10 +40,10 @@ DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Val
 }
 
 void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const AttentionInputs& others = *call.inputs.others;
   const Value& input = call.inputs.queries;
-  const float dropout = others.training ? options_.dropout : 0.0f;
-  DropoutProblem& problem = add_dropout(schedule, "dropout", input, outputs.output, others.dropout_seed, dropout);
+  const float dropout = call.training.is_on ? options_.dropout : 0.0f;
+  DropoutProblem& problem =
+      add_dropout(schedule, "dropout", input, outputs.output, call.training.dropout_seed, dropout);
   if (!outputs.addend.is_given()) return;
   // Three arrays: their axes stay apart.
   std::fill_n(problem.sizes, kElementwiseRank, 1);

@@ -147,7 +147,8 @@ const EmbeddedLayer::First* EmbeddedLayer::find_first(size_t child) const {
 }
 
 Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
-  const Value& input = call.inputs.queries;
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [input, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
   const bool packed = is_packed(call.inputs);
   const int32_t rank = packed ? 2 : 3;
   if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);
@@ -159,7 +160,6 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
          to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
   }
-  const Tensor* const token_types = call.inputs.others->token_types;
   if (token_types != nullptr && !(token_types->shape() == input.shape())) {
     fail(Status::InvalidArgument, "inputs->token_types has dims %s, expected %s, those of the ids",
          to_string(token_types->shape()).c_str(), to_string(input.shape()).c_str());
@@ -171,9 +171,11 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     const Role role = role_of(i);
     if (role == Role::Dropout && !drops(call)) break;
     LayerCall& part = call.children[i];
-    InputValues inputs;
-    inputs.queries = rows;
-    inputs.others = call.inputs.others;
+    InputValues inputs = rows_alone(rows);
+    if (role == Role::Positions) {
+      inputs.sequences = &schedule.arena().make<SequenceInputs>(of_queries(*sequences));
+      inputs.cache = cache;
+    }
     if (role == Role::Embedding || role == Role::Patches || role == Role::Audio) part.ids_name = call.ids_name;
     if (role == Role::TokenTypes) {
       part.ids_name = "inputs->token_types";
@@ -193,7 +195,8 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
 
 void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) const {
   const bool has_table = options_.positions && options_.positions->kind == PositionKind::Learned;
-  if (!has_table || call.inputs.others->positions != nullptr || num_rows == options_.positions->max_positions) return;
+  if (!has_table || call.inputs.sequences->positions != nullptr || num_rows == options_.positions->max_positions)
+    return;
   fail(Status::InvalidArgument,
        "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
        ", %s: a learned table belongs to images of one size",
@@ -244,11 +247,7 @@ void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
     if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor of ids");
     check_ids(*inputs.queries, "inputs->queries");
   }
-  if (inputs.token_types == nullptr) return;
-  if (options_.num_token_types == 0) {
-    fail(Status::InvalidArgument, "inputs->token_types is set, but the %s has no token types: expected NULL", kind());
-  }
-  check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
+  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
 }
 
 void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {

@@ -60,6 +60,8 @@ class EmbeddedLayer : public Layer {
   // The number of children of first_children.
   size_t num_first_children() const { return num_first_children_; }
 
+  // Whether the layer reads token types.
+  bool has_token_types() const { return options_.num_token_types != 0; }
   // Checks queries, ids with an embedding and rows without, and token types. Throws InvalidArgument.
   void check_rows_or_ids(const LayerInputs& inputs) const;
   // Checks queries and the first children, and returns the rows of the first layer.
@@ -85,7 +87,7 @@ class EmbeddedLayer : public Layer {
   Role role_of(size_t child) const { return find_first(child)->role; }
   // Throws InvalidArgument if a learned table has not one position for each row of the patches.
   void check_num_patches(const LayerCall& call, int64_t num_rows) const;
-  bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
+  bool drops(const LayerCall& call) const { return call.training.is_on && dropout_ != 0; }
 
   EmbeddedOptions options_;
   int64_t size_;

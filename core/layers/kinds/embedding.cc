@@ -77,13 +77,11 @@ LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
   if (inputs.queries == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a tensor", kIds);
   const Tensor& ids = *inputs.queries;
   check_ids(ids, kIds);
-  check_no_other_inputs(inputs, kind(), kIds);
   if (ids.rank() == kMaxRank) {
     fail(Status::InvalidArgument,
          "%s has dims %s of rank %d, expected rank 0 to %d, since the output has one axis more", kIds,
          to_string(ids.shape()).c_str(), ids.rank(), kMaxRank - 1);
   }
-  check_same_device(kIds, ids.device_name(), owner(), context()->device_name());
   return inputs;
 }
 

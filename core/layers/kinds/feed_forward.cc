@@ -67,11 +67,6 @@ FeedForward::FeedForward(std::shared_ptr<Context> context, const FeedForwardOpti
   second_ = options.gated ? 2 * each : each;
 }
 
-LayerInputs FeedForward::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void FeedForward::check(Schedule&, Purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
   call.shapes.dtype = input.dtype();
@@ -102,10 +97,9 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   } else {
     first.activation = options_.activation;
   }
-  const AttentionInputs& others = *call.inputs.others;
-  if (others.training && options_.dropout != 0) {
+  if (call.training.is_on && options_.dropout != 0) {
     const Value kept = schedule.reserve_spread(shape);
-    add_dropout(schedule, "dropout", hidden, kept, others.dropout_seed, options_.dropout);
+    add_dropout(schedule, "dropout", hidden, kept, call.training.dropout_seed, options_.dropout);
     hidden = kept;
   }
   add("second linear", second_, hidden, outputs.output, outputs.addend).scale = outputs.scale;

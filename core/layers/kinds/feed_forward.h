@@ -29,7 +29,6 @@ class FeedForward final : public Layer {
   const char* kind() const override { return "feed_forward"; }
 
  protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;

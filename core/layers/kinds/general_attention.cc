@@ -47,8 +47,8 @@ int64_t GeneralAttention::check_inputs(const InputValues& inputs, OutputShapes& 
   return batch;
 }
 
-void GeneralAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
-  set_attention_without_heads(inputs, reads_lengths, options_.query_size, options_.attention, problem);
+void GeneralAttention::set_attention(const InputValues& inputs, AttentionProblem& problem) const {
+  set_attention_without_heads(inputs, options_.query_size, problem);
 }
 
 void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {

@@ -47,11 +47,6 @@ std::vector<Parameter> make_parameters(const LayerNormOptions& options) {
 LayerNorm::LayerNorm(std::shared_ptr<Context> context, const LayerNormOptions& options)
     : Layer(std::move(context), make_parameters(options), kNormParameterNames), options_(with_defaults(options)) {}
 
-LayerInputs LayerNorm::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void LayerNorm::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.dtype = call.inputs.queries.dtype();
   call.shapes.output = call.inputs.queries.shape();

@@ -39,11 +39,6 @@ Linear::Linear(std::shared_ptr<Context> context, const LinearOptions& options, c
   table_.emplace(table, "embedding", this->context()->host_allocator());
 }
 
-LayerInputs Linear::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void Linear::check(Schedule&, Purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
   const int32_t last = input.rank() - 1;

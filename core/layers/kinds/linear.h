@@ -30,7 +30,6 @@ class Linear final : public Layer {
   const char* kind() const override { return "linear"; }
 
  protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;

@@ -257,12 +257,12 @@ std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
 
 int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
   const int64_t batch = check_sequences(inputs);
-  const AttentionInputs& others = *inputs.others;
-  if (options_.alibi != AlibiUse::None && others.alibi_slopes != nullptr) {
+  const Visibility& visibility = *inputs.visibility;
+  if (options_.alibi != AlibiUse::None && visibility.alibi_slopes != nullptr) {
     fail(Status::InvalidArgument,
          "inputs->alibi_slopes is set, but the layer has slopes of its own, by options->alibi: expected NULL");
   }
-  if (options_.sinks && others.sinks != nullptr)
+  if (options_.sinks && visibility.sinks != nullptr)
     fail(Status::InvalidArgument, "inputs->sinks is set, but the layer has the parameter sinks: expected NULL");
   const Value& queries = rows_of(inputs);
   shapes.dtype = queries.dtype();
@@ -275,7 +275,7 @@ int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes
   shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
   const int64_t num_constant_keys = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
   // With a cache, the rows of its sequences are added later.
-  const int64_t num_keys = others.cache != nullptr ? 0 : inputs.keys.dim(1);
+  const int64_t num_keys = inputs.cache != nullptr ? 0 : inputs.keys.dim(1);
   shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), num_keys + num_constant_keys});
   shapes.log_sum_exp.emplace({queries.dim(0), options_.num_heads, queries.dim(1)});
   return batch;
@@ -285,18 +285,16 @@ ProjectionParameters MultiHeadAttention::parameters_of(const Projection& project
   return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
 }
 
-void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
+void MultiHeadAttention::set_attention(const InputValues& inputs, AttentionProblem& problem) const {
   const int32_t rows = row_axis(inputs);
   problem.batch = batch_of(inputs);
   problem.num_heads = options_.num_heads;
   problem.num_kv_heads = options_.num_kv_heads;
   const int64_t num_rows = rows_of(inputs).dim(rows);
-  problem.limits = unlimited(num_rows, inputs.others->cache != nullptr ? num_rows : inputs.keys.dim(rows));
+  problem.limits = unlimited(num_rows, inputs.cache != nullptr ? num_rows : inputs.keys.dim(rows));
   problem.head_size = options_.head_size;
   problem.value_head_size = options_.value_head_size;
   problem.scoring = options_.scoring;
-  const DType dtype = inputs.others->called_dtype.value_or(rows_of(inputs).dtype());
-  set_visibility(problem, *inputs.others, options_.attention, {dtype, true, keys_are_queries(inputs), reads_lengths});
 }
 
 HeadTransform MultiHeadAttention::head_transform() const {
@@ -333,7 +331,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   const bool has_queries = !fills_cache(call.inputs);
   // Weights and log_sum_exp do not depend on values, but a cache keeps them.
   const bool needs_values = has_cache ? appends : outputs.output.is_given();
-  const bool unrotates = has_cache && rotary_ != nullptr && call.inputs.others->cache->cache->options().unrotated_keys;
+  const bool unrotates = has_cache && rotary_ != nullptr && call.inputs.cache->cache->options().unrotated_keys;
   HeadTransform transform = head_transform();
   // The score's weights, the bias key and the keys in a cache are not reordered.
   transform.keeps_order = options_.scoring == Scoring::Additive || options_.add_bias_kv || has_cache ? 1 : 0;
@@ -408,7 +406,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
   LinearPart& part = linear.parts[0];
   set_parameters(schedule, part, parameters_of(indices_.output));
-  if (call.inputs.others->query_lens != nullptr) {
+  if (call.inputs.sequences->query_lens != nullptr) {
     linear.limits = attention.limits;
     part.wanted_rows = WantedRows::Queries;
     part.zeroes_unwanted = 1;

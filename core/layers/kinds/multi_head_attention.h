@@ -53,7 +53,9 @@ class MultiHeadAttention final : public AttentionLayer {
 
  protected:
   int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
-  void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
+  const AttentionOptions& attention_options() const override { return options_.attention; }
+  bool has_heads(const InputValues&) const override { return true; }
+  void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
   LayerAttention layer_attention() const override;

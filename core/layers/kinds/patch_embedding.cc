@@ -73,11 +73,6 @@ PatchEmbedding::PatchEmbedding(std::shared_ptr<Context> context, const PatchEmbe
     : Layer(std::move(context), make_parameters(complete(options)), kPatchParameterNames),
       options_(complete(options)) {}
 
-LayerInputs PatchEmbedding::check_tensors(const LayerInputs& inputs) const {
-  check_one_input(inputs, kind(), context()->device_name());
-  return inputs;
-}
-
 void PatchEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& images = call.inputs.queries;
   const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = options_;

@@ -31,7 +31,6 @@ class PatchEmbedding final : public Layer {
   const char* kind() const override { return "patch_embedding"; }
 
  protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;

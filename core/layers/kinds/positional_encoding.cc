@@ -16,7 +16,6 @@
 #include "ops/lengths.h"
 #include "ops/positions.h"
 #include "tensor/copy.h"
-#include "tensor/device.h"
 #include "tensor/host_memory.h"
 
 namespace heed {
@@ -112,23 +111,17 @@ PositionalEncoding::PositionalEncoding(std::shared_ptr<Context> context, const P
       options_(options),
       sinusoids_(make_sinusoids(this->context(), options)) {}
 
-LayerInputs PositionalEncoding::check_tensors(const LayerInputs& inputs) const {
-  LayerInputs others = inputs;
-  others.positions = others.query_offsets = nullptr;
-  check_one_input(others, kind(), context()->device_name(), "inputs->queries, positions and query_offsets");
-  for (const auto& [name, tensor] : {std::pair{"inputs->sequences->positions", inputs.positions},
-                                     {"inputs->sequences->query_offsets", inputs.query_offsets}}) {
-    if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner(), context()->device_name());
-  }
-  return inputs;
+InputRules PositionalEncoding::input_rules(const LayerInputs&) const {
+  static constexpr Refusal kRefusals[] = {
+      {kAllInputs, "%s %s layer reads inputs->queries, positions and query_offsets alone, expected NULL"}};
+  // As a child it also reads query_lens and a cache.
+  return {{Input::Queries, Input::Positions, Input::QueryOffsets}, kRefusals};
 }
 
 void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
-  SequenceInputs sequences = *call.inputs.others;
+  CallSequences sequences = {*call.inputs.sequences};
   sequences.last_position = options_.max_positions - 1;
-  // Those of cross attention, in a decoder.
-  sequences.key_offsets = nullptr;
   const bool packed = sequences.is_packed();
   const int32_t rank = packed ? 2 : 3;
   if (input.rank() != rank || input.dim(rank - 1) != options_.size) {
@@ -146,13 +139,8 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   KeyLimits& limits = call.attention->limits;
   set_sequences(limits, sequences, batch, true, reads);
   // As a child of a decoder.
-  const bool continues = call.inputs.others->cache != nullptr;
-  if (continues) {
-    AttentionInputs others = *call.inputs.others;
-    if (others.cache_sequences != nullptr && others.cache_sequences->has_data())
-      others.cache_sequences = &schedule.on_host(*others.cache_sequences);
-    continue_positions(schedule, batch, reads, others, sequences.table, limits);
-  }
+  const bool continues = call.inputs.cache != nullptr;
+  if (continues) continue_positions(schedule, cache_of(call.inputs, schedule), batch, reads, sequences.table, limits);
   check_num_rows(limits, batch, continues);
   call.shapes.dtype = input.dtype();
   call.shapes.output = input.shape();
@@ -162,8 +150,8 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   const Value& input = call.inputs.queries;
   const KeyLimits& limits = call.attention->limits;
   const int32_t rows = input.rank() - 2;
-  const int32_t batch = call.inputs.others->is_packed() ? -1 : 0;
-  const float dropout = call.inputs.others->training ? options_.dropout : 0.0f;
+  const int32_t batch = is_packed(call.inputs) ? -1 : 0;
+  const float dropout = call.training.is_on ? options_.dropout : 0.0f;
   Value sum = outputs.output;
   if (dropout != 0) sum = schedule.reserve(DType::F32, input.shape());
   PositionsProblem& problem = schedule.add<PositionsProblem>("add positions");
@@ -176,7 +164,7 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(problem.input, input, {-1, batch, rows, rows + 1});
   schedule.set_operand(problem.output, sum, {-1, batch, rows, rows + 1});
   if (dropout == 0) return;
-  add_dropout(schedule, "dropout", sum, outputs.output, call.inputs.others->dropout_seed, dropout);
+  add_dropout(schedule, "dropout", sum, outputs.output, call.training.dropout_seed, dropout);
 }
 
 void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const {

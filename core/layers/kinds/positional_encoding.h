@@ -36,9 +36,9 @@ class PositionalEncoding final : public Layer {
   PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options);
 
   const char* kind() const override { return "positional_encoding"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
 
  protected:
-  LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;

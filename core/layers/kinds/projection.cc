@@ -92,7 +92,7 @@ int64_t check_sequences(const InputValues& inputs) {
   const Value& queries = rows_of(inputs);
   const Value& keys = inputs.keys;
   const Value& values = inputs.values;
-  const bool has_cache = inputs.others->cache != nullptr;
+  const bool has_cache = inputs.cache != nullptr;
   for (const ProjectedInput input : {ProjectedInput::Queries, ProjectedInput::Keys, ProjectedInput::Values}) {
     const auto& [name, value] = value_of(inputs, input);
     if (!value.is_given()) continue;
@@ -121,7 +121,7 @@ int64_t check_sequences(const InputValues& inputs) {
          "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
          to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(rows));
   }
-  return packed ? packed_batch(*inputs.others, has_cache || keys_are_queries(inputs)) : queries.dim(0);
+  return packed ? packed_batch(*inputs.sequences, has_cache || keys_are_queries(inputs)) : queries.dim(0);
 }
 
 OutputShapes shapes_without_heads(const InputValues& inputs) {
@@ -141,16 +141,13 @@ OutputShapes shapes_without_heads(const InputValues& inputs) {
   return shapes;
 }
 
-void set_attention_without_heads(const InputValues& inputs, bool reads_lengths, int64_t head_size,
-                                 const AttentionOptions& options, AttentionProblem& problem) {
+void set_attention_without_heads(const InputValues& inputs, int64_t head_size, AttentionProblem& problem) {
   const int32_t rows = row_axis(inputs);
   problem.batch = batch_of(inputs);
   problem.num_heads = problem.num_kv_heads = 1;
   problem.limits = unlimited(inputs.queries.dim(rows), inputs.keys.dim(rows));
   problem.head_size = head_size;
   problem.value_head_size = inputs.values.dim(rows + 1);
-  set_visibility(problem, *inputs.others, options,
-                 {inputs.queries.dtype(), false, keys_are_queries(inputs), reads_lengths});
 }
 
 void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,

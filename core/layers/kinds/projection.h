@@ -29,11 +29,9 @@ inline int32_t row_axis(const InputValues& inputs) { return is_packed(inputs) ? 
 inline int32_t batch_axis(const InputValues& inputs) { return is_packed(inputs) ? -1 : 0; }
 
 // For attention without heads, whose values are not projected: the shapes of the outputs; the sizes of the attention of
-// queries and keys of head_size, and which keys each query sees (AttentionLayer::set_attention); the operands of values
-// and outputs.
+// queries and keys of head_size (AttentionLayer::set_attention); the operands of values and outputs.
 OutputShapes shapes_without_heads(const InputValues& inputs);
-void set_attention_without_heads(const InputValues& inputs, bool reads_lengths, int64_t head_size,
-                                 const AttentionOptions& options, AttentionProblem& problem);
+void set_attention_without_heads(const InputValues& inputs, int64_t head_size, AttentionProblem& problem);
 void set_values_and_results(Schedule& schedule, AttentionProblem& attention, const InputValues& inputs,
                             const OutputValues& outputs);
 

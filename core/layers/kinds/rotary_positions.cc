@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "layers/cache_call.h"
 #include "layers/kinds/projection.h"
 
 namespace heed {
@@ -14,9 +15,9 @@ namespace {
 
 // Whether queries and keys have the same positions, row by row.
 bool share_positions(const LayerCall& call) {
-  const AttentionInputs& others = *call.inputs.others;
-  if (others.positions != nullptr) return false;
-  if (others.has_table()) return keys_are_queries(call.inputs) && others.key_offsets == nullptr;
+  const SequenceInputs& sequences = *call.inputs.sequences;
+  if (sequences.positions != nullptr) return false;
+  if (sequences.has_table()) return keys_are_queries(call.inputs) && sequences.key_offsets == nullptr;
   return call.attention->limits.num_queries == call.attention->limits.num_keys;
 }
 
@@ -79,7 +80,8 @@ Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool 
   const bool packed = is_packed(inputs);
   const KeyLimits& limits = call.attention->limits;
   // Keys have the positions 0, 1, ... in each batch element.
-  const bool is_same_for_all = !packed && (of_keys || (limits.has_table == 0 && inputs.others->positions == nullptr));
+  const bool is_same_for_all =
+      !packed && (of_keys || (limits.has_table == 0 && inputs.sequences->positions == nullptr));
   const int64_t rows = (of_keys ? inputs.keys : rows_of(inputs)).dim(row_axis(inputs));
   if (rows > kMaxRotaryPositions) {
     fail(Status::Unsupported,

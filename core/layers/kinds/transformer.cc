@@ -112,19 +112,37 @@ const char* Transformer::bias_option_of_child(size_t index) const {
   return child_name(index) == std::string_view("output") ? kOutputBiasOption : nullptr;
 }
 
+InputRules Transformer::input_rules(const LayerInputs& inputs) const {
+  static constexpr Refusal kRefusals[] = {
+      kNoOwnValues,
+      kNoSlopes,
+      kNoSinks,
+      kNoMemoryCache,
+      {{Input::Bias},
+       "%s %s layer has biases in its children alone: expected NULL, or a call of its children encoder and decoder"},
+      {{Input::TokenTypes}, "the %s's encoder has no token types: expected NULL"},
+  };
+  constexpr auto kReads = [](bool fills) {
+    return decoder_reads(true, fills).with({Input::Memory}).without({Input::Bias});
+  };
+  static_assert(covers_all_inputs({kReads(true), kRefusals}));
+  const InputSet reads = kReads(fills_cache(inputs.cache));
+  return {has_token_types_ ? reads.with({Input::TokenTypes}) : reads, kRefusals};
+}
+
 LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
-  if (inputs.memory != nullptr && inputs.keys != nullptr)
+  if (inputs.decoder.memory != nullptr && inputs.keys != nullptr)
     fail(Status::InvalidArgument,
          "inputs->keys is set, but so is %s, the encoder's output: expected NULL for one of them", kMemory);
-  if (inputs.memory == nullptr && inputs.keys == nullptr && inputs.memory_cache == nullptr) {
+  if (inputs.decoder.memory == nullptr && inputs.keys == nullptr && inputs.decoder.memory_cache == nullptr) {
     fail(Status::InvalidArgument, "inputs->keys is NULL and so is %s: expected the %s of the encoder, or its output",
          kMemory, encoder_words_);
   }
-  const bool fills = inputs.cache != nullptr && inputs.cache->fills;
-  if (inputs.queries == nullptr && inputs.memory_cache != nullptr)
+  const bool fills = fills_cache(inputs.cache);
+  if (inputs.queries == nullptr && inputs.decoder.memory_cache != nullptr)
     fail(Status::InvalidArgument, "inputs->queries is NULL, but %s is set: expected the %s of the decoder",
-         inputs.memory_cache->name, decoder_reads_ids_ ? "ids" : "rows");
-  if (inputs.queries == nullptr && inputs.memory != nullptr && !fills)
+         inputs.decoder.memory_cache->name, decoder_reads_ids_ ? "ids" : "rows");
+  if (inputs.queries == nullptr && inputs.decoder.memory != nullptr && !fills)
     fail(Status::InvalidArgument, "inputs->queries is NULL, but %s is set: expected the %s of the decoder", kMemory,
          decoder_reads_ids_ ? "ids" : "rows");
   if (inputs.queries == nullptr && inputs.cache != nullptr && !fills)
@@ -132,31 +150,22 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.queries != nullptr) check_side(*inputs.queries, "inputs->queries", decoder_reads_ids_);
   if (inputs.keys != nullptr)
     check_side(*inputs.keys, "inputs->keys", encoder_reads_ids_, reads_signals_ ? encoder_words_ : nullptr);
-  if (inputs.memory != nullptr) check_rows(*inputs.memory, kMemory);
-  if (inputs.bias != nullptr) {
-    fail(Status::InvalidArgument,
-         "inputs->bias is set, but a transformer layer has biases in its children alone: expected NULL, or a call of "
-         "its children encoder and decoder");
-  }
-  if (inputs.mask != nullptr && (inputs.mask->rank() != 4 || inputs.mask->dim(2) != 1)) {
+  if (inputs.decoder.memory != nullptr) check_rows(*inputs.decoder.memory, kMemory);
+  const Tensor* const mask = inputs.visibility.mask;
+  if (mask != nullptr && (mask->rank() != 4 || mask->dim(2) != 1)) {
     fail(
         Status::InvalidArgument,
         "inputs->mask has dims %s, expected (B, 1, 1, S), which keys the encoder and the decoder see, or a call of the "
         "children encoder and decoder",
-        to_string(inputs.mask->shape()).c_str());
+        to_string(mask->shape()).c_str());
   }
-  if (inputs.token_types != nullptr) {
-    if (!has_token_types_)
-      fail(Status::InvalidArgument,
-           "inputs->token_types is set, but the transformer's encoder has no token types: expected NULL");
-    check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
-  }
-  check_decoder_settings(inputs, true, kind(), context()->device_name());
+  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
+  check_decoder_settings(inputs, true, kind());
   return inputs;
 }
 
 DType Transformer::row_dtype(const LayerInputs& inputs) const {
-  for (const Tensor* tensor : {inputs.queries, inputs.keys, inputs.memory}) {
+  for (const Tensor* tensor : {inputs.queries, inputs.keys, inputs.decoder.memory}) {
     if (tensor != nullptr && is_floating(tensor->dtype())) return tensor->dtype();
   }
   // The first parameter is the table for both sides, or the first one of what the encoder reads.
@@ -166,60 +175,81 @@ DType Transformer::row_dtype(const LayerInputs& inputs) const {
 
 Value Transformer::check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule,
                                    Purpose purpose, LayerCall& call) const {
-  const AttentionInputs& others = *call.inputs.others;
-  check_ids_of_rows(ids, (embedding == 0 ? others.key_offsets : others.query_offsets) != nullptr, ids_name);
+  const SequenceInputs& sequences = *call.inputs.sequences;
+  check_ids_of_rows(ids, (embedding == 0 ? sequences.key_offsets : sequences.query_offsets) != nullptr, ids_name);
   make_children(schedule, call);
   call.children[embedding].ids_name = ids_name;
-  InputValues inputs;
-  inputs.queries = ids;
-  inputs.others = call.inputs.others;
-  return schedule.reserve_spread(check_child(embedding, inputs, schedule, purpose, call).output);
+  return schedule.reserve_spread(check_child(embedding, rows_alone(ids), schedule, purpose, call).output);
 }
 
+namespace {
+
+// The encoder's queries are the keys of the call.
+SequenceInputs encoder_of(const SequenceInputs& sequences) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  return {nullptr, nullptr, key_offsets, nullptr};
+}
+
+// The rows that are stored are those of the encoder, without its padding.
+SequenceInputs stored_rows_of(const SequenceInputs& sequences, const Tensor* valid_lens) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  return {positions, valid_lens, query_offsets, key_offsets};
+}
+
+Visibility without_lengths(const Visibility& visibility) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
+  return {nullptr, mask, bias, alibi_slopes, sinks, names};
+}
+
+}  // namespace
+
 void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
-  const AttentionInputs& given = *call.inputs.others;
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [queries, keys, values, sequences, visibility, cache, of_decoder, token_types, layer_offset] =
+      call.inputs;
+  const bool fills = fills_cache(cache);
+  CallArena& arena = schedule.arena();
   make_children(schedule, call);
-  Value memory = given.memory;
+  Value memory = of_decoder->memory;
   if (encodes(call)) {
-    auto& others = schedule.arena().make<AttentionInputs>(given);
-    others.positions = others.query_lens = nullptr;
-    others.query_offsets = std::exchange(others.key_offsets, nullptr);
-    others.cache = nullptr;
-    others.cache_sequences = nullptr;
-    others.self_valid_lens = others.self_mask = others.self_bias = nullptr;
-    InputValues inputs;
-    inputs.queries = call.inputs.keys;
-    inputs.others = &others;
-    if (has_embedding_) inputs.queries = check_embedding(0, "inputs->keys", inputs.queries, schedule, purpose, call);
+    const Value rows = has_embedding_ ? check_embedding(0, "inputs->keys", keys, schedule, purpose, call) : keys;
+    const InputValues inputs = {.queries = rows,
+                                .sequences = &arena.make<SequenceInputs>(encoder_of(*sequences)),
+                                .visibility = visibility,
+                                .token_types = token_types};
     call.children[encoder()].ids_name = "inputs->keys";
     const OutputShapes& shapes = check_child(encoder(), inputs, schedule, purpose, call);
-    if (!call.inputs.queries.is_given() && !fills_cache(call.inputs)) {
+    if (!queries.is_given() && !fills) {
       call.shapes = shapes;
-      call.shapes.dtype = *given.called_dtype;
+      call.shapes.dtype = call.called_dtype;
       return;
     }
     memory = schedule.reserve_spread(shapes.output);
   }
-  auto& others = schedule.arena().make<AttentionInputs>(given);
-  others.token_types = others.memory = nullptr;
-  // The rows that are stored are those of the encoder, without its padding.
-  if (fills_cache(call.inputs)) others.query_lens = std::exchange(others.valid_lens, nullptr);
-  InputValues inputs;
-  inputs.queries = call.inputs.queries;
-  inputs.keys = inputs.values = memory;
-  inputs.others = &others;
-  if (has_embedding_ && inputs.queries.is_given())
-    inputs.queries = check_embedding(1, "inputs->queries", inputs.queries, schedule, purpose, call);
-  call.shapes = check_child(decoder(), inputs, schedule, purpose, call);
-  if (fills_cache(call.inputs)) return;
-  if (output_) {
-    InputValues rows;
-    rows.queries = schedule.reserve_spread(call.shapes.output);
-    rows.others = &others;
-    call.children[output()].row_limits = call.children[decoder()].row_limits;
-    call.shapes.output = check_child(output(), rows, schedule, purpose, call).output;
+  InputValues inputs = {.queries = queries,
+                        .keys = memory,
+                        .values = memory,
+                        .sequences = sequences,
+                        .visibility = visibility,
+                        .cache = cache,
+                        .decoder = of_decoder};
+  if (fills) {
+    inputs.sequences = &arena.make<SequenceInputs>(stored_rows_of(*sequences, visibility->valid_lens));
+    inputs.visibility = &arena.make<Visibility>(without_lengths(*visibility));
   }
-  call.shapes.dtype = *given.called_dtype;
+  if (has_embedding_ && queries.is_given())
+    inputs.queries = check_embedding(1, "inputs->queries", queries, schedule, purpose, call);
+  call.shapes = check_child(decoder(), inputs, schedule, purpose, call);
+  if (fills) return;
+  if (output_) {
+    const Value rows = schedule.reserve_spread(call.shapes.output);
+    call.children[output()].row_limits = call.children[decoder()].row_limits;
+    call.shapes.output = check_child(output(), rows_alone(rows), schedule, purpose, call).output;
+  }
+  call.shapes.dtype = call.called_dtype;
 }
 
 void Transformer::compose_rows(size_t embedding, size_t stack, Schedule& schedule, const LayerCall& call) const {

@@ -24,13 +24,14 @@ struct TransformerOptions {
 };
 
 // Queries are the decoder's rows or ids, and keys the encoder's. Without queries only the encoder runs; with
-// AttentionInputs::memory only the decoder.
+// DecoderInputs::memory only the decoder.
 class Transformer final : public Layer {
  public:
   // Throws InvalidArgument that names the member of `options`.
   Transformer(const std::shared_ptr<Context>& context, const TransformerOptions& options);
 
   const char* kind() const override { return "transformer"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
   std::optional<CacheShape> cache_shape() const override { return child_at(decoder()).cache_shape(); }
 
  protected:
@@ -51,7 +52,7 @@ class Transformer final : public Layer {
   size_t decoder() const { return encoder() + 1; }
   size_t output() const { return encoder() + 2; }
   static bool encodes(const LayerCall& call) {
-    return call.inputs.others->memory == nullptr && call.inputs.others->memory_cache == nullptr;
+    return call.inputs.decoder->memory == nullptr && call.inputs.decoder->memory_cache == nullptr;
   }
   // Checks the lookup of ids by child `embedding`, and returns the rows.
   Value check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule, Purpose purpose,

@@ -17,6 +17,7 @@ namespace {
 
 // The child that decoder layers have between self-attention and feed-forward.
 constexpr size_t kCrossAttention = 1;
+constexpr const char* kNoEmbedding = "%s %s layer has no embedding: expected NULL";
 constexpr const char* kNormNames[] = {"norm_1", "norm_2", "norm_3"};
 constexpr const char* kOutputNormNames[] = {"output_norm_1", "output_norm_2", "output_norm_3"};
 constexpr const char* kDropoutNames[] = {"dropout_1", "dropout_2", "dropout_3"};
@@ -67,12 +68,6 @@ std::shared_ptr<Layer> make_attention(const std::shared_ptr<Context>& context, c
                                       const char* member, int64_t size) {
   check_attention(options, member, size);
   return make_child<MultiHeadAttention>(context, options, member);
-}
-
-void refuse_input(const Tensor* tensor, const char* name, const char* kind, const char* expected) {
-  if (tensor != nullptr)
-    fail(Status::InvalidArgument, "%s is set, but %s %s layer has %s: expected NULL", name, article_of(kind), kind,
-         expected);
 }
 
 }  // namespace
@@ -138,12 +133,25 @@ std::string TransformerLayer::options_of_child(size_t index) const {
   return index < num_sublayers_ ? "feed_forward" : "norm";
 }
 
+namespace {
+
+// What cross attention reads in a call that fills a cache with the encoder's output.
+InputValues stored_rows(const InputValues& inputs) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = inputs;
+  return {.keys = keys,
+          .values = keys,
+          .sequences = sequences,
+          .visibility = visibility,
+          .cache = cache,
+          .cache_layer_offset = layer_offset};
+}
+
+}  // namespace
+
 void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   if (fills_cache(call.inputs)) {
-    InputValues inputs;
-    inputs.keys = inputs.values = call.inputs.keys;
-    inputs.others = call.inputs.others;
-    check_child(kCrossAttention, inputs, schedule, purpose, call);
+    check_child(kCrossAttention, stored_rows(call.inputs), schedule, purpose, call);
     return;
   }
   const Value& input = call.inputs.queries;
@@ -155,10 +163,7 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   }
   make_children(schedule, call);
   const auto check_rows = [&](size_t child, const Value& rows) {
-    InputValues inputs;
-    inputs.queries = rows;
-    inputs.others = call.inputs.others;
-    check_child(child, inputs, schedule, purpose, call);
+    check_child(child, rows_alone(rows), schedule, purpose, call);
   };
   // The input of a sublayer and, after it, its norm.
   Value rows = input;
@@ -169,7 +174,7 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
     const Value from = is_normalized ? Value(schedule.reserve_spread(input.shape())) : rows;
     if (i < num_attentions()) {
       check_child(i, attention_inputs(i, call, from, schedule), schedule, purpose, call);
-      if (i == 0 && call.inputs.others->query_lens != nullptr) call.row_limits = &call.children[0].attention->limits;
+      if (i == 0 && call.inputs.sequences->query_lens != nullptr) call.row_limits = &call.children[0].attention->limits;
     } else {
       check_rows(i, from);
     }
@@ -225,21 +230,6 @@ void TransformerLayer::write_common_options(JsonWriter& json) const {
 
 // ---- encoder --------------------------------------------------------------------------------------------------------
 
-LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, const char* device_name) {
-  refuse_input(inputs.keys, "inputs->keys", kind, "self-attention alone");
-  refuse_input(inputs.values, "inputs->values", kind, "self-attention alone");
-  refuse_input(inputs.key_offsets, "inputs->sequences->key_offsets", kind, "self-attention alone");
-  check_no_decoder_inputs(inputs, kind);
-  if (inputs.cache != nullptr) {
-    fail(Status::InvalidArgument,
-         "inputs->cache is set, but an %s layer keeps no keys: expected NULL, or a decoder layer without cross "
-         "attention",
-         kind);
-  }
-  check_devices(inputs, "the layer", device_name);
-  return inputs;
-}
-
 EncoderLayer::EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options)
     : TransformerLayer(
           context,
@@ -251,12 +241,19 @@ EncoderLayer::EncoderLayer(const std::shared_ptr<Context>& context, const Encode
 
 LayerInputs EncoderLayer::check_tensors(const LayerInputs& inputs) const {
   check_queries(inputs);
-  check_no_token_types(inputs, kind());
-  return check_encoder_tensors(inputs, kind(), context()->device_name());
+  return inputs;
+}
+
+InputRules EncoderLayer::input_rules(const LayerInputs&) const {
+  static constexpr auto kRefusals = encoder_refusals(kNoEmbedding);
+  static_assert(covers_all_inputs({kEncoderReads, kRefusals}));
+  return {kEncoderReads, kRefusals};
 }
 
 InputValues EncoderLayer::attention_inputs(size_t, const LayerCall& call, const Value& queries, Schedule&) const {
-  return {queries, queries, queries, call.inputs.others};
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  return {.queries = queries, .keys = queries, .values = queries, .sequences = sequences, .visibility = visibility};
 }
 
 void EncoderLayer::write_options(JsonWriter& json) const {
@@ -266,12 +263,8 @@ void EncoderLayer::write_options(JsonWriter& json) const {
 
 // ---- decoder --------------------------------------------------------------------------------------------------------
 
-void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind,
-                            const char* device_name) {
-  refuse_input(inputs.values, "inputs->values", kind, "the values of inputs->keys");
-  refuse_input(inputs.alibi_slopes, "inputs->alibi_slopes", kind, "slopes by the option alibi");
-  refuse_input(inputs.sinks, "inputs->sinks", kind, "sinks by the option sinks");
-  const bool fills = inputs.cache != nullptr && inputs.cache->fills;
+void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind) {
+  const bool fills = fills_cache(inputs.cache);
   if (fills && !has_cross_attention) {
     fail(Status::Unsupported,
          "a %s layer without cross attention was to fill a cache, expected heed_layer_forward: self-attention appends "
@@ -285,20 +278,16 @@ void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention,
          "output",
          kind);
   }
-  const CacheInputs* const memory_cache = inputs.memory_cache;
+  const CacheInputs* const memory_cache = inputs.decoder.memory_cache;
   if (memory_cache != nullptr) {
-    if (!has_cross_attention || fills) {
-      fail(Status::InvalidArgument, "%s is set, but the call of the %s layer reads no memory: expected NULL",
-           memory_cache->name, kind);
-    }
     if (memory_cache->appends()) {
       fail(Status::InvalidArgument,
            "%s->use is HEED_CACHE_APPEND, expected HEED_CACHE_READ: heed_layer_fill_cache has stored the rows",
            memory_cache->name);
     }
     for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys},
-                                       {"inputs->decoder->memory", inputs.memory},
-                                       {"inputs->valid_lens", inputs.valid_lens}}) {
+                                       {"inputs->decoder->memory", inputs.decoder.memory},
+                                       {"inputs->valid_lens", inputs.visibility.valid_lens}}) {
       if (tensor == nullptr) continue;
       fail(Status::InvalidArgument, "%s is set, but so is %s, which has the keys and their number: expected NULL", name,
            memory_cache->name);
@@ -309,13 +298,10 @@ void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention,
          "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: self-attention of a %s layer appends rows",
          kind);
   }
-  check_devices(inputs, "the layer", device_name);
 }
 
-LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention,
-                                  const char* device_name) {
-  refuse_input(inputs.memory, "inputs->decoder->memory", kind, "the encoder's output in inputs->keys");
-  if (has_cross_attention && inputs.memory_cache == nullptr) {
+LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention) {
+  if (has_cross_attention && inputs.decoder.memory_cache == nullptr) {
     if (inputs.keys == nullptr) {
       fail(Status::InvalidArgument,
            "inputs->keys is NULL, expected a tensor: the encoder's output, to which the %s layer's cross attention "
@@ -329,20 +315,8 @@ LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, b
            name_of(inputs.keys->dtype()), name_of(inputs.queries->dtype()));
     }
     check_rows(*inputs.keys, "inputs->keys");
-  } else if (!has_cross_attention) {
-    for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys},
-                                       {"inputs->valid_lens", inputs.valid_lens},
-                                       {"inputs->mask", inputs.mask},
-                                       {"inputs->bias", inputs.bias},
-                                       {"inputs->sequences->key_offsets", inputs.key_offsets}}) {
-      if (tensor == nullptr) continue;
-      fail(Status::InvalidArgument,
-           "%s is set, but the %s layer has no cross attention: expected NULL; what self-attention reads is in "
-           "inputs->decoder",
-           name, kind);
-    }
   }
-  check_decoder_settings(inputs, has_cross_attention, kind, device_name);
+  check_decoder_settings(inputs, has_cross_attention, kind);
   LayerInputs complete = inputs;
   complete.values = complete.keys;
   return complete;
@@ -365,32 +339,60 @@ std::vector<TransformerLayer::Sublayer> DecoderLayer::sublayers_of(const std::sh
   return sublayers;
 }
 
-LayerInputs DecoderLayer::check_tensors(const LayerInputs& inputs) const {
-  if (inputs.cache == nullptr || !inputs.cache->fills) check_queries(inputs);
-  check_no_token_types(inputs, kind());
-  return check_decoder_tensors(inputs, kind(), has_cross_attention_, context()->device_name());
+InputRules DecoderLayer::input_rules(const LayerInputs& inputs) const {
+  static constexpr auto kRefusals = decoder_refusals(kNoEmbedding);
+  static_assert(covers_all_inputs({decoder_reads(false, false), kRefusals}));
+  return {decoder_reads(has_cross_attention_, fills_cache(inputs.cache)), kRefusals};
 }
+
+LayerInputs DecoderLayer::check_tensors(const LayerInputs& inputs) const {
+  if (!fills_cache(inputs.cache)) check_queries(inputs);
+  return check_decoder_tensors(inputs, kind(), has_cross_attention_);
+}
+
+namespace {
+
+Visibility self_attention_of(const DecoderInputs& inputs) {
+  Visibility visibility;
+  // Names every member of both, so that a new one does not compile until it is handled here.
+  const auto& [self_valid_lens, self_mask, self_bias, memory, memory_cache] = inputs;
+  auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
+  valid_lens = self_valid_lens;
+  mask = self_mask;
+  bias = self_bias;
+  names = &kSelfAttentionNames;
+  return visibility;
+}
+
+SequenceInputs cross_attention_of(const SequenceInputs& sequences) {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  return {nullptr, query_lens, query_offsets, key_offsets};
+}
+
+}  // namespace
 
 InputValues DecoderLayer::attention_inputs(size_t index, const LayerCall& call, const Value& queries,
                                            Schedule& schedule) const {
-  auto& others = schedule.arena().make<AttentionInputs>(*call.inputs.others);
-  const bool is_self = index == 0;
-  if (is_self) {
-    others.valid_lens = others.self_valid_lens;
-    others.mask = others.self_mask;
-    others.bias = others.self_bias;
-    others.names = &kSelfAttentionNames;
-    others.key_offsets = nullptr;
-  } else {
-    others.positions = nullptr;
-    others.cache = others.memory_cache;
-    others.cache_sequences = others.memory_cache_sequences;
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  CallArena& arena = schedule.arena();
+  if (index == 0) {
+    return {.queries = queries,
+            .keys = queries,
+            .values = queries,
+            .sequences = &arena.make<SequenceInputs>(of_queries(*sequences)),
+            .visibility = &arena.make<Visibility>(self_attention_of(*decoder)),
+            .cache = cache,
+            .cache_layer_offset = layer_offset};
   }
-  others.self_valid_lens = others.self_mask = others.self_bias = nullptr;
-  others.memory_cache = nullptr;
-  others.memory_cache_sequences = nullptr;
-  if (is_self) return {queries, queries, queries, &others};
-  return {queries, call.inputs.keys, call.inputs.keys, &others};
+  return {.queries = queries,
+          .keys = keys,
+          .values = keys,
+          .sequences = &arena.make<SequenceInputs>(cross_attention_of(*sequences)),
+          .visibility = visibility,
+          .cache = decoder->memory_cache,
+          .cache_layer_offset = layer_offset};
 }
 
 void DecoderLayer::write_options(JsonWriter& json) const {

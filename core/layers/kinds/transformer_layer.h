@@ -2,6 +2,7 @@
 // The layers of a Transformer's encoder and decoder: attention and feed-forward, each with a residual and a norm.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,7 +77,7 @@ class TransformerLayer : public Layer {
   size_t dropout_of(size_t sublayer) const {
     return output_norm_of(sublayer) + (block_.output_norms ? num_sublayers_ : 0);
   }
-  bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
+  bool drops(const LayerCall& call) const { return call.training.is_on && dropout_ != 0; }
 
   size_t num_sublayers_;
   float dropout_;
@@ -90,6 +91,7 @@ class EncoderLayer final : public TransformerLayer {
   EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options);
 
   const char* kind() const override { return "encoder_layer"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
 
  protected:
   const char* options_of_attention(size_t) const override { return "attention"; }
@@ -107,6 +109,7 @@ class DecoderLayer final : public TransformerLayer {
   DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options);
 
   const char* kind() const override { return "decoder_layer"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
   std::optional<CacheShape> cache_shape() const override { return child_at(0).cache_shape(); }
 
  protected:
@@ -125,12 +128,47 @@ class DecoderLayer final : public TransformerLayer {
   bool has_cross_attention_;
 };
 
-// The checks of the tensors of encoder layers and encoders, and of decoder layers and decoders, besides queries.
-LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, const char* device_name);
-// Those of all inputs but the rows.
-void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind,
-                            const char* device_name);
-LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention,
-                                  const char* device_name);
+// The input rules of encoder layers and encoders. `of_token_types`: the words for a refusal of token types.
+inline constexpr InputSet kEncoderReads =
+    kSequenceInputs.with(kVisibilityInputs).with({Input::Queries}).without({Input::KeyOffsets});
+constexpr auto encoder_refusals(const char* of_token_types) {
+  return std::to_array<Refusal>({
+      {{Input::Keys, Input::Values, Input::KeyOffsets}, "%s %s layer has self-attention alone: expected NULL"},
+      {kDecoderInputs, "%s %s layer is no decoder: expected NULL"},
+      {kCacheInputs, "%s %s layer keeps no keys: expected NULL, or a decoder layer without cross attention"},
+      {{Input::TokenTypes}, of_token_types},
+  });
+}
+
+// Those of decoder layers, decoders and, in part, Transformers.
+constexpr InputSet decoder_reads(bool has_cross_attention, bool fills_cache) {
+  const InputSet of_self = kSelfVisibilityInputs.with(kCacheInputs).with(kSequenceInputs).with({Input::Queries});
+  if (!has_cross_attention) return of_self.without({Input::KeyOffsets});
+  const InputSet all = of_self.with({Input::Keys, Input::ValidLens, Input::Mask, Input::Bias});
+  return fills_cache ? all : all.with(kMemoryCacheInputs);
+}
+inline constexpr Refusal kNoOwnValues = {{Input::Values}, "%s %s layer has the values of inputs->keys: expected NULL"};
+inline constexpr Refusal kNoSlopes = {{Input::AlibiSlopes},
+                                      "%s %s layer has slopes by the option alibi: expected NULL"};
+inline constexpr Refusal kNoSinks = {{Input::Sinks}, "%s %s layer has sinks by the option sinks: expected NULL"};
+inline constexpr Refusal kNoMemoryCache = {kMemoryCacheInputs,
+                                           "the call of the %s layer reads no memory: expected NULL"};
+constexpr auto decoder_refusals(const char* of_token_types) {
+  return std::to_array<Refusal>({
+      {{Input::Memory}, "%s %s layer has the encoder's output in inputs->keys: expected NULL"},
+      kNoOwnValues,
+      kNoSlopes,
+      kNoSinks,
+      kNoMemoryCache,
+      {{Input::Keys, Input::ValidLens, Input::Mask, Input::Bias, Input::KeyOffsets},
+       "the %s layer has no cross attention: expected NULL; what self-attention reads is in inputs->decoder"},
+      {{Input::TokenTypes}, of_token_types},
+  });
+}
+
+// Checks which inputs of decoder layers, decoders and Transformers go together.
+void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind);
+// Checks the tensors of decoder layers and decoders besides queries, and fills in their defaults.
+LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention);
 
 }  // namespace heed

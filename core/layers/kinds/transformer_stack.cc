@@ -13,6 +13,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kMostLayers = 4096;
+constexpr const char* kNoTokenTypes = "the %s has no token types: expected NULL";
 
 int64_t size_of(const EncoderLayerOptions& options) { return options.attention.num_hiddens; }
 int64_t size_of(const DecoderLayerOptions& options) { return options.self_attention.num_hiddens; }
@@ -104,33 +105,31 @@ const char* TransformerStack::bias_option_of_child(size_t index) const {
   return name == "embedding_projection" ? "options->no_projection_bias 0" : nullptr;
 }
 
-InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows,
-                                              Schedule& schedule) const {
-  InputValues inputs = call.inputs;
-  inputs.queries = rows;
-  if (inputs.others->cache != nullptr || inputs.others->memory_cache != nullptr) {
-    auto& others = schedule.arena().make<AttentionInputs>(*call.inputs.others);
-    others.cache_layer_offset = static_cast<int64_t>(child - num_first_children());
-    inputs.others = &others;
-  }
-  return inputs;
+InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows) const {
+  // Names every member, so that a new one does not compile until it is handled here.
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  return {.queries = rows,
+          .keys = keys,
+          .values = values,
+          .sequences = sequences,
+          .visibility = visibility,
+          .cache = cache,
+          .decoder = decoder,
+          .cache_layer_offset = static_cast<int64_t>(child - num_first_children())};
 }
 
 void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const size_t first = num_first_children();
   if (fills_cache(call.inputs)) {
     for (size_t i = first; i < first + num_layers_; ++i)
-      check_child(i, inputs_of_layer(i, call, Value(), schedule), schedule, purpose, call);
+      check_child(i, inputs_of_layer(i, call, Value()), schedule, purpose, call);
     return;
   }
   Value rows = check_first_children(schedule, purpose, call);
   const KeyLimits* limits = nullptr;
   for (size_t i = first; i < num_children(); ++i) {
     if (i > first) rows = schedule.reserve_spread(call.shapes.output);
-    InputValues inputs;
-    inputs.queries = rows;
-    inputs.others = call.inputs.others;
-    if (is_layer(i)) inputs = inputs_of_layer(i, call, rows, schedule);
+    const InputValues inputs = is_layer(i) ? inputs_of_layer(i, call, rows) : rows_alone(rows);
     call.children[i].row_limits = limits;
     const OutputShapes& shapes = check_child(i, inputs, schedule, purpose, call);
     if (i == first) {
@@ -139,7 +138,7 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
     }
     call.shapes.output = shapes.output;
   }
-  call.shapes.dtype = has_embedding() ? *call.inputs.others->called_dtype : call.inputs.queries.dtype();
+  call.shapes.dtype = has_embedding() ? call.called_dtype : call.inputs.queries.dtype();
   call.shapes.is_packed = is_packed(call.inputs);
 }
 
@@ -180,9 +179,15 @@ void TransformerStack::write_options(JsonWriter& json) const {
 Encoder::Encoder(const std::shared_ptr<Context>& context, const EncoderOptions& options)
     : TransformerStack(context, options, make_parts<EncoderLayer>(context, options)) {}
 
+InputRules Encoder::input_rules(const LayerInputs&) const {
+  static constexpr auto kRefusals = encoder_refusals(kNoTokenTypes);
+  static_assert(covers_all_inputs({kEncoderReads, kRefusals}));
+  return {has_token_types() ? kEncoderReads.with({Input::TokenTypes}) : kEncoderReads, kRefusals};
+}
+
 LayerInputs Encoder::check_tensors(const LayerInputs& inputs) const {
   check_rows_or_ids(inputs);
-  return check_encoder_tensors(inputs, kind(), context()->device_name());
+  return inputs;
 }
 
 Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options)
@@ -204,9 +209,16 @@ std::optional<Layer::CacheShape> Decoder::cache_shape() const {
   return shape;
 }
 
+InputRules Decoder::input_rules(const LayerInputs& inputs) const {
+  static constexpr auto kRefusals = decoder_refusals(kNoTokenTypes);
+  static_assert(covers_all_inputs({decoder_reads(false, false), kRefusals}));
+  const InputSet reads = decoder_reads(has_cross_attention_, fills_cache(inputs.cache));
+  return {has_token_types() ? reads.with({Input::TokenTypes}) : reads, kRefusals};
+}
+
 LayerInputs Decoder::check_tensors(const LayerInputs& inputs) const {
-  if (inputs.cache == nullptr || !inputs.cache->fills) check_rows_or_ids(inputs);
-  return check_decoder_tensors(inputs, kind(), has_cross_attention_, context()->device_name());
+  if (!fills_cache(inputs.cache)) check_rows_or_ids(inputs);
+  return check_decoder_tensors(inputs, kind(), has_cross_attention_);
 }
 
 }  // namespace heed

@@ -57,7 +57,7 @@ class TransformerStack : public EmbeddedLayer {
 
  private:
   // What a layer reads of the stack's inputs when its rows are `rows`: with caches its own layer of them.
-  InputValues inputs_of_layer(size_t child, const LayerCall& call, const Value& rows, Schedule& schedule) const;
+  InputValues inputs_of_layer(size_t child, const LayerCall& call, const Value& rows) const;
   bool is_layer(size_t child) const {
     return child >= num_first_children() && child < num_first_children() + num_layers_;
   }
@@ -76,6 +76,7 @@ class Encoder final : public TransformerStack {
   Encoder(const std::shared_ptr<Context>& context, const EncoderOptions& options);
 
   const char* kind() const override { return "encoder"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
@@ -87,6 +88,7 @@ class Decoder final : public TransformerStack {
   Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options);
 
   const char* kind() const override { return "decoder"; }
+  InputRules input_rules(const LayerInputs& inputs) const override;
   // Nothing if the layers' attentions have different sizes.
   std::optional<CacheShape> cache_shape() const override;
 

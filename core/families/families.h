@@ -2,6 +2,7 @@
 // The records of all families.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -9,10 +10,8 @@
 
 namespace heed {
 
-// Those of whole models, in the order of their names.
-std::span<const Family> model_families();
-// Those whose attention alone is known.
-std::span<const Family> attention_families();
+// Those of encoders, of decoders and of models with both; and those whose attention alone is known.
+std::array<std::span<const Family>, 4> all_families();
 
 // The record of a model_type; of another one a record that is not known.
 const Family& family_of(std::string_view model_type);

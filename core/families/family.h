@@ -117,10 +117,10 @@ struct AttentionRules {
 
 // How self-attention knows positions.
 enum class PositionRule : uint8_t {
-  Other,       // only the configuration says it, or they are added to the embeddings
-  Table,       // added to the embeddings, learned
-  Sinusoids,   // the same, of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have
-  Rotary,      //
+  Other,      // only the configuration says it, or they are added to the embeddings
+  Table,      // added to the embeddings, learned
+  Sinusoids,  // the same, of HEED_POSITIONS_SINUSOIDAL_HALVES_2I, which the file need not have
+  Rotary,
   Buckets,     // T5's bias
   Alibi,       // added to the scaled scores
   AlibiIfSet,  // scaled ALiBi if `alibi` is set, rotary positions otherwise
@@ -226,7 +226,7 @@ struct Head {
 struct Titles {
   const char* model = nullptr;   // around its layers: in loading/block_layout.cc
   const char* layers = nullptr;  // the same
-  const char* base = "";
+  const char* base = nullptr;    // "": the whole file
   // Of a Transformer: the layout of its encoder alone, which has the embedding. Null: there are no such models.
   const char* encoder = nullptr;
 };

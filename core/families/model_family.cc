@@ -101,8 +101,9 @@ bool is_packing_known(std::string_view prefix, std::string_view module, const st
     return std::ranges::all_of(
         models, [&](const std::string& model) { return packs_in(family_of(type_of(*config, model)), module); });
   }
-  const auto packs = [&](const Family& family) { return packs_in(family, module, path); };
-  return std::ranges::any_of(model_families(), packs) || std::ranges::any_of(attention_families(), packs);
+  return std::ranges::any_of(all_families(), [&](std::span<const Family> families) {
+    return std::ranges::any_of(families, [&](const Family& family) { return packs_in(family, module, path); });
+  });
 }
 
 std::optional<int64_t> first_row_of(std::string_view prefix, const std::optional<ModelConfig>& config) {

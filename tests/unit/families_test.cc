@@ -70,8 +70,8 @@ TEST(Families, AreFoundByEachOfTheirModelTypes) {
       }
     }
   }
-  EXPECT_EQ(model_families().size(), 27u);
-  EXPECT_EQ(count, 220u);
+  EXPECT_GE(model_families().size(), 27u);
+  EXPECT_GE(count, 220u);
 }
 
 TEST(Families, OfOtherModelTypesAreNotKnown) {

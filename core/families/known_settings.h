@@ -3,14 +3,13 @@
 // training. Another one might change the numbers, so that the model is refused.
 #pragma once
 
-#include <string_view>
-
+#include "families/family.h"
 #include "families/model_config.h"
 
 namespace heed {
 
 // Throws Unsupported that names the first setting which is neither null nor false, and not known or only of other
-// families. `model_type`: of a family of model_table.h.
-void require_known_settings(const ModelConfig& config, std::string_view model_type);
+// families. `family`: of whole models.
+void require_known_settings(const ModelConfig& config, const Family& family);
 
 }  // namespace heed

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "families/model_block.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
 #include "base/decimal_text.h"
 #include "base/shown_text.h"
+#include "families/families.h"
 #include "families/model_numbers.h"
 #include "families/model_settings.h"
 
@@ -17,56 +16,6 @@ namespace {
 constexpr const char* kUnknownBlocks = "norms and activations that heed does not know";
 constexpr const char* kActivation = "an activation that heed does not know";
 constexpr const char* kExperts = "feed-forward networks of experts";
-
-// The layers of a family of Hugging Face transformers, with the defaults of its configuration class.
-struct BlockFamily {
-  const char* model_type;
-  NormKind norm;
-  bool norm_first;
-  const char* epsilon_setting;  // null: always the default
-  double epsilon;
-  const char* activation_setting;
-  Activation activation;
-  bool adds_one = false;
-  bool output_norms = false;
-  const char* unsupported = nullptr;
-};
-
-constexpr NormKind kLayerNorm = NormKind::Layer;
-constexpr NormKind kRmsNorm = NormKind::Rms;
-constexpr BlockFamily kBlockFamilies[] = {
-    {"albert", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::GeluTanh},
-    {"bart", kLayerNorm, false, nullptr, 1e-5, "activation_function", Activation::Gelu},
-    {"bert", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"camembert", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"clip_text_model", kLayerNorm, true, "layer_norm_eps", 1e-5, "hidden_act", Activation::GeluQuick},
-    {"clip_vision_model", kLayerNorm, true, "layer_norm_eps", 1e-5, "hidden_act", Activation::GeluQuick},
-    {"deit", kLayerNorm, true, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"distilbert", kLayerNorm, false, nullptr, 1e-12, "activation", Activation::Gelu},
-    {"electra", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"gemma", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::GeluTanh, true},
-    {"gemma2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, true},
-    {"gemma3_text", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_activation", Activation::GeluTanh, true, true},
-    {"gpt2", kLayerNorm, true, "layer_norm_epsilon", 1e-5, "activation_function", Activation::GeluTanh},
-    {"granite", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"llama", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"marian", kLayerNorm, false, nullptr, 1e-5, "activation_function", Activation::Gelu},
-    {"mbart", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Gelu},
-    {"mistral", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"mixtral", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu, false, false, kExperts},
-    {"modernbert", kLayerNorm, true, "norm_eps", 1e-5, "hidden_activation", Activation::Gelu},
-    {"mt5", kRmsNorm, true, "layer_norm_epsilon", 1e-6, "dense_act_fn", Activation::GeluTanh},
-    {"opt", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Relu},
-    {"phi3", kRmsNorm, true, "rms_norm_eps", 1e-5, "hidden_act", Activation::Silu},
-    {"qwen2", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"qwen3", kRmsNorm, true, "rms_norm_eps", 1e-6, "hidden_act", Activation::Silu},
-    {"roberta", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"t5", kRmsNorm, true, "layer_norm_epsilon", 1e-6, "dense_act_fn", Activation::Relu},
-    {"umt5", kRmsNorm, true, "layer_norm_epsilon", 1e-6, "dense_act_fn", Activation::GeluTanh},
-    {"vit", kLayerNorm, true, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-    {"whisper", kLayerNorm, true, nullptr, 1e-5, "activation_function", Activation::Gelu},
-    {"xlm-roberta", kLayerNorm, false, "layer_norm_eps", 1e-12, "hidden_act", Activation::Gelu},
-};
 
 // The names of activations in configurations.
 constexpr struct {
@@ -91,18 +40,23 @@ std::optional<Activation> activation_of(std::string_view name) {
   return std::nullopt;
 }
 
-// The name of the activation in the configuration; "": the default. T5 has it in a text with more, as "gated-gelu", which
-// stands for the approximation by tanh.
-std::string_view activation_name(const ModelSettings& settings, const BlockFamily& family) {
-  std::string_view name = settings.text(family.activation_setting);
-  const bool is_of_t5 = family.activation_setting == std::string_view("dense_act_fn");
-  // Gemma's first files have another setting, which later versions ignore.
-  if (family.model_type == std::string_view("gemma") && !settings.text("hidden_activation").empty())
-    name = settings.text("hidden_activation");
-  if (!is_of_t5 || !name.empty()) return name;
-  name = settings.text("feed_forward_proj");
-  if (name == "gated-gelu") return "gelu_new";
-  return name.starts_with("gated-") ? name.substr(6) : name;
+// The name of the activation in the configuration; "": the default.
+std::string_view activation_name(const ModelSettings& settings, const FeedForwardRules& family) {
+  const std::string_view name = settings.text(family.activation);
+  if (!name.empty()) return name;
+  const std::string_view older = settings.text(family.older_activation);
+  if (!family.older_says_gate || !older.starts_with("gated-")) return older;
+  // It stands for the approximation by tanh.
+  return older == "gated-gelu" ? "gelu_new" : older.substr(6);
+}
+
+bool is_norm_first(const ModelSettings& settings, const Norms& family) {
+  switch (family.place) {
+    case NormPlace::Behind: break;
+    case NormPlace::Before: return true;
+    case NormPlace::BeforeUnlessUnset: return !settings.is_cleared(family.place_by);
+  }
+  return false;
 }
 
 const char* text_of(NormKind norm) { return norm == NormKind::Rms ? "HEED_NORM_RMS" : "HEED_NORM_LAYER"; }
@@ -123,30 +77,26 @@ const char* text_of(Activation activation) {
 
 ModelBlock configured_block(const ModelConfig& config, const std::string& model) {
   const ModelSettings settings(config, model);
-  const std::string_view model_type = settings.text("model_type");
+  const std::string_view model_type = settings.text(Setting::ModelType);
   ModelBlock block;
   block.source = "model_type \"" + shown(model_type) + "\" in config.json";
-  const auto* const family = std::find_if(std::begin(kBlockFamilies), std::end(kBlockFamilies),
-                                          [&](const BlockFamily& one) { return one.model_type == model_type; });
-  if (family == std::end(kBlockFamilies)) {
+  const Family& family = family_of(model_type);
+  if (!knows_blocks(family)) {
     block.unsupported = kUnknownBlocks;
     return block;
   }
   block.is_known = true;
-  block.unsupported = family->unsupported;
-  block.layer.norm = family->norm;
-  block.layer.norm_first = family->norm_first;
-  if (model_type == "opt") block.layer.norm_first = !settings.is_cleared("do_layer_norm_before");
-  block.layer.epsilon = family->epsilon;
-  if (family->epsilon_setting != nullptr)
-    block.layer.epsilon = settings.number(family->epsilon_setting).value_or(family->epsilon);
-  block.adds_one = family->adds_one;
-  const std::string_view name = activation_name(settings, *family);
-  const std::optional<Activation> activation = name.empty() ? family->activation : activation_of(name);
+  if (family.feed_forward.has_experts) block.unsupported = kExperts;
+  block.layer.norm = family.norms.kind;
+  block.layer.norm_first = is_norm_first(settings, family.norms);
+  block.layer.epsilon = settings.number(family.norms.epsilon.name).value_or(family.norms.epsilon.otherwise);
+  block.adds_one = family.norms.adds_one;
+  const std::string_view name = activation_name(settings, family.feed_forward);
+  const std::optional<Activation> activation = name.empty() ? family.feed_forward.usual : activation_of(name);
   block.layer.activation = activation.value_or(Activation::None);
   if (block.unsupported == nullptr && !activation) block.unsupported = kActivation;
-  block.layer.output_norms = family->output_norms;
-  block.layer.residual_scale = settings.number("residual_multiplier").value_or(1);
+  block.layer.output_norms = family.norms.also_behind_parts;
+  block.layer.residual_scale = settings.number(Setting::ResidualMultiplier).value_or(1);
   return block;
 }
 

@@ -7,10 +7,11 @@
 #include <utility>
 
 #include "families/configured_attention.h"
-#include "families/family_table.h"
+#include "families/families.h"
 #include "families/model_settings.h"
 #include "families/module_path.h"
 #include "families/named_attention.h"
+#include "families/rules.h"
 
 namespace heed {
 namespace {
@@ -34,7 +35,7 @@ bool is_module_of(std::string_view part, std::string_view model) {
 
 // The model_type of the model at this path of a configuration.
 std::string_view type_of(const ModelConfig& config, const std::string& model) {
-  return config.text(model.empty() ? "model_type" : model + ".model_type").value_or("");
+  return ModelSettings(config, model).text(Setting::ModelType);
 }
 
 // The configured models that may contain the attention, as paths in the configuration.
@@ -47,28 +48,12 @@ std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& 
   }
   // If the family of the whole model is known, it takes precedence over its sub-models. Otherwise the attention may
   // belong to any sub-model of a known family.
-  const auto is_known = [&](const std::string& model) { return family_of(type_of(config, model)) != nullptr; };
+  const auto is_known = [&](const std::string& model) { return family_of(type_of(config, model)).is_known; };
   if (all.size() < 2 || is_known(all.front())) return {all.begin(), all.begin() + (all.empty() ? 0 : 1)};
   std::vector<std::string> known;
   std::copy_if(all.begin(), all.end(), std::back_inserter(known), is_known);
   return known.empty() ? all : known;
 }
-
-// The families that pack as the layout with this module says, and the paths of their attentions: the list of layers, the
-// layer's index, the attention.
-constexpr struct {
-  std::string_view module;
-  std::string_view model_type;
-  std::string_view list;
-  std::string_view attention;
-} kPackers[] = {
-    {"query_key_value", "bloom", "h", "self_attention"},
-    {"query_key_value", "falcon", "h", "self_attention"},
-    {"query_key_value", "gpt_neox", "layers", "attention"},
-    {"qkv_proj", "phi3", "layers", "self_attn"},
-    {"Wqkv", "mpt", "blocks", "attn"},
-    {"Wqkv", "modernbert", "layers", "attn"},
-};
 
 }  // namespace
 
@@ -92,7 +77,7 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
   const ModulePath path(prefix);
   const std::vector<std::string> models = config ? models_of(*config, path) : std::vector<std::string>();
   const bool is_known = !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
-    return family_of(type_of(*config, model)) != nullptr;
+    return family_of(type_of(*config, model)).is_known;
   });
   // A known family says more than the tensors' names.
   if (is_known) return attentions;
@@ -112,11 +97,12 @@ std::vector<ModelBlock> configured_blocks(std::string_view prefix, const std::op
 bool is_packing_known(std::string_view prefix, std::string_view module, const std::optional<ModelConfig>& config) {
   const ModulePath path(prefix);
   const std::vector<std::string> models = config ? models_of(*config, path) : std::vector<std::string>();
-  return std::any_of(std::begin(kPackers), std::end(kPackers), [&](const auto& packer) {
-    if (module != packer.module) return false;
-    if (models.empty()) return path.ends_with({packer.list, "#", packer.attention});
-    return std::all_of(models.begin(), models.end(),
-                       [&](const std::string& model) { return type_of(*config, model) == packer.model_type; });
+  if (!models.empty()) {
+    return std::ranges::all_of(
+        models, [&](const std::string& model) { return packs_in(family_of(type_of(*config, model)), module); });
+  }
+  return std::ranges::any_of(all_families(), [&](std::span<const Family> families) {
+    return std::ranges::any_of(families, [&](const Family& family) { return packs_in(family, module, path); });
   });
 }
 
@@ -125,23 +111,7 @@ std::optional<int64_t> first_row_of(std::string_view prefix, const std::optional
   const std::vector<std::string> models = models_of(*config, ModulePath(prefix));
   if (models.size() != 1) return std::nullopt;
   const ModelSettings settings(*config, models.front());
-  const std::string_view type = settings.text("model_type");
-  constexpr std::string_view kTwo[] = {"bart", "mbart", "opt", "plbart"};
-  constexpr std::string_view kAfterPadding[] = {"camembert",   "data2vec-text",  "ibert",
-                                                "longformer",  "mpnet",          "roberta",
-                                                "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm"};
-  constexpr std::string_view kZero[] = {"albert", "bert", "clip_text_model", "distilbert", "electra",
-                                        "gpt2",   "vit",  "whisper"};
-  const auto is_in = [&](const auto& list) {
-    return std::find(std::begin(list), std::end(list), type) != std::end(list);
-  };
-  if (is_in(kTwo)) return 2;
-  if (is_in(kAfterPadding)) {
-    if (settings.number("pad_token_id") == 0) return 1;
-    return settings.is_left_out("pad_token_id") ? 2 : settings.count({"pad_token_id"}).value_or(1) + 1;
-  }
-  if (is_in(kZero)) return 0;
-  return std::nullopt;
+  return first_row(family_of(settings.text(Setting::ModelType)), settings);
 }
 
 bool is_named_conv1d(std::string_view prefix) {
@@ -154,8 +124,8 @@ bool has_linear_modules(std::string_view prefix, const std::optional<ModelConfig
   if (!config) return false;
   const std::vector<std::string> models = models_of(*config, ModulePath(prefix));
   return !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
-    const Family* family = family_of(type_of(*config, model));
-    return family != nullptr && !family->has_conv1d;
+    const Family& family = family_of(type_of(*config, model));
+    return family.is_known && !family.has_conv1d;
   });
 }
 

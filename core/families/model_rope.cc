@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "families/family.h"
 #include "families/load_accept.h"
 #include "families/model_numbers.h"
+#include "families/model_settings.h"
 
 namespace heed {
 namespace {
@@ -23,28 +25,6 @@ constexpr UnsupportedFeature kSeveralAxes = {feature::kRotary, "rotary positions
 constexpr UnsupportedFeature kIncomplete = {feature::kRotary,
                                             "rotary positions whose settings are incomplete or out of range"};
 
-// What a family takes if its configuration does not say it.
-struct RotaryDefaults {
-  std::string_view model_type;
-  double base = 10000;
-  // The base of layers with a window, which then have no scaling; 0: they have the base and the scaling of the others.
-  double sliding_base = 0;
-  double partial_factor = 1;
-};
-
-constexpr RotaryDefaults kDefaults[] = {
-    {"gemma3_text", 1e6, 1e4},    {"glm", 1e4, 0, 0.5}, {"glm4", 1e4, 0, 0.5},       {"gpt_neox", 1e4, 0, 0.25},
-    {"gpt_oss", 150000},          {"mixtral", 1e6},     {"modernbert", 160000, 1e4}, {"nemotron", 1e4, 0, 0.5},
-    {"persimmon", 25000, 0, 0.5}, {"phi", 1e4, 0, 0.5}, {"stablelm", 1e4, 0, 0.25},
-};
-
-RotaryDefaults defaults_of(std::string_view model_type) {
-  for (const RotaryDefaults& defaults : kDefaults) {
-    if (defaults.model_type == model_type) return defaults;
-  }
-  return {};
-}
-
 const char* name_of(RotaryLayout layout) {
   return layout == RotaryLayout::Interleaved ? "HEED_ROPE_INTERLEAVED" : "HEED_ROPE_HALF";
 }
@@ -52,12 +32,9 @@ const char* name_of(RotaryLayout layout) {
 // Reads the settings of one layer.
 class RopeReader {
  public:
-  RopeReader(const ModelSettings& settings, RotaryLayout layout, std::optional<bool> is_sliding, int64_t head_size)
-      : settings_(settings),
-        defaults_(defaults_of(settings.text("model_type"))),
-        is_sliding_(is_sliding),
-        head_size_(head_size) {
-    model_.options.layout = layout;
+  RopeReader(const ModelSettings& settings, const Positions& family, std::optional<bool> is_sliding, int64_t head_size)
+      : settings_(settings), family_(family), is_sliding_(is_sliding), head_size_(head_size) {
+    model_.options.layout = family.layout;
   }
 
   RopeReading read() {
@@ -76,44 +53,53 @@ class RopeReader {
  private:
   // Sets where the numbers of this kind of layer are. Returns false if the kind has to be known.
   bool find_object() {
-    const bool is_by_kind = settings_.is_object("rope_parameters.full_attention") ||
-                            settings_.is_object("rope_parameters.sliding_attention");
-    if (is_by_kind || defaults_.sliding_base != 0) {
+    const std::string parameters = std::string(name_of(Setting::RopeParameters)) + ".";
+    const std::string full = parameters + "full_attention";
+    const std::string sliding = parameters + "sliding_attention";
+    const bool is_by_kind = settings_.is_object_at(full) || settings_.is_object_at(sliding);
+    if (is_by_kind || family_.window_base.otherwise != 0) {
       if (!is_sliding_) return false;
       is_sliding_apart_ = *is_sliding_;
     }
     if (is_by_kind) {
-      object_ = is_sliding_apart_ ? "rope_parameters.sliding_attention." : "rope_parameters.full_attention.";
+      object_ = (is_sliding_apart_ ? sliding : full) + ".";
       is_sliding_apart_ = false;
+    } else if (settings_.is_object_at(name_of(Setting::RopeParameters))) {
+      object_ = parameters;
     } else {
-      object_ = settings_.is_object("rope_parameters") ? "rope_parameters." : "rope_scaling.";
+      object_ = std::string(name_of(Setting::RopeScaling)) + ".";
     }
     return true;
   }
 
-  std::optional<double> number(const char* name) const { return settings_.number(object_ + name); }
+  std::optional<double> number(const char* name) const { return settings_.number_at(object_ + name); }
+  // In the object or, in earlier files, beside it.
+  std::optional<double> number(Setting inner, std::initializer_list<Setting> beside) const {
+    const std::optional<double> value = number(name_of(inner));
+    return value ? value : settings_.number(beside);
+  }
   double number_or(const char* name, double otherwise) const { return number(name).value_or(otherwise); }
 
   void read_base() {
     std::optional<double> base;
     if (is_sliding_apart_) {
-      base = settings_.number({"rope_local_base_freq", "local_rope_theta"});
-      if (!base) base = defaults_.sliding_base;
+      base = settings_.number({Setting::RopeLocalBaseFreq, Setting::LocalRopeTheta});
     } else {
-      base = settings_.number({object_ + "rope_theta", "rope_theta", "rotary_emb_base", "global_rope_theta"});
+      base = number(Setting::RopeTheta, {Setting::RopeTheta, Setting::RotaryEmbBase, Setting::GlobalRopeTheta});
     }
-    model_.options.base = static_cast<float>(base.value_or(defaults_.base));
+    const From& by_record = is_sliding_apart_ ? family_.window_base : family_.base;
+    model_.options.base = base ? static_cast<float>(*base) : by_record.otherwise;
   }
 
   void read_size() {
     int64_t& size = model_.options.rotary_size;
     // GPT-J and CodeGen state the size itself.
-    if (const std::optional<int64_t> stated = settings_.count({"rotary_dim"})) {
+    if (const std::optional<int64_t> stated = settings_.count({Setting::RotaryDim})) {
       size = *stated;
       return;
     }
-    const double factor = settings_.number({object_ + "partial_rotary_factor", "partial_rotary_factor", "rotary_pct"})
-                              .value_or(defaults_.partial_factor);
+    const double factor = number(Setting::PartialRotaryFactor, {Setting::PartialRotaryFactor, Setting::RotaryPct})
+                              .value_or(static_cast<double>(family_.part.otherwise));
     // A size of 0 would mean the whole head, and one that is too large or no number is refused as such.
     const double rotated = static_cast<double>(head_size_) * factor;
     size = rotated >= 1 && rotated <= static_cast<double>(head_size_) ? static_cast<int64_t>(rotated) : 1;
@@ -122,13 +108,13 @@ class RopeReader {
   // The numbers of the scaling; returns why heed has none, otherwise null.
   const UnsupportedFeature* read_scaling() {
     if (is_sliding_apart_) return nullptr;
-    std::string_view type = settings_.text(object_ + "rope_type");
-    if (type.empty()) type = settings_.text(object_ + "type");
+    std::string_view type = settings_.text_at(object_ + "rope_type");
+    if (type.empty()) type = settings_.text_at(object_ + "type");
     RopeOptions& options = model_.options;
-    if (settings_.number(object_ + "mrope_section.0")) return &kSeveralAxes;
+    if (number("mrope_section.0")) return &kSeveralAxes;
     if (type.empty() || type == "default") return nullptr;
     // Names of longrope in Phi-3's first files.
-    if (type == "su" || (type == "yarn" && settings_.text("model_type") == "phi3")) type = "longrope";
+    if (type == "su" || (type == "yarn" && family_.yarn_is_longrope)) type = "longrope";
     if (type == "dynamic") return &kDynamic;
     const std::optional<double> factor = number("factor");
     options.factor = static_cast<float>(factor.value_or(length_ratio()));
@@ -155,7 +141,7 @@ class RopeReader {
     options.original_length = original_length();
     options.beta_fast = static_cast<float>(number_or("beta_fast", 0));
     options.beta_slow = static_cast<float>(number_or("beta_slow", 0));
-    options.no_rounding = settings_.is_cleared(object_ + "truncate");
+    options.no_rounding = !settings_.flag_at(object_ + "truncate").value_or(true);
     if (const std::optional<double> attention_factor = number("attention_factor")) {
       options.attention_factor = static_cast<float>(*attention_factor);
       return;
@@ -198,13 +184,12 @@ class RopeReader {
     model_.factors.push_back(std::move(list));
   }
 
-  double max_positions() const { return settings_.number("max_position_embeddings").value_or(0); }
+  double max_positions() const { return settings_.number(Setting::MaxPositionEmbeddings).value_or(0); }
 
   int64_t original_length() const {
     constexpr double kMost = 1 << 30;
-    const double length = settings_
-                              .number({object_ + "original_max_position_embeddings", "original_max_position_embeddings",
-                                       "max_position_embeddings"})
+    const double length = number(Setting::OriginalMaxPositionEmbeddings,
+                                 {Setting::OriginalMaxPositionEmbeddings, Setting::MaxPositionEmbeddings})
                               .value_or(0);
     return length >= 1 && length <= kMost ? static_cast<int64_t>(length) : 0;
   }
@@ -242,7 +227,7 @@ class RopeReader {
   }
 
   const ModelSettings& settings_;
-  RotaryDefaults defaults_;
+  const Positions& family_;
   std::optional<bool> is_sliding_;
   int64_t head_size_;
   // The path of the settings' object, with a dot at its end.
@@ -320,9 +305,9 @@ void append_scaling(std::string& text, const ModelRope& model) {
 
 }  // namespace
 
-RopeReading read_rope(const ModelSettings& settings, RotaryLayout layout, std::optional<bool> is_sliding,
+RopeReading read_rope(const ModelSettings& settings, const Positions& family, std::optional<bool> is_sliding,
                       int64_t head_size) {
-  return RopeReader(settings, layout, is_sliding, head_size).read();
+  return RopeReader(settings, family, is_sliding, head_size).read();
 }
 
 std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& model) {

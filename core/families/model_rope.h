@@ -10,17 +10,12 @@
 #include <vector>
 
 #include "attention/rope.h"
-#include "families/model_settings.h"
+#include "families/unsupported.h"
 
 namespace heed {
 
-// Something that the model computes and heed has no option for.
-struct UnsupportedFeature {
-  // The name in `accept`: one of namespace feature.
-  std::string_view feature;
-  // The words for messages, such as "norms of queries and keys".
-  const char* text = nullptr;
-};
+struct Positions;
+class ModelSettings;
 
 // The factors of HEED_ROPE_SCALING_FACTORS, and the factor on cosines and sines that goes with them.
 struct ModelRopeFactors {
@@ -45,9 +40,9 @@ struct RopeReading {
   const UnsupportedFeature* unsupported = nullptr;
 };
 
-// Reads the settings of one layer. `layout`: the family's, or None if it is not known. `is_sliding`: whether its attention has a window; empty if unknown. `head_size`: the
-// layer's.
-RopeReading read_rope(const ModelSettings& settings, RotaryLayout layout, std::optional<bool> is_sliding,
+// Reads the settings of one layer. `family`: what the family's record says of positions. `is_sliding`: whether the layer's
+// attention has a window; empty if unknown. `head_size`: the layer's.
+RopeReading read_rope(const ModelSettings& settings, const Positions& family, std::optional<bool> is_sliding,
                       int64_t head_size);
 
 // The members in which a layer's options differ, each as a part of a sentence: "options->rope->base is 10000, expected

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "families/model_config.h"
+#include "families/setting.h"
 
 namespace heed {
 
@@ -21,39 +22,57 @@ class ModelSettings {
 
   bool is_whole_model() const { return model_.empty(); }
 
-  std::optional<double> number(std::string_view name) const { return config_.number(path_of(name)); }
+  std::optional<double> number(Setting setting) const {
+    return setting == Setting::None ? std::nullopt : number_at(name_of(setting));
+  }
   // The first of these settings that is a number.
-  std::optional<double> number(std::initializer_list<std::string> names) const {
-    for (const std::string& name : names) {
-      if (const std::optional<double> value = number(name)) return value;
+  std::optional<double> number(std::initializer_list<Setting> settings) const {
+    for (const Setting setting : settings) {
+      if (const std::optional<double> value = number(setting)) return value;
     }
     return std::nullopt;
   }
-  std::optional<bool> flag(std::string_view name) const { return config_.flag(path_of(name)); }
-  bool is_set(std::string_view name) const { return flag(name).value_or(false); }
-  bool is_cleared(std::string_view name) const { return !flag(name).value_or(true); }
+  // Of an element of a list.
+  std::optional<double> number(Setting list, int64_t index) const { return number_at(path_of(list, index)); }
+  std::optional<bool> flag(Setting setting) const { return flag_at(name_of(setting)); }
+  bool is_set(Setting setting) const { return flag(setting).value_or(false); }
+  bool is_cleared(Setting setting) const { return !flag(setting).value_or(true); }
   // Whether the file says nothing of the setting, not even null.
-  bool is_left_out(std::string_view name) const {
-    const std::string path = path_of(name);
+  bool is_left_out(Setting setting) const {
+    const std::string path = whole(name_of(setting));
     return !config_.has(path) && !config_.is_null(path);
   }
-  bool is_object(std::string_view name) const { return config_.is_object(path_of(name)); }
-  std::string_view text(std::string_view name) const { return config_.text(path_of(name)).value_or(""); }
-  std::string_view text(const char* list, int64_t index) const { return text(list + ("." + std::to_string(index))); }
+  std::string_view text(Setting setting) const {
+    return setting == Setting::None ? std::string_view() : text_at(name_of(setting));
+  }
+  std::string_view text(Setting list, int64_t index) const { return text_at(path_of(list, index)); }
 
   // The first of these settings that is a positive integer.
-  std::optional<int64_t> count(std::initializer_list<const char*> names) const {
-    constexpr double kMost = 1 << 30;
-    for (const char* name : names) {
-      const std::optional<double> value = number(name);
-      if (value && *value > 0 && *value < kMost && *value == std::floor(*value)) return static_cast<int64_t>(*value);
+  std::optional<int64_t> count(std::initializer_list<Setting> settings) const {
+    for (const Setting setting : settings) {
+      if (const std::optional<int64_t> value = count_of(number(setting))) return value;
     }
     return std::nullopt;
   }
+  std::optional<int64_t> count(Setting list, int64_t index) const { return count_of(number(list, index)); }
+
+  // By the path within the model: of members of objects.
+  std::optional<double> number_at(std::string_view path) const { return config_.number(whole(path)); }
+  std::optional<bool> flag_at(std::string_view path) const { return config_.flag(whole(path)); }
+  std::string_view text_at(std::string_view path) const { return config_.text(whole(path)).value_or(""); }
+  bool is_object_at(std::string_view path) const { return config_.is_object(whole(path)); }
 
  private:
-  std::string path_of(std::string_view name) const {
-    return model_.empty() ? std::string(name) : model_ + "." + std::string(name);
+  static std::string path_of(Setting list, int64_t index) {
+    return std::string(name_of(list)) + "." + std::to_string(index);
+  }
+  static std::optional<int64_t> count_of(std::optional<double> value) {
+    constexpr double kMost = 1 << 30;
+    if (value && *value > 0 && *value < kMost && *value == std::floor(*value)) return static_cast<int64_t>(*value);
+    return std::nullopt;
+  }
+  std::string whole(std::string_view path) const {
+    return model_.empty() ? std::string(path) : model_ + "." + std::string(path);
   }
 
   const ModelConfig& config_;

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ class ModulePath {
 
   // Whether the path ends in these modules; "#" matches a number.
   bool ends_with(std::initializer_list<std::string_view> ending) const {
+    return ends_with(std::span<const std::string_view>(ending.begin(), ending.size()));
+  }
+  bool ends_with(std::span<const std::string_view> ending) const {
     if (ending.size() > parts_.size()) return false;
     return std::equal(ending.begin(), ending.end(), parts_.end() - static_cast<std::ptrdiff_t>(ending.size()),
                       [](std::string_view wanted, std::string_view part) {

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "families/family_table.h"
 #include "families/layout_titles.h"
 #include "families/load_accept.h"
 #include "families/module_path.h"
+#include "families/unsupported.h"
 
 namespace heed {
 namespace {

@@ -14,6 +14,7 @@
 #include "families/load_accept.h"
 #include "families/model_block.h"
 #include "families/model_family.h"
+#include "families/rules.h"
 #include "layers/errors_of_member.h"
 #include "layers/layer.h"
 #include "loading/block_layout.h"
@@ -125,7 +126,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   std::erase_if(others, [&](const std::string& name) {
     // The first files of BART have the version of fairseq's class. In BART and T5 both sides may have a copy of the
     // embedding that they share.
-    const bool is_version = name.ends_with("coder.version");
+    const bool is_version = is_version_of_class(name);
     const bool is_copy =
         table != nullptr && name.ends_with(".embed_tokens.weight") && file.are_equal(*file.find(name), *table);
     if (is_version || is_copy) all.known.push_back(name);

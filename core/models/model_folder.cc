@@ -13,9 +13,10 @@
 #include "base/error.h"
 #include "base/logger.h"
 #include "base/shown_text.h"
+#include "families/families.h"
 #include "families/known_settings.h"
 #include "families/model_config.h"
-#include "families/model_table.h"
+#include "families/rules.h"
 #include "models/model_options.h"
 #include "platform/file_io.h"
 #include "tensor/safetensors.h"
@@ -43,6 +44,7 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
   switch (options.kind()) {
     case ModelKind::Encoder: return make<Encoder>(context, options.encoder());
     case ModelKind::Decoder: return make<Decoder>(context, options.decoder());
+    case ModelKind::None:
     case ModelKind::Transformer: break;
   }
   return make<Transformer>(context, options.transformer());
@@ -67,18 +69,13 @@ std::shared_ptr<Layer> make_layer_of(const std::shared_ptr<Context>& context, co
   }
 }
 
-// Whether a tensor outside the layer's modules adds nothing to the layer: a buffer, a table of sinusoids, the version of
-// fairseq's class, or the embedding once more as the head.
-bool is_redundant(std::string_view name, const ModelFamily& family, bool is_tied) {
-  constexpr std::string_view kRedundantTensors[] = {"position_ids", ".inv_freq", "coder.version"};
-  if (std::ranges::any_of(kRedundantTensors, [&](std::string_view ending) { return name.ends_with(ending); }))
-    return true;
-  if (family.has(kSinusoids) && name.ends_with(".embed_positions.weight")) return true;
-  return is_tied && (name == "lm_head.weight" || name == "proj_out.weight");
+// Whether a tensor outside the layer's modules adds nothing to the layer; the head may be the embedding once more.
+bool is_redundant(std::string_view name, const Family& family, bool is_tied) {
+  return is_spare_tensor(family, name) || (is_tied && (name == "lm_head.weight" || name == "proj_out.weight"));
 }
 
 // Logs which tensors of the file are not part of the layer.
-void warn_of_others(const Logger& logger, const char* function, const SafetensorsFile& file, const ModelFamily& family,
+void warn_of_others(const Logger& logger, const char* function, const SafetensorsFile& file, const Family& family,
                     bool is_tied, std::vector<std::string>& read) {
   std::ranges::sort(read);
   size_t count = 0;
@@ -96,7 +93,7 @@ void warn_of_others(const Logger& logger, const char* function, const Safetensor
 
 // Logs that the configuration names code in the folder, which may compute something else than transformers' class.
 void warn_of_code(const Logger& logger, const char* function, const ModelConfig& config, std::string_view model_type) {
-  if (!config.is_object("auto_map")) return;
+  if (!config.is_object(name_of(Setting::AutoMap))) return;
   log(logger, LogLevel::Warning,
       "%s: %s has \"auto_map\", which names code that heed does not run: the layer is transformers' model of "
       "model_type "
@@ -130,15 +127,15 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
     fail(Status::Io, "%s has no config.json, expected a folder as Hugging Face's libraries write it",
          in_quotes(folder).c_str());
   }
-  const std::string model_type(config->text("model_type").value_or(""));
-  const ModelFamily* const family = model_family_of(model_type);
+  const std::string model_type(config->text(name_of(Setting::ModelType)).value_or(""));
+  const Family* const family = model_family_of(model_type);
   if (family == nullptr) {
     fail(Status::Unsupported,
          "model_type in %s is %s, a family of which heed makes no whole models: expected bert, llama, bart or another "
          "one of docs/models.md",
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
-  require_known_settings(*config, model_type);
+  require_known_settings(*config, *family);
   warn_of_code(context->logger(), function, *config, model_type);
   const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   ModelOptions options(*config, *family, file);

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/shown_text.h"
 #include "families/configured_attention.h"
-#include "families/family_table.h"
 #include "families/model_block.h"
 #include "families/model_family.h"
 #include "families/model_numbers.h"
 #include "families/module_path.h"
+#include "families/rules.h"
 #include "loading/block_layout.h"
 
 namespace heed {
@@ -22,8 +22,6 @@ namespace {
 
 constexpr const char* kHead = "lm_head";
 constexpr const char* kHeadBias = "final_logits_bias";
-// A number, or the height and the width.
-constexpr const char* kImageSize = "image_size";
 // The most positions of a table that is computed, since it is not in the file: models have 512 or 1024.
 constexpr int64_t kMostSinusoids = 65536;
 
@@ -49,10 +47,10 @@ std::string module_in(const std::string& base, std::string_view layout, std::str
 
 }  // namespace
 
-ModelOptions::ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file)
+ModelOptions::ModelOptions(const ModelConfig& config, const Family& family, const SafetensorsFile& file)
     : config_(config), family_(family), file_(file), settings_(config, "") {
   // A model without a head has fewer modules around it: of "model.decoder" only "decoder", or none.
-  std::string_view base = family.base;
+  std::string_view base = family.titles.base;
   while (!base.empty() && !has(std::string(base))) base = without_first_module(base);
   base_ = base;
 }
@@ -76,7 +74,7 @@ StoredParameter ModelOptions::require(const std::string& module, const char* par
   static constexpr WeightSource kAlone = {"weight", "weight"};
   if (entry != nullptr) return {entry, &kAlone};
   fail(Status::NotFound, "%s has no tensor for %s of module %s, expected one in a model of model_type \"%s\"",
-       in_quotes(file_.path()).c_str(), parameter, in_quotes(module).c_str(), std::string(family_.model_type).c_str());
+       in_quotes(file_.path()).c_str(), parameter, in_quotes(module).c_str(), std::string(family_.model_types).c_str());
 }
 
 // ---- sizes ----------------------------------------------------------------------------------------------------------
@@ -88,10 +86,11 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
   const bool is_decoder = kind == std::string_view("decoder");
   std::optional<int64_t> count;
   if (is_of_two) {
-    count = settings_.count({is_decoder ? "decoder_layers" : "encoder_layers"});
-    if (!count && is_decoder) count = settings_.count({"num_decoder_layers"});
+    count = settings_.count({is_decoder ? Setting::DecoderLayers : Setting::EncoderLayers});
+    if (!count && is_decoder) count = settings_.count({Setting::NumDecoderLayers});
   }
-  if (!count) count = settings_.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
+  if (!count)
+    count = settings_.count({Setting::NumHiddenLayers, Setting::NLayer, Setting::NLayers, Setting::NumLayers});
   if (!count) {
     fail(Status::InvalidArgument,
          "%s does not say how many layers the %s has, expected a number above 0 as \"num_hidden_layers\"",
@@ -107,9 +106,9 @@ std::string ModelOptions::module_of(const Side& side, const std::string& child) 
 
 std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, const char* child) const {
   const std::string kind = side.has_cross_attention ? "decoder_layer" : "encoder_layer";
-  const int64_t stored = family_.has(kSharedLayers) ? 0 : layer;
+  const int64_t stored = family_.shares_layers ? 0 : layer;
   const std::string base = module_of(side, "layers." + std::to_string(stored));
-  return module_in(base, family_.layer_layout, kind, child);
+  return module_in(base, family_.titles.layers, kind, child);
 }
 
 int64_t ModelOptions::hidden_size(const Side& side) const {
@@ -132,7 +131,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
-  options.no_first_norm = layer == 0 && family_.has(kNoFirstNorm);
+  options.no_first_norm = layer == 0 && family_.norms.none_before_first;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
   options.feed_forward.hidden_size = rows_of(require(module_of_layer(side, layer, "feed_forward"), "W_1.weight"));
   const std::string feed_forward = module_of_layer(side, 0, "feed_forward");
@@ -218,12 +217,19 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
   EmbeddingOptions options;
   options.num_embeddings = table[0];
   options.embedding_size = table[1];
-  if (!family_.has(kProjection | kProjectionWithoutBias)) require_row_size(module, table, size);
-  const bool has_root = family_.scale == EmbeddingScale::Root ||
-                        (family_.scale == EmbeddingScale::RootIfSet && settings_.is_set("scale_embedding"));
-  if (has_root) options.scale = static_cast<float>(std::sqrt(static_cast<double>(size)));
-  if (family_.scale == EmbeddingScale::Multiplier)
-    options.scale = static_cast<float>(settings_.number("embedding_multiplier").value_or(1));
+  if (family_.embedding.projection == EmbeddingProjection::No) require_row_size(module, table, size);
+  const From& factor = family_.embedding.factor_by;
+  const auto root = static_cast<float>(std::sqrt(static_cast<double>(size)));
+  switch (family_.embedding.factor) {
+    case EmbeddingScale::One: break;
+    case EmbeddingScale::Root: options.scale = root; break;
+    case EmbeddingScale::RootIfSet:
+      if (settings_.is_set(factor.name)) options.scale = root;
+      break;
+    case EmbeddingScale::BySetting:
+      options.scale = static_cast<float>(settings_.number(factor.name).value_or(static_cast<double>(factor.otherwise)));
+      break;
+  }
   return options;
 }
 
@@ -245,18 +251,20 @@ PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) con
 void ModelOptions::set_image_size(PatchEmbeddingOptions& options) const {
   // The default of Hugging Face's ViTConfig.
   constexpr int64_t kUsualImageSize = 224;
-  if (settings_.is_left_out(kImageSize)) {
+  if (settings_.is_left_out(Setting::ImageSize)) {
     options.image_height = options.image_width = kUsualImageSize;
     return;
   }
-  const std::optional<int64_t> height = settings_.count({kImageSize, "image_size.0"});
+  // A number, or the height and the width.
+  const std::optional<int64_t> both = settings_.count({Setting::ImageSize});
+  const std::optional<int64_t> height = both ? both : settings_.count(Setting::ImageSize, 0);
   if (!height) {
     fail(Status::InvalidArgument,
          "%s has an \"image_size\" that is no size, expected a number, or the height and the width in a list",
          in_quotes(config_.path()).c_str());
   }
   options.image_height = *height;
-  options.image_width = settings_.count({kImageSize, "image_size.1"}).value_or(*height);
+  options.image_width = both ? *both : settings_.count(Setting::ImageSize, 1).value_or(*height);
 }
 
 void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const {
@@ -269,8 +277,8 @@ void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int6
        "%s has images of %" PRId64 " x %" PRId64 "%s, which are not the %" PRId64 " patches of %" PRId64 " x %" PRId64
        " that %s has positions for: expected the size of the images of this model",
        in_quotes(config_.path()).c_str(), patches.image_height, patches.image_width,
-       settings_.is_left_out(kImageSize) ? ", since it lacks \"image_size\"" : " by \"image_size\"", num_positions - 1,
-       height, width, in_quotes(file_.path()).c_str());
+       settings_.is_left_out(Setting::ImageSize) ? ", since it lacks \"image_size\"" : " by \"image_size\"",
+       num_positions - 1, height, width, in_quotes(file_.path()).c_str());
 }
 
 AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) const {
@@ -281,7 +289,7 @@ AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) con
 
 bool ModelOptions::has_class(std::span<const std::string_view> endings) const {
   for (int64_t i = 0;; ++i) {
-    const std::string_view name = settings_.text("architectures", i);
+    const std::string_view name = settings_.text(Setting::Architectures, i);
     if (name.empty()) return false;
     if (std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); })) return true;
   }
@@ -292,11 +300,11 @@ bool ModelOptions::find_other_head(const SafetensorsEntry& table) const {
     const SafetensorsEntry* const head = file_.find(name);
     if (head == nullptr || file_.are_equal(*head, table)) continue;
     const char* const kind = family_.kind == ModelKind::Decoder ? "decoder" : "transformer";
-    if (module_of_child(family_.model_layout, kind, "output") == kHead) return true;
+    if (module_of_child(family_.titles.model, kind, "output") == kHead) return true;
     fail(Status::Unsupported,
          "%s has \"%s\" with other values than the embedding, which is the head of models of model_type \"%s\" here: "
          "expected the same values, or a file without it",
-         in_quotes(file_.path()).c_str(), name, std::string(family_.model_type).c_str());
+         in_quotes(file_.path()).c_str(), name, std::string(family_.model_types).c_str());
   }
   return false;
 }
@@ -306,7 +314,7 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
   if (!has_class(kWithHead)) return std::nullopt;
   OutputOptions output;
   const SafetensorsEntry& table = *require(embedding, "weight").entry;
-  const bool ties = settings_.flag("tie_word_embeddings").value_or(!family_.has(kUntied));
+  const bool ties = settings_.flag(Setting::TieWordEmbeddings).value_or(family_.head.is_tied);
   // As in transformers 5: a head with other values than the embedding is not tied to it, although the configuration says
   // so, as that of every T5 does.
   has_other_head_ = ties && find_other_head(table);
@@ -318,13 +326,12 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
     output.size = weight[0];
   }
   output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
-  if (family_.has(kScaledHead) && settings_.flag("scale_decoder_outputs").value_or(ties))
+  const Setting scaled_by = family_.head.scaled_by;
+  if (scaled_by != Setting::None && settings_.flag(scaled_by).value_or(ties))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
-  if (const auto scaling = settings_.number("logits_scaling"); scaling && *scaling != 0)
+  if (const auto scaling = settings_.number(family_.head.divisor); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
-  constexpr const char* kSoftCap = "final_logit_softcapping";
-  const double usual = settings_.is_left_out(kSoftCap) ? defaults_of_family(family_.model_type).output_soft_cap : 0;
-  output.soft_cap = static_cast<float>(settings_.number(kSoftCap).value_or(usual));
+  output.soft_cap = static_cast<float>(soft_cap(settings_, family_.head.soft_cap.name, family_.head.soft_cap));
   is_head_beside_ = !output.is_tied || output.has_bias;
   is_head_tied_ = output.is_tied;
   return output;
@@ -332,9 +339,9 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
 
 void ModelOptions::name_positions(bool is_encoder, PositionalEncodingOptions& options) const {
   options.max_option = nullptr;
-  for (const char* const setting :
-       {"max_position_embeddings", "n_positions", is_encoder ? "max_source_positions" : "max_target_positions"}) {
-    if (options.max_setting == nullptr && settings_.number(setting)) options.max_setting = setting;
+  for (const Setting setting : {Setting::MaxPositionEmbeddings, Setting::NPositions,
+                                is_encoder ? Setting::MaxSourcePositions : Setting::MaxTargetPositions}) {
+    if (options.max_setting == nullptr && settings_.number(setting)) options.max_setting = name_of(setting);
   }
 }
 
@@ -342,22 +349,22 @@ template <typename LayerOptions>
 void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& options) {
   const int64_t size = hidden_size(side);
   options.num_layers = side.num_layers;
-  options.final_norm = options.layers.front().norm_first && !settings_.is_set("_remove_final_layer_norm");
-  options.embedding_norm = family_.has(kNorm);
-  options.no_projection_bias = family_.has(kProjectionWithoutBias);
+  options.final_norm = options.layers.front().norm_first && !settings_.is_set(Setting::RemoveFinalLayerNorm);
+  options.embedding_norm = family_.embedding.norm;
+  options.no_projection_bias = family_.embedding.projection == EmbeddingProjection::WithoutBias;
   const bool is_encoder = side.kind == std::string_view("encoder");
-  const bool reads_audio = family_.input == ModelInput::Audio;
-  if (family_.input == ModelInput::Images) {
+  const bool reads_audio = family_.embedding.input == ModelInput::Audio;
+  if (family_.embedding.input == ModelInput::Images) {
     options.patches = patch_options(module_of(side, "patches"));
   } else if (reads_audio && is_encoder) {
     options.audio = audio_options(module_of(side, "audio"));
   } else if (reads_audio || kind() != ModelKind::Transformer) {
     options.embedding = embedding_options(module_of(side, "embedding"), size);
   }
-  if (family_.has(kTokenTypes))
+  if (family_.embedding.token_types)
     options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
-  if (family_.has(kSinusoids)) {
-    const std::optional<int64_t> most = settings_.count({"max_position_embeddings"});
+  if (family_.positions.kind == PositionRule::Sinusoids) {
+    const std::optional<int64_t> most = settings_.count({Setting::MaxPositionEmbeddings});
     if (!most) {
       fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
            in_quotes(config_.path()).c_str());
@@ -371,14 +378,13 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
     name_positions(is_encoder, *options.positions);
   }
-  if (family_.has(kPositions)) {
+  if (family_.positions.kind == PositionRule::Table) {
     const std::string module = module_of(side, "positions");
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
     name_positions(is_encoder, positions);
-    // OPT adds positions after the projection.
-    if (family_.has(kProjectionWithoutBias)) positions.size = size;
+    if (family_.embedding.projection == EmbeddingProjection::WithoutBias) positions.size = size;
     if (options.patches) require_image_size(*options.patches, positions.max_positions);
     options.positions = positions;
   }
@@ -386,7 +392,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
 
 void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options) {
   num_layers_ += side.num_layers;
-  options.share_layers = family_.has(kSharedLayers);
+  options.share_layers = family_.shares_layers;
   if (options.share_layers) require_one_shared_layer();
   for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
     EncoderLayerOptions layer;
@@ -411,10 +417,10 @@ void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options)
 }
 
 void ModelOptions::require_one_shared_layer() const {
-  for (const char* setting : {"num_hidden_groups", "inner_group_num"}) {
+  for (const Setting setting : {Setting::NumHiddenGroups, Setting::InnerGroupNum}) {
     if (settings_.number(setting).value_or(1) == 1) continue;
     fail(Status::Unsupported, "%s has another \"%s\" than 1: heed makes ALBERT models whose layers are all the same",
-         in_quotes(config_.path()).c_str(), setting);
+         in_quotes(config_.path()).c_str(), name_of(setting));
   }
 }
 
@@ -422,12 +428,12 @@ void ModelOptions::require_one_shared_layer() const {
 
 ModelKind ModelOptions::kind() const {
   constexpr std::string_view kEncoderAlone[] = {"EncoderModel"};
-  return family_.encoder_layout != nullptr && has_class(kEncoderAlone) ? ModelKind::Encoder : family_.kind;
+  return family_.titles.encoder != nullptr && has_class(kEncoderAlone) ? ModelKind::Encoder : family_.kind;
 }
 
 EncoderOptions ModelOptions::encoder() {
   const bool is_of_two = family_.kind == ModelKind::Transformer;
-  const Side side = side_of("encoder", is_of_two ? family_.encoder_layout : family_.model_layout, base_, false);
+  const Side side = side_of("encoder", is_of_two ? family_.titles.encoder : family_.titles.model, base_, false);
   EncoderOptions options;
   add_encoder_layers(side, options);
   set_stack(side, options);
@@ -435,7 +441,7 @@ EncoderOptions ModelOptions::encoder() {
 }
 
 DecoderOptions ModelOptions::decoder() {
-  const Side side = side_of("decoder", family_.model_layout, base_, false);
+  const Side side = side_of("decoder", family_.titles.model, base_, false);
   DecoderOptions options;
   add_decoder_layers(side, options);
   set_stack(side, options);
@@ -446,12 +452,12 @@ DecoderOptions ModelOptions::decoder() {
 TransformerOptions ModelOptions::transformer() {
   TransformerOptions options;
   const auto base_of = [&](const char* child) {
-    return joined_modules(base_, *module_of_child(family_.model_layout, "transformer", child));
+    return joined_modules(base_, *module_of_child(family_.titles.model, "transformer", child));
   };
-  const Side encoder = side_of("encoder", family_.model_layout, base_of("encoder"), false);
+  const Side encoder = side_of("encoder", family_.titles.model, base_of("encoder"), false);
   add_encoder_layers(encoder, options.encoder);
   set_stack(encoder, options.encoder);
-  const Side decoder = side_of("decoder", family_.model_layout, base_of("decoder"), true);
+  const Side decoder = side_of("decoder", family_.titles.model, base_of("decoder"), true);
   add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);

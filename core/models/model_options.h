@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "families/family.h"
 #include "families/model_config.h"
 #include "families/model_settings.h"
-#include "families/model_table.h"
 #include "layers/kinds/transformer.h"
 #include "layers/kinds/transformer_stack.h"
 #include "loading/weight_finder.h"
@@ -24,7 +24,7 @@ namespace heed {
 class ModelOptions {
  public:
   // The arguments must outlive this object, and it the options that it returns.
-  ModelOptions(const ModelConfig& config, const ModelFamily& family, const SafetensorsFile& file);
+  ModelOptions(const ModelConfig& config, const Family& family, const SafetensorsFile& file);
 
   // What the model is: of a Transformer's family also its encoder alone, as T5EncoderModel.
   ModelKind kind() const;
@@ -87,7 +87,7 @@ class ModelOptions {
   bool has_class(std::span<const std::string_view> endings) const;
 
   const ModelConfig& config_;
-  const ModelFamily& family_;
+  const Family& family_;
   const SafetensorsFile& file_;
   ModelSettings settings_;
   std::string base_;

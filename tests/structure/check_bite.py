@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import check_families
 import check_files
 import check_includes
 import check_operations
@@ -217,6 +218,27 @@ PAGES = [
 ]
 
 
+RECORD = ("core/families/decoder_families.h", '.model_types = "llama",\n.model_types =\n    "phi glm4 "\n    "gpt_neox"\n')
+# (what check_families must report or None, file, text), beside a file of records.
+FAMILIES = [
+    ("type", "core/families/windows.cc", 'const char* kOther = "glm4";\n'),
+    ("type", "core/families/known_settings.cc", 'constexpr std::string_view kRotary = ",llama,phi,";\n'),
+    ("type", "core/models/model_options.cc", 'if (type == "llama") return 2;\n'),
+    ("type", "core/loading/weight_layout.cc", '{"gpt_neox", "layers"},\n'),
+    ("type", "capi/src/layer.cc", 'is("llama")\n'),
+    ("comparison", "core/families/windows.cc", 'model_type_.starts_with("gem")\n'),
+    ("comparison", "core/families/windows.cc", 'settings.text("model_type") == "glm"\n'),
+    ("comparison", "core/families/windows.cc", 'settings.text(Setting::ModelType).starts_with("gl")\n'),
+    ("comparison", "core/models/model_folder.cc", 'if (family.model_types != "new") return;\n'),
+    ("comparison", "core/models/model_folder.cc", 'if ("new" == family->model_types) return;\n'),
+    (None, "core/models/model_folder.cc", 'fail("model_type is %s, expected llama or phi", model_type); // as "llama"\n'),
+    (None, "core/families/families.cc", "if (family.model_types == model_type) return true;\n"),
+    (None, "core/families/named_attention.cc", 'path.has("roformer")\n'),
+    (None, "core/families/encoder_families.h", '.model_types = "bert",\n'),
+    (None, "tests/unit/half_test.cc", 'family_of("llama")\n'),
+]
+
+
 def plant(folder: str, file: str, text: str) -> Path:
     path = Path(folder) / file
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -264,8 +286,15 @@ for kind, old, new in OPERATIONS:
     if (len(problems) > 0) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
         failures.append(f"an operation with {new!r}: expected a violation of {kind}, reported {problems}")
 
+for kind, file, text in FAMILIES:
+    with tempfile.TemporaryDirectory() as folder:
+        plant(folder, *RECORD)
+        problems, count = check_families.check(plant(folder, file, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems) or count < 4:
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems} of {count} model_types")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + OPERATIONS + PAGES)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + OPERATIONS + PAGES + FAMILIES)} planted violations, all reported")

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings in a record. Each struct of family.h is taken apart into all its members, so that a new member does not
+// compile until it is listed here.
+#pragma once
+
+#include "families/family.h"
+
+namespace heed {
+
+template <typename F>
+constexpr void for_each_setting(Setting setting, const F& f) {
+  if (setting != Setting::None) f(setting);
+}
+
+template <typename F>
+constexpr void for_each_setting(const From& from, const F& f) {
+  const auto& [name, older, otherwise] = from;
+  for_each_setting(name, f);
+  for_each_setting(older, f);
+}
+
+// The members that name settings, one after another.
+template <typename F, typename... Members>
+constexpr void for_settings_of(const F& f, const Members&... members) {
+  (for_each_setting(members, f), ...);
+}
+
+template <typename F>
+constexpr void for_each_setting(const SizeSettings& sizes, const F& f) {
+  const auto& [layers, heads, decoder_layers, decoder_heads, kv_heads, head_size] = sizes;
+  for_settings_of(f, layers, heads, decoder_layers, decoder_heads, kv_heads, head_size);
+}
+
+template <typename F>
+constexpr void for_each_setting(const Norms& norms, const F& f) {
+  const auto& [epsilon, kind, place, place_by, adds_one, also_behind_parts, none_before_first] = norms;
+  for_settings_of(f, epsilon.name, place_by);
+}
+
+template <typename F>
+constexpr void for_each_setting(const FeedForwardRules& feed_forward, const F& f) {
+  const auto& [activation, older_activation, older_says_gate, has_experts, usual] = feed_forward;
+  for_settings_of(f, activation, older_activation);
+}
+
+template <typename F>
+constexpr void for_each_setting(const AttentionRules& attention, const F& f) {
+  const auto& [scale_by, soft_cap, both_ways, causal, scale, qk_norm, key_heads, sinks, tower_has_windows] = attention;
+  for_settings_of(f, scale_by, soft_cap, both_ways);
+}
+
+template <typename F>
+constexpr void for_each_setting(const Positions& positions, const F& f) {
+  const auto& [base, window_base, part, buckets, distance, layout, kind, first_row, only_with_window,
+               yarn_is_longrope] = positions;
+  for_settings_of(f, base, window_base, part, buckets, distance);
+  if (is_rotary(positions)) for_settings_of(f, Setting::RopeParameters, Setting::RopeScaling);
+}
+
+template <typename F>
+constexpr void for_each_setting(const Windows& windows, const F& f) {
+  const auto& [size, every, list, pattern, use, half, ignores_max_window_layers] = windows;
+  for_settings_of(f, size, every, list);
+}
+
+template <typename F>
+constexpr void for_each_setting(const EmbeddingRules& embedding, const F& f) {
+  const auto& [factor_by, factor, projection, input, token_types, norm] = embedding;
+  for_settings_of(f, factor_by);
+}
+
+template <typename F>
+constexpr void for_each_setting(const Head& head, const F& f) {
+  const auto& [soft_cap, divisor, scaled_by, tied_by, is_tied] = head;
+  for_settings_of(f, soft_cap, divisor, scaled_by, tied_by);
+}
+
+// Calls f(setting) for each setting in the record; for some twice.
+template <typename F>
+constexpr void for_each_setting(const Family& family, const F& f) {
+  const auto& [model_types, unsupported, packed_in, titles, norms, attention, positions, windows, embedding, head,
+               feed_forward, sizes, residual_factor, spare, kind, is_known, has_conv1d, shares_layers] = family;
+  for_settings_of(f, norms, attention, positions, windows, embedding, head, feed_forward, sizes, residual_factor,
+                  spare);
+}
+
+}  // namespace heed

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers and the size of heads.
+#include "families/rules.h"
+
+namespace heed {
+namespace {
+
+using enum Setting;
+
+// Without the new decoder's packing num_kv_heads is not read.
+std::optional<int64_t> key_heads_of_falcon(const ModelSettings& settings) {
+  if (settings.is_set(NewDecoderArchitecture)) return settings.count({NumKvHeads, NHeadKv, NumAttentionHeads, NHead});
+  if (!settings.is_cleared(MultiQuery)) return 1;
+  return settings.count({NumAttentionHeads, NHead});
+}
+
+}  // namespace
+
+// The names mean the same in all families.
+void read_heads(const AttentionPlace& place, ModelAttention& attention) {
+  const ModelSettings& settings = place.settings;
+  // The settings of the whole model describe its text decoder, not its vision tower.
+  if (place.is_in_vision_tower() && settings.is_whole_model()) return;
+  const Side side = place.path.side();
+  if (side == Side::Encoder) attention.num_heads = settings.count({EncoderAttentionHeads});
+  if (side == Side::Decoder) attention.num_heads = settings.count({DecoderAttentionHeads});
+  if (!attention.num_heads)
+    attention.num_heads = settings.count({NumAttentionHeads, NHead, NHeads, NumHeads, AttentionHeads});
+  attention.num_kv_heads = place.family.attention.key_heads == KeyHeads::Falcons ? key_heads_of_falcon(settings)
+                                                                                 : settings.count({NumKeyValueHeads});
+  attention.head_size = settings.count({HeadDim, DKv});
+}
+
+}  // namespace heed

@@ -14,6 +14,12 @@ std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
   return CacheShape{1, layer->num_kv_heads, layer->head_size, layer->value_head_size};
 }
 
+LayerDescription AttentionLayer::describe() const {
+  LayerDescription description;
+  description.reads_whole_module = true;
+  return description;
+}
+
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
   check_no_decoder_inputs(inputs, kind());
   check_no_token_types(inputs, kind());

@@ -19,6 +19,7 @@
 #include "layer_options.h"
 #include "layers/kinds/dot_product_attention.h"
 #include "load_options.h"
+#include "loading/layer_parameters.h"
 #include "tensor/safetensors.h"
 
 namespace heed::capi {
@@ -173,7 +174,7 @@ void load(const char* function, Layer& layer, const SafetensorsFile& file, const
   const std::string lone_part = file.lone_part_text();
   const char* title = nullptr;
   try {
-    title = layer.load(file, prefix == nullptr ? "" : prefix, options);
+    title = heed::load(layer, file, prefix == nullptr ? "" : prefix, options);
   } catch (const Error& error) {
     if (error.status != Status::NotFound || lone_part.empty()) throw;
     fail_in_lone_part(error, lone_part);
@@ -208,7 +209,7 @@ heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* in
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const CallTensors call(inputs, nullptr);
-    self->initialize(call.inputs, seed);
+    initialize(*self, call.inputs, seed);
   });
 }
 
@@ -278,7 +279,7 @@ heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const 
     const auto self = layer_of(layer);
     require(name, "name");
     const Tensor source = require(value, "value")->tensor;
-    self->set_parameter(name, source);
+    set_parameter(*self, name, source);
   });
 }
 
@@ -312,7 +313,7 @@ heed_status heed_layer_save(const heed_layer* layer, const char* path) noexcept 
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(path, "path");
-    self->save(path);
+    save(*self, path);
   });
 }
 
@@ -321,7 +322,7 @@ heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, s
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     if (destination == nullptr) require(num_bytes, "num_bytes");
-    const size_t written = self->save_to_memory(destination, capacity);
+    const size_t written = save_to_memory(*self, destination, capacity);
     if (num_bytes != nullptr) *num_bytes = written;
   });
 }

@@ -58,13 +58,6 @@ const char* feature_of_tensor(std::string_view name) {
   return nullptr;
 }
 
-const char* feature_of_parameter(std::string_view name) {
-  if (name == "q_norm.weight" || name == "k_norm.weight") return feature::kQkNorm;
-  if (name == "sinks") return feature::kSinks;
-  if (name == "relative_bias.weight") return feature::kRelativeBias;
-  return nullptr;
-}
-
 LoadAccept::LoadAccept(std::string_view list) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());

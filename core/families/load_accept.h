@@ -35,8 +35,6 @@ inline constexpr const char* kWindow = "window";
 
 // The feature that a tensor with this name belongs to; NULL if unknown.
 const char* feature_of_tensor(std::string_view name);
-// The feature that one of a layer's parameters belongs to; NULL for parameters of projections.
-const char* feature_of_parameter(std::string_view name);
 
 class LoadAccept {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attention computes with its weights, by a layer's options and by a model's file.
+// What the attention of a model computes with its weights, by the model's file.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,6 @@
 #include "families/model_rope.h"
 
 namespace heed {
-
-// The layer's side of the comparison with the model in a file.
-struct LayerAttention {
-  // False for layers that do not attend and for additive scores: no known model has additive scores.
-  bool is_multi_head = false;
-  int64_t num_heads = 0;
-  int64_t num_kv_heads = 0;
-  int64_t head_size = 0;
-  // A scale of 0 means 1 / sqrt(head_size).
-  AttentionOptions options;
-  std::optional<RopeOptions> rope;  // with all defaults filled in
-  float qk_norm_epsilon = 0;        // 0: no norm
-  QkNorm qk_norm = QkNorm::Rms;
-  bool sinks = false;
-  RelativeBiasOptions relative_bias;  // with all defaults filled in
-  AlibiUse alibi = AlibiUse::None;
-  // Of a positional encoding with a learned table.
-  std::optional<int64_t> first_row;
-};
 
 // How many keys a query sees on each side of its own position; negative: all.
 struct ModelWindow {

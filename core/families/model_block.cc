@@ -4,10 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/decimal_text.h"
 #include "base/shown_text.h"
 #include "families/families.h"
-#include "families/model_numbers.h"
 #include "families/model_settings.h"
 
 namespace heed {
@@ -59,20 +57,6 @@ bool is_norm_first(const ModelSettings& settings, const Norms& family) {
   return false;
 }
 
-const char* text_of(NormKind norm) { return norm == NormKind::Rms ? "HEED_NORM_RMS" : "HEED_NORM_LAYER"; }
-
-const char* text_of(Activation activation) {
-  switch (activation) {
-    case Activation::None: break;
-    case Activation::Relu: return "HEED_ACTIVATION_RELU";
-    case Activation::Gelu: return "HEED_ACTIVATION_GELU";
-    case Activation::GeluTanh: return "HEED_ACTIVATION_GELU_TANH";
-    case Activation::GeluQuick: return "HEED_ACTIVATION_GELU_QUICK";
-    case Activation::Silu: return "HEED_ACTIVATION_SILU";
-  }
-  return "none";
-}
-
 }  // namespace
 
 ModelBlock configured_block(const ModelConfig& config, const std::string& model) {
@@ -98,34 +82,6 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
   block.layer.output_norms = family.norms.also_behind_parts;
   block.layer.residual_scale = settings.number(Setting::ResidualMultiplier).value_or(1);
   return block;
-}
-
-std::vector<std::string> differences(const LayerBlock& layer, const LayerBlock& model) {
-  std::vector<std::string> found;
-  if (model.norm != layer.norm)
-    found.push_back(std::string("options->norm->kind is ") + text_of(layer.norm) + ", expected " + text_of(model.norm));
-  if (!is_close(layer.epsilon, model.epsilon)) {
-    // A float has seven digits.
-    found.push_back("options->norm->epsilon is " + std::string(DecimalText(layer.epsilon, 7).c_str()) + ", expected " +
-                    number_text(model.epsilon));
-  }
-  if (model.norm_first != layer.norm_first) {
-    found.push_back(std::string("options->norm_first is ") + (layer.norm_first ? "1" : "0") + ", expected " +
-                    (model.norm_first ? "1" : "0"));
-  }
-  if (model.output_norms != layer.output_norms) {
-    found.push_back(std::string("options->output_norms is ") + (layer.output_norms ? "1" : "0") + ", expected " +
-                    (model.output_norms ? "1" : "0"));
-  }
-  if (!is_close(layer.residual_scale, model.residual_scale)) {
-    found.push_back("options->residual_scale is " + std::string(DecimalText(layer.residual_scale, 7).c_str()) +
-                    ", expected " + number_text(model.residual_scale));
-  }
-  if (model.activation != layer.activation) {
-    found.push_back(std::string("options->feed_forward->activation is ") + text_of(layer.activation) + ", expected " +
-                    text_of(model.activation));
-  }
-  return found;
 }
 
 }  // namespace heed

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "families/model_config.h"
 #include "ops/activation.h"
@@ -12,14 +11,12 @@
 
 namespace heed {
 
-// The layer's side of the comparison with the model in a file.
-struct LayerBlock {
+// One layer of a model. Whether it has a first norm is known by the names in the file.
+struct ModelLayer {
   NormKind norm = NormKind::Layer;
   double epsilon = 0;
   bool norm_first = false;
   bool output_norms = false;
-  // Only of the layer: a model's is known by the names in its file.
-  bool no_first_norm = false;
   double residual_scale = 1;
   Activation activation = Activation::Relu;
 };
@@ -33,15 +30,12 @@ struct ModelBlock {
   // What the layers compute and heed has no option for, in words for messages; null: nothing.
   const char* unsupported = nullptr;
   // If they are supported.
-  LayerBlock layer;
+  ModelLayer layer;
   // Norms multiply by 1 + weight: the parameter is the file's weight plus 1.
   bool adds_one = false;
 };
 
 // The layers of the model that is configured in the object `model` of the configuration; "": the whole.
 ModelBlock configured_block(const ModelConfig& config, const std::string& model);
-
-// What differs from the model, as members of the options of an encoder or decoder layer.
-std::vector<std::string> differences(const LayerBlock& layer, const LayerBlock& model);
 
 }  // namespace heed

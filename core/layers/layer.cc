@@ -30,22 +30,28 @@ size_t pooled_bytes(const Schedule& schedule) {
 }  // namespace
 
 Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
-             const char* const* possible_parameters, std::span<const NamedLayer> children)
+             std::span<const PossibleParameter> possible_parameters, std::span<const NamedLayer> children)
     : context_(std::move(context)),
       children_(context_->host_allocator()),
       parameters_(context_->host_allocator()),
       num_own_parameters_(parameters.size()),
-      possible_parameters_(possible_parameters) {
+      possible_parameters_(possible_parameters),
+      index_of_row_(context_->host_allocator()) {
   const HostAllocator& allocator = context_->host_allocator();
   size_t num_parameters = parameters.size();
   for (const NamedLayer& child : children) num_parameters += child.layer->parameters().size();
   children_.reserve(children.size());
   parameters_.reserve(num_parameters);
   for (const Parameter& parameter : parameters) parameters_.emplace_back(parameter, allocator);
+  index_of_row_.reserve(possible_parameters.size());
+  for (const PossibleParameter& row : possible_parameters) {
+    const auto own = std::ranges::find_if(parameters_, [&](const Parameter& one) { return &one.possible() == &row; });
+    index_of_row_.push_back(own == parameters_.end() ? kLacking : static_cast<uint8_t>(own - parameters_.begin()));
+  }
   for (const NamedLayer& child : children) {
     const bool is_repeated =
         std::ranges::any_of(children_, [&](const Child& earlier) { return earlier.layer == child.layer; });
-    children_.push_back({HostString(child.name.c_str(), allocator), child.layer, is_repeated});
+    children_.push_back({HostString(child.name.c_str(), allocator), child.layer, child.role, is_repeated});
     if (is_repeated) continue;
     for (const Parameter& parameter : child.layer->parameters())
       parameters_.emplace_back(parameter, std::string_view(child.name), allocator);

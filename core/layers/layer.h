@@ -16,35 +16,36 @@
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "base/json_writer.h"
-#include "families/model_attention.h"
-#include "families/model_block.h"
+#include "layers/child_role.h"
+#include "layers/description.h"
 #include "layers/input_rules.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
-#include "loading/load_options.h"
-#include "tensor/safetensors.h"
 
 namespace heed {
 
-struct FoundWeights;
-
 class Layer {
  public:
-  // A child, of the same context. The name is copied; it may have a dot, as "layers.0". A layer may be several children: then
-  // only the first has parameters in its parent.
+  // A child, of the same context. The name may have a dot, as "layers.0". A layer may be several children: then only the first
+  // has parameters in its parent.
   struct NamedLayer {
     std::string name;
     std::shared_ptr<Layer> layer;
+    ChildRole role = ChildRole::Other;
   };
+  // A child with the name of its role. `number`: of a layer of a stack.
+  static NamedLayer as_child(ChildRole role, std::shared_ptr<Layer> layer, size_t number = 0) {
+    return {numbered(name_of(role), number), std::move(layer), role};
+  }
 
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
   virtual ~Layer();
 
   const std::shared_ptr<Context>& context() const { return context_; }
-  // For example "multi_head_attention"; static.
+  // One of kind_names.h; static.
   virtual const char* kind() const = 0;
   // The words for the layer in messages, and the name of the C function that runs `forward`; static.
   virtual const char* owner() const { return "the layer"; }
@@ -52,23 +53,40 @@ class Layer {
 
   size_t num_children() const { return children_.size(); }
   const char* child_name(size_t index) const { return children_[index].name.c_str(); }
+  ChildRole child_role(size_t index) const { return children_[index].role; }
+  const Layer& child_at(size_t index) const { return *children_[index].layer; }
+  // Whether an earlier child is the same layer.
+  bool is_repeated(size_t index) const { return children_[index].is_repeated; }
   // A child, or a child of a child by its dotted name. Throws NotFound.
   std::shared_ptr<Layer> child(std::string_view name) const;
 
   // The layer's own parameters, then those of its children in order.
   std::span<const Parameter> parameters() const { return parameters_; }
+  size_t num_own_parameters() const { return num_own_parameters_; }
+  // All parameters that a layer of this kind can have with any options, without children's; static.
+  std::span<const PossibleParameter> possible_parameters() const { return possible_parameters_; }
+  // The index of a parameter. Throws NotFound.
+  size_t index_of(std::string_view name) const;
+  void set_value(size_t index, ParameterValue value) { parameters_[index].set(std::move(value)); }
   bool is_initialized() const;
+  // The shapes and the dtype that parameters get from the inputs of a call. Throws as output_shapes; InvalidArgument if the
+  // call does not read all parameters.
+  struct ParameterSizes {
+    std::vector<Shape> shapes;  // in the order of parameters()
+    DType dtype = DType::F32;
+  };
+  ParameterSizes parameter_sizes(const LayerInputs& inputs) const;
 
-  // The functions of heed_layer_*, with the same names, rules and errors.
-  void initialize(const LayerInputs& inputs, uint64_t seed);
+  // What the layer computes with its parameters.
+  virtual LayerDescription describe() const { return {}; }
+  // The options as a JSON object, in one line.
+  std::string options_text() const;
+
+  // The functions of heed_layer_*, with the same names, rules and errors. Those that give parameters their values, and read
+  // and write files, are in core/loading.
   Tensor parameter(std::string_view name) const;
   // Its dtype and shape, without data.
   Tensor parameter_shape(std::string_view name) const;
-  void set_parameter(std::string_view name, const Tensor& value);
-  // Returns the title of the layout that the file's names have; static.
-  const char* load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options = {});
-  void save(const char* path) const;
-  size_t save_to_memory(void* destination, size_t capacity) const;
   OutputShapes output_shapes(const LayerInputs& inputs) const;
   // The shapes of the outputs of a child, by its dotted name, in a call with these inputs. Throws as output_shapes;
   // NotFound; InvalidArgument if the call does not run that child.
@@ -94,17 +112,20 @@ class Layer {
   virtual std::optional<CacheShape> cache_shape() const { return std::nullopt; }
 
  protected:
-  static constexpr const char* kNoParameters[] = {nullptr};
+  static constexpr std::span<const PossibleParameter> kNoParameters = {};
 
-  // `parameters`: the layer's own. `possible_parameters`: the names of all parameters that a layer of this kind can
-  // have with any options, without children's; static, null-terminated. The layer's memory comes from the context's
-  // allocator.
+  // `parameters`: the layer's own, each made of a row of `possible_parameters`, the table of the kind; static. The layer's
+  // memory comes from the context's allocator.
   Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
-        const char* const* possible_parameters = kNoParameters, std::span<const NamedLayer> children = {});
+        std::span<const PossibleParameter> possible_parameters = kNoParameters,
+        std::span<const NamedLayer> children = {});
 
-  const Layer& child_at(size_t index) const { return *children_[index].layer; }
   // One of the layer's own parameters.
   const Parameter& parameter_at(size_t index) const { return parameters_[index]; }
+  // The one of a row of the kind's table; null if the options lack it.
+  const Parameter* parameter_of(size_t row) const {
+    return index_of_row_[row] == kLacking ? nullptr : &parameters_[index_of_row_[row]];
+  }
 
   // A layer with children calls it in `check`, once for each child and in the order of compose_child. It checks the
   // child's inputs and returns the shapes of its outputs. Reserve an intermediate that one child writes and another
@@ -131,28 +152,14 @@ class Layer {
   // Adds a child's options as an object, as a member or as an element of an array.
   void write_child_options(size_t index, const char* member, JsonWriter& json) const;
   void write_child_options(size_t index, JsonWriter& json) const;
-  // For layers with norms and a feed-forward network: what they compute, for the comparison with the model in a file.
-  virtual std::optional<LayerBlock> layer_block() const { return std::nullopt; }
-  // The member of the options that has the options of a child, such as "feed_forward"; "": none.
-  virtual std::string options_of_child(size_t) const { return {}; }
-  // The setting of an option that gives the layer its parameter "bias", for messages.
-  virtual const char* bias_option() const { return "options->no_bias 0"; }
-  // The same for a child, if it is not an option of the child's own; null: it is.
-  virtual const char* bias_option_of_child(size_t) const { return nullptr; }
   // The dtype of the rows of a call: that of its inputs, unless these are ids.
   virtual DType row_dtype(const LayerInputs& inputs) const;
-  // Whether the tensors of a file's module that this layer does not know change what a layer of this kind computes; tensors
-  // in the modules of its parameters always do.
-  virtual bool reads_whole_module() const { return false; }
-  // Of the projection of an image's patches: (channels, height, width), the axes that a row of its weight merges.
-  virtual Shape patch() const { return {}; }
-  // What the layer computes with its weights, for the comparison with the model in a file.
-  virtual LayerAttention layer_attention() const { return {}; }
 
  private:
   struct Child {
     HostString name;
     std::shared_ptr<Layer> layer;
+    ChildRole role = ChildRole::Other;
     // Whether an earlier child is the same layer.
     bool is_repeated = false;
   };
@@ -162,8 +169,6 @@ class Layer {
   // parameter.
   template <typename Visit>
   void visit_projected_inputs(const LayerCall& call, size_t first, const Visit& visit) const;
-  // Throws NotFound.
-  size_t index_of(std::string_view name) const;
   // The children's names in quotes, for messages.
   std::string child_names() const;
   // The number of layers below this one.
@@ -182,20 +187,6 @@ class Layer {
   // check_tensors and check of the called layer. `complete` gets the tensors with their defaults.
   void begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
              LayerCall& call) const;
-  // All parameters by their names; those without data at hand are read one at a time. Throws NotInitialized.
-  std::vector<NamedTensor> named_values() const;
-  // Returns write(tensors, texts) with the contents of this layer's file: its parameters, and its kind and options for
-  // __metadata__.
-  template <typename Write>
-  auto with_file_contents(const Write& write) const;
-  // Finds the parameters' tensors in a file, after checking that the file's model matches this layer.
-  FoundWeights find_in(const SafetensorsFile& file, std::string_view given_prefix, const LoadOptions& options) const;
-  // The same for a layer that is made of others, child by child. Throws also if the file has tensors in the children's
-  // modules that none of them reads.
-  FoundWeights find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
-                                const LoadOptions& options) const;
-  // Throws if a found tensor's shape or dtype does not fit its parameter.
-  void check_found(const SafetensorsFile& file, const FoundWeights& found) const;
   // Performs all checks of a call and plans its schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
 
@@ -203,7 +194,10 @@ class Layer {
   HostVector<Child> children_;
   HostVector<Parameter> parameters_;
   size_t num_own_parameters_;
-  const char* const* possible_parameters_;
+  std::span<const PossibleParameter> possible_parameters_;
+  // For each row of the table the index of its parameter, or kLacking.
+  static constexpr uint8_t kLacking = UINT8_MAX;
+  HostVector<uint8_t> index_of_row_;
 };
 
 }  // namespace heed

@@ -24,22 +24,22 @@ std::string shown_shape(const Shape& shape) {
 
 }  // namespace
 
-Parameter::Parameter(const char* name, const Shape& shape, int64_t num_heads, Use use,
-                     std::optional<ProjectedInput> projected_input, Initializer initializer)
-    : name_(name, HostAllocator()),
+Parameter::Parameter(const PossibleParameter& possible, const Shape& shape, int64_t num_heads,
+                     std::optional<ProjectedInput> projected_input)
+    : possible_(&possible),
+      name_(possible.name, HostAllocator()),
       shape_(shape),
       num_heads_(num_heads),
-      use_(use),
-      projected_input_(projected_input),
-      initializer_(initializer) {}
+      use_(possible.use),
+      projected_input_(projected_input) {}
 
 Parameter::Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value)
-    : name_(std::move(name)),
+    : possible_(other.possible_),
+      name_(std::move(name)),
       shape_(other.shape_),
       num_heads_(other.num_heads_),
       use_(other.use_),
       projected_input_(other.projected_input_),
-      initializer_(other.initializer_),
       zero_row_(other.zero_row_),
       value_(std::move(value)) {}
 

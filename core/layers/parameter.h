@@ -39,6 +39,21 @@ enum class Use {
   Other,
 };
 
+// The feature of attention that a parameter belongs to.
+enum class ParameterFeature { None, QkNorm, Sinks, RelativeBias };
+
+// A parameter that layers of a kind can have with some options. Each kind has one table of them.
+struct PossibleParameter {
+  const char* name;
+  Use use = Use::Other;
+  Initializer initializer = Initializer::Xavier;
+  // The setting of an option that gives it to a layer, for messages; null: none.
+  const char* option = nullptr;
+  // Instead of `option`: the bit of options->biases that gives it to a layer.
+  const char* bias_bit = nullptr;
+  ParameterFeature feature = ParameterFeature::None;
+};
+
 // A parameter's value.
 struct ParameterValue {
   // Row-major. On the CPU a packed weight is stored only in `packed`: this tensor then has a dtype and a shape, and no data.
@@ -52,9 +67,9 @@ class Parameter {
   // A parameter of a kind of layer, without memory for a value. `num_heads`: how many heads share the projected axis:
   // the output axis, or the input axis of the output projection. With a projected input, `shape` is (output size,
   // kOpenDim) or has kOpenDim elsewhere: the open dim becomes the last dim of that input.
-  Parameter(const char* name, const Shape& shape, int64_t num_heads = 1, Use use = Use::Other,
-            std::optional<ProjectedInput> projected_input = std::nullopt,
-            Initializer initializer = Initializer::Xavier);
+  // `possible`: static.
+  Parameter(const PossibleParameter& possible, const Shape& shape, int64_t num_heads = 1,
+            std::optional<ProjectedInput> projected_input = std::nullopt);
   // A copy of `stated` with memory for a value, from the allocator.
   Parameter(const Parameter& stated, const HostAllocator& allocator);
   // A child's parameter in its parent: it has the name "<child>.<name>" and shares the value.
@@ -62,15 +77,19 @@ class Parameter {
 
   // In a tree of layers it begins with the names of the children, as in "0.self_attention.W_q.weight".
   const char* name() const { return name_.c_str(); }
+  // The row of the table of its kind.
+  const PossibleParameter& possible() const { return *possible_; }
   const Shape& shape() const { return shape_; }
   // The axis of the open dim. Only with a projected input.
   int32_t open_axis() const { return shape_[0] == kOpenDim ? 0 : 1; }
   int64_t num_heads() const { return num_heads_; }
   std::optional<ProjectedInput> projected_input() const { return projected_input_; }
-  Initializer initializer() const { return initializer_; }
+  Initializer initializer() const { return possible_->initializer; }
   // The row that is initialized to 0; negative: none.
   int64_t zero_row() const { return zero_row_; }
   void set_zero_row(int64_t row) { zero_row_ = row; }
+  // Another use than that in the table.
+  void set_use(Use use) { use_ = use; }
   bool is_set() const { return value_ != nullptr && value_->has_value(); }
   // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole and never
   // written, since snapshots share its data.
@@ -105,12 +124,12 @@ class Parameter {
  private:
   Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value);
 
+  const PossibleParameter* possible_;
   HostString name_;
   Shape shape_;
   int64_t num_heads_;
   Use use_;
   std::optional<ProjectedInput> projected_input_;
-  Initializer initializer_;
   int64_t zero_row_ = -1;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
   std::shared_ptr<std::optional<ParameterValue>> value_;

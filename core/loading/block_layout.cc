@@ -2,8 +2,11 @@
 #include "loading/block_layout.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 
+#include "layers/kind_names.h"
 #include "loading/weight_finder.h"
 #include "loading/weight_layout.h"
 
@@ -11,212 +14,234 @@ namespace heed {
 namespace {
 
 // heed's own names: those of the children.
-constexpr ChildModule kOwnEncoderLayer[] = {
-    {"self_attention", "self_attention"}, {"feed_forward", "feed_forward"},  {"norm_1", "norm_1"}, {"norm_2", "norm_2"},
-    {"output_norm_1", "output_norm_1"},   {"output_norm_2", "output_norm_2"}};
-constexpr ChildModule kOwnDecoderLayer[] = {{"self_attention", "self_attention"},
-                                            {"cross_attention", "cross_attention"},
-                                            {"feed_forward", "feed_forward"},
-                                            {"norm_1", "norm_1"},
-                                            {"norm_2", "norm_2"},
-                                            {"norm_3", "norm_3"},
-                                            {"output_norm_1", "output_norm_1"},
-                                            {"output_norm_2", "output_norm_2"},
-                                            {"output_norm_3", "output_norm_3"}};
+template <size_t n>
+constexpr std::array<ChildModule, n> with_own_names(const ChildRole (&roles)[n]) {
+  std::array<ChildModule, n> modules{};
+  for (size_t i = 0; i < n; ++i) modules[i] = {roles[i], name_of(roles[i])};
+  return modules;
+}
+constexpr auto kOwnEncoderLayer = with_own_names({ChildRole::SelfAttention, ChildRole::FeedForward, ChildRole::Norm1,
+                                                  ChildRole::Norm2, ChildRole::OutputNorm1, ChildRole::OutputNorm2});
+constexpr auto kOwnDecoderLayer = with_own_names(
+    {ChildRole::SelfAttention, ChildRole::CrossAttention, ChildRole::FeedForward, ChildRole::Norm1, ChildRole::Norm2,
+     ChildRole::Norm3, ChildRole::OutputNorm1, ChildRole::OutputNorm2, ChildRole::OutputNorm3});
 // Layers and norm also in PyTorch.
-constexpr ChildModule kStack[] = {{"embedding", "embedding"},
-                                  {"patches", "patches"},
-                                  {"audio", "audio"},
-                                  {"token_type_embedding", "token_type_embedding"},
-                                  {"positions", "positions"},
-                                  {"embedding_norm", "embedding_norm"},
-                                  {"embedding_projection", "embedding_projection"},
-                                  {"layers.*", "layers.*"},
-                                  {"norm", "norm"},
-                                  {"output_projection", "output_projection"},
-                                  {"output", "output"}};
-constexpr ChildModule kOwnTransformer[] = {
-    {"embedding", "embedding"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "output"}};
+constexpr auto kStack =
+    with_own_names({ChildRole::Embedding, ChildRole::Patches, ChildRole::Audio, ChildRole::TokenTypes,
+                    ChildRole::Positions, ChildRole::EmbeddingNorm, ChildRole::EmbeddingProjection, ChildRole::Layers,
+                    ChildRole::Norm, ChildRole::OutputProjection, ChildRole::Output});
+constexpr auto kOwnTransformer =
+    with_own_names({ChildRole::Embedding, ChildRole::Encoder, ChildRole::Decoder, ChildRole::Output});
 
-constexpr ChildModule kPyTorchEncoderLayer[] = {
-    {"self_attention", "self_attn"}, {"feed_forward", ""}, {"norm_1", "norm1"}, {"norm_2", "norm2"}};
-constexpr ChildModule kPyTorchDecoderLayer[] = {{"self_attention", "self_attn"},
-                                                {"cross_attention", "multihead_attn"},
-                                                {"feed_forward", ""},
-                                                {"norm_1", "norm1"},
-                                                {"norm_2", "norm2"},
-                                                {"norm_3", "norm3"}};
+constexpr ChildModule kPyTorchEncoderLayer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                                {ChildRole::FeedForward, ""},
+                                                {ChildRole::Norm1, "norm1"},
+                                                {ChildRole::Norm2, "norm2"}};
+constexpr ChildModule kPyTorchDecoderLayer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                                {ChildRole::CrossAttention, "multihead_attn"},
+                                                {ChildRole::FeedForward, ""},
+                                                {ChildRole::Norm1, "norm1"},
+                                                {ChildRole::Norm2, "norm2"},
+                                                {ChildRole::Norm3, "norm3"}};
 
-constexpr ChildModule kBertLayer[] = {{"self_attention", "attention"},
-                                      {"feed_forward", ""},
-                                      {"norm_1", "attention.output.LayerNorm"},
-                                      {"norm_2", "output.LayerNorm"}};
-constexpr ChildModule kViTLayer[] = {{"self_attention", "attention"},
-                                     {"feed_forward", ""},
-                                     {"norm_1", "layernorm_before"},
-                                     {"norm_2", "layernorm_after"}};
-constexpr ChildModule kDistilBertLayer[] = {{"self_attention", "attention"},
-                                            {"feed_forward", ""},
-                                            {"norm_1", "sa_layer_norm"},
-                                            {"norm_2", "output_layer_norm"}};
-constexpr ChildModule kAlbertLayer[] = {{"self_attention", "attention"},
-                                        {"feed_forward", ""},
-                                        {"norm_1", "attention.LayerNorm"},
-                                        {"norm_2", "full_layer_layer_norm"}};
+constexpr ChildModule kBertLayer[] = {{ChildRole::SelfAttention, "attention"},
+                                      {ChildRole::FeedForward, ""},
+                                      {ChildRole::Norm1, "attention.output.LayerNorm"},
+                                      {ChildRole::Norm2, "output.LayerNorm"}};
+constexpr ChildModule kViTLayer[] = {{ChildRole::SelfAttention, "attention"},
+                                     {ChildRole::FeedForward, ""},
+                                     {ChildRole::Norm1, "layernorm_before"},
+                                     {ChildRole::Norm2, "layernorm_after"}};
+constexpr ChildModule kDistilBertLayer[] = {{ChildRole::SelfAttention, "attention"},
+                                            {ChildRole::FeedForward, ""},
+                                            {ChildRole::Norm1, "sa_layer_norm"},
+                                            {ChildRole::Norm2, "output_layer_norm"}};
+constexpr ChildModule kAlbertLayer[] = {{ChildRole::SelfAttention, "attention"},
+                                        {ChildRole::FeedForward, ""},
+                                        {ChildRole::Norm1, "attention.LayerNorm"},
+                                        {ChildRole::Norm2, "full_layer_layer_norm"}};
 // Also MBart, Marian and Whisper; without cross attention encoders of these, and OPT.
-constexpr ChildModule kBartLayer[] = {{"self_attention", "self_attn"},
-                                      {"feed_forward", ""},
-                                      {"norm_1", "self_attn_layer_norm"},
-                                      {"norm_2", "final_layer_norm"}};
-constexpr ChildModule kBartDecoderLayer[] = {
-    {"self_attention", "self_attn"},    {"cross_attention", "encoder_attn"},   {"feed_forward", ""},
-    {"norm_1", "self_attn_layer_norm"}, {"norm_2", "encoder_attn_layer_norm"}, {"norm_3", "final_layer_norm"}};
-constexpr ChildModule kClipLayer[] = {
-    {"self_attention", "self_attn"}, {"feed_forward", "mlp"}, {"norm_1", "layer_norm1"}, {"norm_2", "layer_norm2"}};
-constexpr ChildModule kT5Layer[] = {{"self_attention", "layer.0.SelfAttention"},
-                                    {"feed_forward", "layer.1.DenseReluDense"},
-                                    {"norm_1", "layer.0.layer_norm"},
-                                    {"norm_2", "layer.1.layer_norm"}};
-constexpr ChildModule kT5DecoderLayer[] = {{"self_attention", "layer.0.SelfAttention"},
-                                           {"cross_attention", "layer.1.EncDecAttention"},
-                                           {"feed_forward", "layer.2.DenseReluDense"},
-                                           {"norm_1", "layer.0.layer_norm"},
-                                           {"norm_2", "layer.1.layer_norm"},
-                                           {"norm_3", "layer.2.layer_norm"}};
-constexpr ChildModule kGpt2Layer[] = {
-    {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "ln_1"}, {"norm_2", "ln_2"}};
+constexpr ChildModule kBartLayer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                      {ChildRole::FeedForward, ""},
+                                      {ChildRole::Norm1, "self_attn_layer_norm"},
+                                      {ChildRole::Norm2, "final_layer_norm"}};
+constexpr ChildModule kBartDecoderLayer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                             {ChildRole::CrossAttention, "encoder_attn"},
+                                             {ChildRole::FeedForward, ""},
+                                             {ChildRole::Norm1, "self_attn_layer_norm"},
+                                             {ChildRole::Norm2, "encoder_attn_layer_norm"},
+                                             {ChildRole::Norm3, "final_layer_norm"}};
+constexpr ChildModule kClipLayer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                      {ChildRole::FeedForward, "mlp"},
+                                      {ChildRole::Norm1, "layer_norm1"},
+                                      {ChildRole::Norm2, "layer_norm2"}};
+constexpr ChildModule kT5Layer[] = {{ChildRole::SelfAttention, "layer.0.SelfAttention"},
+                                    {ChildRole::FeedForward, "layer.1.DenseReluDense"},
+                                    {ChildRole::Norm1, "layer.0.layer_norm"},
+                                    {ChildRole::Norm2, "layer.1.layer_norm"}};
+constexpr ChildModule kT5DecoderLayer[] = {{ChildRole::SelfAttention, "layer.0.SelfAttention"},
+                                           {ChildRole::CrossAttention, "layer.1.EncDecAttention"},
+                                           {ChildRole::FeedForward, "layer.2.DenseReluDense"},
+                                           {ChildRole::Norm1, "layer.0.layer_norm"},
+                                           {ChildRole::Norm2, "layer.1.layer_norm"},
+                                           {ChildRole::Norm3, "layer.2.layer_norm"}};
+constexpr ChildModule kGpt2Layer[] = {{ChildRole::SelfAttention, "attn"},
+                                      {ChildRole::FeedForward, "mlp"},
+                                      {ChildRole::Norm1, "ln_1"},
+                                      {ChildRole::Norm2, "ln_2"}};
 // Also Mistral, Qwen, Gemma, Phi-3 and Granite.
-constexpr ChildModule kLlamaLayer[] = {{"self_attention", "self_attn"},        {"feed_forward", "mlp"},
-                                       {"norm_1", "input_layernorm"},          {"norm_2", "post_attention_layernorm"},
-                                       {nullptr, "pre_feedforward_layernorm"}, {nullptr, "post_feedforward_layernorm"}};
+constexpr ChildModule kLlamaLayer[] = {
+    {ChildRole::SelfAttention, "self_attn"},         {ChildRole::FeedForward, "mlp"},
+    {ChildRole::Norm1, "input_layernorm"},           {ChildRole::Norm2, "post_attention_layernorm"},
+    {ChildRole::Other, "pre_feedforward_layernorm"}, {ChildRole::Other, "post_feedforward_layernorm"}};
 // Gemma 2 and 3.
-constexpr ChildModule kGemma2Layer[] = {{"self_attention", "self_attn"},
-                                        {"feed_forward", "mlp"},
-                                        {"norm_1", "input_layernorm"},
-                                        {"norm_2", "pre_feedforward_layernorm"},
-                                        {"output_norm_1", "post_attention_layernorm"},
-                                        {"output_norm_2", "post_feedforward_layernorm"}};
-constexpr ChildModule kModernBertLayer[] = {
-    {"self_attention", "attn"}, {"feed_forward", "mlp"}, {"norm_1", "attn_norm"}, {"norm_2", "mlp_norm"}};
+constexpr ChildModule kGemma2Layer[] = {{ChildRole::SelfAttention, "self_attn"},
+                                        {ChildRole::FeedForward, "mlp"},
+                                        {ChildRole::Norm1, "input_layernorm"},
+                                        {ChildRole::Norm2, "pre_feedforward_layernorm"},
+                                        {ChildRole::OutputNorm1, "post_attention_layernorm"},
+                                        {ChildRole::OutputNorm2, "post_feedforward_layernorm"}};
+constexpr ChildModule kModernBertLayer[] = {{ChildRole::SelfAttention, "attn"},
+                                            {ChildRole::FeedForward, "mlp"},
+                                            {ChildRole::Norm1, "attn_norm"},
+                                            {ChildRole::Norm2, "mlp_norm"}};
 
 // keras-hub's TransformerEncoder and TransformerDecoder, and the layers of its backbones.
-constexpr ChildModule kKerasEncoderLayer[] = {{"self_attention", "self_attention_layer"},
-                                              {"feed_forward", ""},
-                                              {"norm_1", "self_attention_layer_norm"},
-                                              {"norm_2", "feedforward_layer_norm"}};
-constexpr ChildModule kKerasDecoderLayer[] = {{"self_attention", "self_attention_layer"},
-                                              {"cross_attention", "cross_attention_layer"},
-                                              {"feed_forward", ""},
-                                              {"norm_1", "self_attention_layer_norm"},
-                                              {"norm_2", "cross_attention_layer_norm"},
-                                              {"norm_3", "feedforward_layer_norm"}};
-constexpr ChildModule kKerasStack[] = {{"layers.*", "transformer_layer_*"}};
+constexpr ChildModule kKerasEncoderLayer[] = {{ChildRole::SelfAttention, "self_attention_layer"},
+                                              {ChildRole::FeedForward, ""},
+                                              {ChildRole::Norm1, "self_attention_layer_norm"},
+                                              {ChildRole::Norm2, "feedforward_layer_norm"}};
+constexpr ChildModule kKerasDecoderLayer[] = {{ChildRole::SelfAttention, "self_attention_layer"},
+                                              {ChildRole::CrossAttention, "cross_attention_layer"},
+                                              {ChildRole::FeedForward, ""},
+                                              {ChildRole::Norm1, "self_attention_layer_norm"},
+                                              {ChildRole::Norm2, "cross_attention_layer_norm"},
+                                              {ChildRole::Norm3, "feedforward_layer_norm"}};
+constexpr ChildModule kKerasStack[] = {{ChildRole::Layers, "transformer_layer_*"}};
 
-constexpr ChildModule kBertStack[] = {{"layers.*", "layer.*"}};
+constexpr ChildModule kBertStack[] = {{ChildRole::Layers, "layer.*"}};
 // Whisper's convolutions are in the module of the encoder.
-constexpr ChildModule kBartStack[] = {{"embedding", "embed_tokens"},    {"audio", ""},
-                                      {"positions", "embed_positions"}, {"embedding_norm", "layernorm_embedding"},
-                                      {"layers.*", "layers.*"},         {"norm", "layer_norm"}};
-constexpr ChildModule kOptStack[] = {
-    {"embedding", "embed_tokens"},        {"positions", "embed_positions"}, {"embedding_projection", "project_in"},
-    {"output_projection", "project_out"}, {"layers.*", "layers.*"},         {"norm", "final_layer_norm"}};
+constexpr ChildModule kBartStack[] = {
+    {ChildRole::Embedding, "embed_tokens"},    {ChildRole::Audio, ""},
+    {ChildRole::Positions, "embed_positions"}, {ChildRole::EmbeddingNorm, "layernorm_embedding"},
+    {ChildRole::Layers, "layers.*"},           {ChildRole::Norm, "layer_norm"}};
+constexpr ChildModule kOptStack[] = {{ChildRole::Embedding, "embed_tokens"},
+                                     {ChildRole::Positions, "embed_positions"},
+                                     {ChildRole::EmbeddingProjection, "project_in"},
+                                     {ChildRole::OutputProjection, "project_out"},
+                                     {ChildRole::Layers, "layers.*"},
+                                     {ChildRole::Norm, "final_layer_norm"}};
 constexpr ChildModule kT5Stack[] = {
-    {"embedding", "embed_tokens"}, {"layers.*", "block.*"}, {"norm", "final_layer_norm"}};
-constexpr ChildModule kGpt2Stack[] = {
-    {"embedding", "wte"}, {"positions", "wpe"}, {"layers.*", "h.*"}, {"norm", "ln_f"}};
-constexpr ChildModule kLlamaStack[] = {{"embedding", "embed_tokens"}, {"layers.*", "layers.*"}, {"norm", "norm"}};
+    {ChildRole::Embedding, "embed_tokens"}, {ChildRole::Layers, "block.*"}, {ChildRole::Norm, "final_layer_norm"}};
+constexpr ChildModule kGpt2Stack[] = {{ChildRole::Embedding, "wte"},
+                                      {ChildRole::Positions, "wpe"},
+                                      {ChildRole::Layers, "h.*"},
+                                      {ChildRole::Norm, "ln_f"}};
+constexpr ChildModule kLlamaStack[] = {
+    {ChildRole::Embedding, "embed_tokens"}, {ChildRole::Layers, "layers.*"}, {ChildRole::Norm, "norm"}};
 
 // Whole models: stacks with embeddings around them, and models with a head, whose weight lies beside the model.
-constexpr ChildModule kBertModel[] = {
-    {"embedding", "embeddings.word_embeddings"},     {"token_type_embedding", "embeddings.token_type_embeddings"},
-    {"positions", "embeddings.position_embeddings"}, {"embedding_norm", "embeddings.LayerNorm"},
-    {"embedding_projection", "embeddings_project"},  {"layers.*", "encoder.layer.*"}};
-constexpr ChildModule kDistilBertModel[] = {{"embedding", "embeddings.word_embeddings"},
-                                            {"positions", "embeddings.position_embeddings"},
-                                            {"embedding_norm", "embeddings.LayerNorm"},
-                                            {"layers.*", "transformer.layer.*"}};
-constexpr ChildModule kAlbertModel[] = {{"embedding", "embeddings.word_embeddings"},
-                                        {"token_type_embedding", "embeddings.token_type_embeddings"},
-                                        {"positions", "embeddings.position_embeddings"},
-                                        {"embedding_norm", "embeddings.LayerNorm"},
-                                        {"embedding_projection", "encoder.embedding_hidden_mapping_in"},
-                                        {"layers.*", "encoder.albert_layer_groups.0.albert_layers.*"}};
-constexpr ChildModule kClipModel[] = {{"embedding", "embeddings.token_embedding"},
-                                      {"positions", "embeddings.position_embedding"},
-                                      {"layers.*", "encoder.layers.*"},
-                                      {"norm", "final_layer_norm"}};
-constexpr ChildModule kViTModel[] = {{"patches", "embeddings"},
-                                     {"positions", "embeddings.position_embeddings"},
-                                     {"layers.*", "encoder.layer.*"},
-                                     {"norm", "layernorm"}};
-constexpr ChildModule kModernBertModel[] = {{"embedding", "embeddings.tok_embeddings"},
-                                            {"embedding_norm", "embeddings.norm"},
-                                            {"layers.*", "layers.*"},
-                                            {"norm", "final_norm"}};
-constexpr ChildModule kT5EncoderModel[] = {{"embedding", "shared"},
-                                           {nullptr, "encoder.embed_tokens"},
-                                           {"layers.*", "encoder.block.*"},
-                                           {"norm", "encoder.final_layer_norm"}};
-constexpr ChildModule kGpt2WithHead[] = {{"embedding", "transformer.wte"},
-                                         {"positions", "transformer.wpe"},
-                                         {"layers.*", "transformer.h.*"},
-                                         {"norm", "transformer.ln_f"},
-                                         {"output", "lm_head"}};
-constexpr ChildModule kOptWithHead[] = {{"embedding", "model.decoder.embed_tokens"},
-                                        {"positions", "model.decoder.embed_positions"},
-                                        {"embedding_projection", "model.decoder.project_in"},
-                                        {"output_projection", "model.decoder.project_out"},
-                                        {"layers.*", "model.decoder.layers.*"},
-                                        {"norm", "model.decoder.final_layer_norm"},
-                                        {"output", "lm_head"}};
-constexpr ChildModule kLlamaWithHead[] = {
-    {"embedding", "model.embed_tokens"}, {"layers.*", "model.layers.*"}, {"norm", "model.norm"}, {"output", "lm_head"}};
-constexpr ChildModule kSharedEmbedding[] = {{"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}};
-constexpr ChildModule kT5WithHead[] = {
-    {"embedding", "shared"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "lm_head"}};
+constexpr ChildModule kBertModel[] = {{ChildRole::Embedding, "embeddings.word_embeddings"},
+                                      {ChildRole::TokenTypes, "embeddings.token_type_embeddings"},
+                                      {ChildRole::Positions, "embeddings.position_embeddings"},
+                                      {ChildRole::EmbeddingNorm, "embeddings.LayerNorm"},
+                                      {ChildRole::EmbeddingProjection, "embeddings_project"},
+                                      {ChildRole::Layers, "encoder.layer.*"}};
+constexpr ChildModule kDistilBertModel[] = {{ChildRole::Embedding, "embeddings.word_embeddings"},
+                                            {ChildRole::Positions, "embeddings.position_embeddings"},
+                                            {ChildRole::EmbeddingNorm, "embeddings.LayerNorm"},
+                                            {ChildRole::Layers, "transformer.layer.*"}};
+constexpr ChildModule kAlbertModel[] = {{ChildRole::Embedding, "embeddings.word_embeddings"},
+                                        {ChildRole::TokenTypes, "embeddings.token_type_embeddings"},
+                                        {ChildRole::Positions, "embeddings.position_embeddings"},
+                                        {ChildRole::EmbeddingNorm, "embeddings.LayerNorm"},
+                                        {ChildRole::EmbeddingProjection, "encoder.embedding_hidden_mapping_in"},
+                                        {ChildRole::Layers, "encoder.albert_layer_groups.0.albert_layers.*"}};
+constexpr ChildModule kClipModel[] = {{ChildRole::Embedding, "embeddings.token_embedding"},
+                                      {ChildRole::Positions, "embeddings.position_embedding"},
+                                      {ChildRole::Layers, "encoder.layers.*"},
+                                      {ChildRole::Norm, "final_layer_norm"}};
+constexpr ChildModule kViTModel[] = {{ChildRole::Patches, "embeddings"},
+                                     {ChildRole::Positions, "embeddings.position_embeddings"},
+                                     {ChildRole::Layers, "encoder.layer.*"},
+                                     {ChildRole::Norm, "layernorm"}};
+constexpr ChildModule kModernBertModel[] = {{ChildRole::Embedding, "embeddings.tok_embeddings"},
+                                            {ChildRole::EmbeddingNorm, "embeddings.norm"},
+                                            {ChildRole::Layers, "layers.*"},
+                                            {ChildRole::Norm, "final_norm"}};
+constexpr ChildModule kT5EncoderModel[] = {{ChildRole::Embedding, "shared"},
+                                           {ChildRole::Other, "encoder.embed_tokens"},
+                                           {ChildRole::Layers, "encoder.block.*"},
+                                           {ChildRole::Norm, "encoder.final_layer_norm"}};
+constexpr ChildModule kGpt2WithHead[] = {{ChildRole::Embedding, "transformer.wte"},
+                                         {ChildRole::Positions, "transformer.wpe"},
+                                         {ChildRole::Layers, "transformer.h.*"},
+                                         {ChildRole::Norm, "transformer.ln_f"},
+                                         {ChildRole::Output, "lm_head"}};
+constexpr ChildModule kOptWithHead[] = {{ChildRole::Embedding, "model.decoder.embed_tokens"},
+                                        {ChildRole::Positions, "model.decoder.embed_positions"},
+                                        {ChildRole::EmbeddingProjection, "model.decoder.project_in"},
+                                        {ChildRole::OutputProjection, "model.decoder.project_out"},
+                                        {ChildRole::Layers, "model.decoder.layers.*"},
+                                        {ChildRole::Norm, "model.decoder.final_layer_norm"},
+                                        {ChildRole::Output, "lm_head"}};
+constexpr ChildModule kLlamaWithHead[] = {{ChildRole::Embedding, "model.embed_tokens"},
+                                          {ChildRole::Layers, "model.layers.*"},
+                                          {ChildRole::Norm, "model.norm"},
+                                          {ChildRole::Output, "lm_head"}};
+constexpr ChildModule kSharedEmbedding[] = {
+    {ChildRole::Embedding, "shared"}, {ChildRole::Encoder, "encoder"}, {ChildRole::Decoder, "decoder"}};
+constexpr ChildModule kT5WithHead[] = {{ChildRole::Embedding, "shared"},
+                                       {ChildRole::Encoder, "encoder"},
+                                       {ChildRole::Decoder, "decoder"},
+                                       {ChildRole::Output, "lm_head"}};
 // Files that have the embedding of both sides only under the decoder's name.
-constexpr ChildModule kT5WithoutShared[] = {
-    {"embedding", "decoder.embed_tokens"}, {"encoder", "encoder"}, {"decoder", "decoder"}, {"output", "lm_head"}};
-constexpr ChildModule kBartWithoutShared[] = {{"embedding", "model.decoder.embed_tokens"},
-                                              {"encoder", "model.encoder"},
-                                              {"decoder", "model.decoder"},
-                                              {"output", ""}};
+constexpr ChildModule kT5WithoutShared[] = {{ChildRole::Embedding, "decoder.embed_tokens"},
+                                            {ChildRole::Encoder, "encoder"},
+                                            {ChildRole::Decoder, "decoder"},
+                                            {ChildRole::Output, "lm_head"}};
+constexpr ChildModule kBartWithoutShared[] = {{ChildRole::Embedding, "model.decoder.embed_tokens"},
+                                              {ChildRole::Encoder, "model.encoder"},
+                                              {ChildRole::Decoder, "model.decoder"},
+                                              {ChildRole::Output, ""}};
 // The weight of the head is the embedding's; its bias is "final_logits_bias".
-constexpr ChildModule kBartWithHead[] = {
-    {"embedding", "model.shared"}, {"encoder", "model.encoder"}, {"decoder", "model.decoder"}, {"output", ""}};
+constexpr ChildModule kBartWithHead[] = {{ChildRole::Embedding, "model.shared"},
+                                         {ChildRole::Encoder, "model.encoder"},
+                                         {ChildRole::Decoder, "model.decoder"},
+                                         {ChildRole::Output, ""}};
 
 // Of several layouts of one title, module_of_child takes the first: of decoder layers the one with cross attention, of models
 // the one without a head.
 constexpr BlockLayout kBlockLayouts[] = {
-    {kOwnTitle, "encoder_layer", kOwnEncoderLayer},
-    {kOwnTitle, "decoder_layer", kOwnDecoderLayer},
-    {kOwnTitle, "encoder", kStack},
-    {kOwnTitle, "decoder", kStack},
-    {kOwnTitle, "transformer", kOwnTransformer},
-    {layout_title::kPyTorchTransformer, "encoder_layer", kPyTorchEncoderLayer},
-    {layout_title::kPyTorchTransformer, "decoder_layer", kPyTorchDecoderLayer},
+    {kOwnTitle, kind_name::kEncoderLayer, kOwnEncoderLayer},
+    {kOwnTitle, kind_name::kDecoderLayer, kOwnDecoderLayer},
+    {kOwnTitle, kind_name::kEncoder, kStack},
+    {kOwnTitle, kind_name::kDecoder, kStack},
+    {kOwnTitle, kind_name::kTransformer, kOwnTransformer},
+    {layout_title::kPyTorchTransformer, kind_name::kEncoderLayer, kPyTorchEncoderLayer},
+    {layout_title::kPyTorchTransformer, kind_name::kDecoderLayer, kPyTorchDecoderLayer},
     {layout_title::kBert, nullptr, kBertLayer},
     {layout_title::kViT, nullptr, kViTLayer},
     {layout_title::kDistilBert, nullptr, kDistilBertLayer},
     {layout_title::kAlbert, nullptr, kAlbertLayer},
-    {layout_title::kBart, "decoder_layer", kBartDecoderLayer},
+    {layout_title::kBart, kind_name::kDecoderLayer, kBartDecoderLayer},
     {layout_title::kBart, nullptr, kBartLayer},
     {layout_title::kClip, nullptr, kClipLayer},
-    {layout_title::kT5, "decoder_layer", kT5DecoderLayer},
+    {layout_title::kT5, kind_name::kDecoderLayer, kT5DecoderLayer},
     {layout_title::kT5, nullptr, kT5Layer},
     {layout_title::kGpt2, nullptr, kGpt2Layer},
     {layout_title::kLlama, nullptr, kLlamaLayer},
     {layout_title::kGemma2, nullptr, kGemma2Layer},
     {layout_title::kModernBert, nullptr, kModernBertLayer},
-    {layout_title::kT5, "transformer", kT5WithHead},
-    {layout_title::kBart, "transformer", kSharedEmbedding},
-    {layout_title::kBert, "encoder", kBertModel},
-    {layout_title::kDistilBert, "encoder", kDistilBertModel},
-    {layout_title::kAlbert, "encoder", kAlbertModel},
-    {layout_title::kClip, "encoder", kClipModel},
-    {layout_title::kViT, "encoder", kViTModel},
-    {layout_title::kModernBert, "encoder", kModernBertModel},
-    {layout_title::kT5EncoderModel, "encoder", kT5EncoderModel},
+    {layout_title::kT5, kind_name::kTransformer, kT5WithHead},
+    {layout_title::kBart, kind_name::kTransformer, kSharedEmbedding},
+    {layout_title::kBert, kind_name::kEncoder, kBertModel},
+    {layout_title::kDistilBert, kind_name::kEncoder, kDistilBertModel},
+    {layout_title::kAlbert, kind_name::kEncoder, kAlbertModel},
+    {layout_title::kClip, kind_name::kEncoder, kClipModel},
+    {layout_title::kViT, kind_name::kEncoder, kViTModel},
+    {layout_title::kModernBert, kind_name::kEncoder, kModernBertModel},
+    {layout_title::kT5EncoderModel, kind_name::kEncoder, kT5EncoderModel},
     {layout_title::kBert, nullptr, kBertStack},
     {layout_title::kBart, nullptr, kBartStack},
     {layout_title::kOpt, nullptr, kOptStack},
@@ -224,36 +249,24 @@ constexpr BlockLayout kBlockLayouts[] = {
     {layout_title::kGpt2, nullptr, kGpt2Stack},
     {layout_title::kKerasTransformer, nullptr, kKerasEncoderLayer, '/'},
     {layout_title::kKerasTransformer, nullptr, kKerasEncoderLayer},
-    {layout_title::kKerasTransformer, "decoder_layer", kKerasDecoderLayer, '/'},
-    {layout_title::kKerasTransformer, "decoder_layer", kKerasDecoderLayer},
-    {layout_title::kKerasTransformer, "encoder", kKerasStack, '/'},
-    {layout_title::kKerasTransformer, "encoder", kKerasStack},
+    {layout_title::kKerasTransformer, kind_name::kDecoderLayer, kKerasDecoderLayer, '/'},
+    {layout_title::kKerasTransformer, kind_name::kDecoderLayer, kKerasDecoderLayer},
+    {layout_title::kKerasTransformer, kind_name::kEncoder, kKerasStack, '/'},
+    {layout_title::kKerasTransformer, kind_name::kEncoder, kKerasStack},
     {layout_title::kLlama, nullptr, kLlamaStack},
-    {layout_title::kGpt2, "decoder", kGpt2WithHead},
-    {layout_title::kOpt, "decoder", kOptWithHead},
-    {layout_title::kLlama, "decoder", kLlamaWithHead},
-    {layout_title::kBart, "transformer", kBartWithHead},
-    {layout_title::kT5, "transformer", kT5WithoutShared},
-    {layout_title::kBart, "transformer", kBartWithoutShared},
+    {layout_title::kGpt2, kind_name::kDecoder, kGpt2WithHead},
+    {layout_title::kOpt, kind_name::kDecoder, kOptWithHead},
+    {layout_title::kLlama, kind_name::kDecoder, kLlamaWithHead},
+    {layout_title::kBart, kind_name::kTransformer, kBartWithHead},
+    {layout_title::kT5, kind_name::kTransformer, kT5WithoutShared},
+    {layout_title::kBart, kind_name::kTransformer, kBartWithoutShared},
 };
 
-// "layers.0" of the pattern "layers.*" gives "0"; nothing if it does not match. A pattern without '*' matches itself, with
-// "".
-std::optional<std::string_view> number_in(std::string_view name, std::string_view pattern) {
-  if (!pattern.ends_with('*')) return name == pattern ? std::optional(std::string_view()) : std::nullopt;
-  pattern.remove_suffix(1);
-  return name.starts_with(pattern) ? std::optional(name.substr(pattern.size())) : std::nullopt;
-}
-
 // The module of a child in a layout; nothing if the layout lacks it.
-std::optional<std::string> module_of(const BlockLayout& layout, std::string_view child) {
-  for (const auto& [pattern, module] : layout.modules) {
-    if (pattern == nullptr) continue;
-    const std::optional<std::string_view> number = number_in(child, pattern);
-    if (!number) continue;
-    std::string name = module;
-    if (name.ends_with('*')) name.replace(name.size() - 1, 1, *number);
-    return name;
+std::optional<std::string> module_of(const BlockLayout& layout, ChildRole child, size_t number) {
+  if (child == ChildRole::Other) return std::nullopt;
+  for (const ChildModule& row : layout.modules) {
+    if (row.child == child) return numbered(row.module, number);
   }
   return std::nullopt;
 }
@@ -272,10 +285,10 @@ bool has_tensor_below(const SafetensorsFile& file, const std::string& module, ch
 
 // The number of children whose modules the file has, without those that share a module.
 size_t num_found(const SafetensorsFile& file, std::string_view prefix, const BlockLayout& layout,
-                 std::span<const char* const> children) {
+                 std::span<const ChildInFile> children) {
   size_t count = 0;
-  for (const char* child : children) {
-    const std::optional<std::string> module = module_of(layout, child);
+  for (const ChildInFile& child : children) {
+    const std::optional<std::string> module = module_of(layout, child.role, child.number);
     if (module && !module->empty() &&
         has_tensor_below(file, joined_modules(prefix, *module, layout.separator), layout.separator))
       ++count;
@@ -291,22 +304,24 @@ std::string joined_modules(std::string_view prefix, std::string_view module, cha
   return whole + std::string(module);
 }
 
-std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, std::string_view child) {
+std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, ChildRole child,
+                                           size_t number) {
   for (const BlockLayout& layout : kBlockLayouts) {
     if (title != layout.title || (layout.kind != nullptr && kind != layout.kind)) continue;
-    if (std::optional<std::string> module = module_of(layout, child)) return module;
+    if (std::optional<std::string> module = module_of(layout, child, number)) return module;
   }
   return std::nullopt;
 }
 
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
-                                  std::span<const char* const> children) {
+                                  std::span<const ChildInFile> children) {
   ChildPrefixes result;
   size_t most = 0;
   for (const BlockLayout& layout : kBlockLayouts) {
     if (layout.kind != nullptr && kind != layout.kind) continue;
-    const bool has_all = std::all_of(children.begin(), children.end(),
-                                     [&](const char* child) { return module_of(layout, child).has_value(); });
+    const bool has_all = std::all_of(children.begin(), children.end(), [&](const ChildInFile& child) {
+      return module_of(layout, child.role, child.number).has_value();
+    });
     const size_t count = has_all ? num_found(file, prefix, layout, children) : 0;
     if (!has_all || count < most) continue;
     if (count > most) result.layouts.clear();
@@ -314,17 +329,17 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
     result.layouts.push_back(&layout);
   }
   const BlockLayout* const chosen = result.layouts.empty() ? nullptr : result.layouts.front();
-  for (const char* child : children) {
+  for (const auto& [name, role, number] : children) {
     result.prefixes.push_back(chosen == nullptr
-                                  ? joined_modules(prefix, child)
-                                  : joined_modules(prefix, *module_of(*chosen, child), chosen->separator));
+                                  ? joined_modules(prefix, name)
+                                  : joined_modules(prefix, *module_of(*chosen, role, number), chosen->separator));
   }
   return result;
 }
 
 std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view prefix,
                                    std::span<const BlockLayout* const> layouts, std::span<const std::string> known,
-                                   const std::function<bool(const char*)>& may_be_left) {
+                                   const std::function<bool(ChildRole)>& may_be_left) {
   struct Module {
     std::string name;
     char separator;
@@ -332,7 +347,7 @@ std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view
   std::vector<Module> modules;
   for (const BlockLayout* layout : layouts) {
     for (const ChildModule& child : layout->modules) {
-      if (child.child != nullptr && may_be_left(child.child)) continue;
+      if (child.child != ChildRole::Other && may_be_left(child.child)) continue;
       const std::string_view module = child.module;
       std::string whole = joined_modules(prefix, module.substr(0, module.find(".*")), layout->separator);
       // Without a prefix the whole file is the layer's own module, and may have other things in it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the parameters of a layer that is made of others in a file, child by child.
+#include "loading/layer_children.h"
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,39 +12,15 @@
 #include "base/logger.h"
 #include "base/shown_text.h"
 #include "families/load_accept.h"
-#include "families/model_block.h"
 #include "families/model_family.h"
 #include "families/rules.h"
 #include "layers/errors_of_member.h"
-#include "layers/layer.h"
+#include "loading/block_check.h"
 #include "loading/block_layout.h"
 #include "loading/file_context.h"
-#include "loading/weight_finder.h"
 
 namespace heed {
 namespace {
-
-// Fails if the layer computes something else than the models' layers; it has to fit one of them.
-void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std::vector<ModelBlock>& models,
-                 const LoadAccept& accept) {
-  if (accept.has(feature::kBlock)) return;
-  std::vector<std::string> found;
-  for (const ModelBlock& model : models) {
-    if (model.unsupported != nullptr) {
-      fail(Status::Unsupported,
-           "%s has layers with %s (by %s), and heed has no option for it; with accept \"%s\" it is loaded all the same",
-           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(), feature::kBlock);
-    }
-    found = differences(layer, model.layer);
-    if (found.empty()) return;
-  }
-  if (found.empty()) return;
-  std::string all;
-  for (const std::string& one : found) all += (all.empty() ? "" : "; ") + one;
-  fail(Status::InvalidArgument,
-       "%s is of a model with other options by %s: %s; with accept \"%s\" it is loaded all the same",
-       in_quotes(file.path()).c_str(), models.back().source.c_str(), all.c_str(), feature::kBlock);
-}
 
 // Names that say nothing of the model: a configuration of an unknown family may lie beside them by chance.
 bool is_general(std::string_view title) {
@@ -63,65 +39,74 @@ void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
   }
 }
 
+bool has_child(const Layer& layer, ChildRole role) {
+  for (size_t i = 0; i < layer.num_children(); ++i) {
+    if (layer.child_role(i) == role) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_view given_prefix,
-                                     const LoadOptions& options) const {
+FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, std::string_view given_prefix,
+                              const LoadOptions& options, const AroundLayer& around) {
   const std::string_view prefix = without_separator(file, given_prefix);
-  std::vector<const char*> names;
+  std::vector<ChildInFile> with_parameters;
   std::vector<size_t> indices;
-  for (size_t i = 0; i < children_.size(); ++i) {
-    if (children_[i].is_repeated || children_[i].layer->parameters_.empty()) continue;
-    names.push_back(children_[i].name.c_str());
+  size_t num_layers = 0;  // before a child
+  for (size_t i = 0; i < layer.num_children(); ++i) {
+    const ChildRole role = layer.child_role(i);
+    const size_t number = role == ChildRole::Layers ? num_layers++ : 0;
+    if (layer.is_repeated(i) || layer.child_at(i).parameters().empty()) continue;
+    with_parameters.push_back({layer.child_name(i), role, number});
     indices.push_back(i);
   }
   const LoadAccept accept(options.accept);
   const SharedConfig config(file, accept, options);
   LoadOptions of_children = options;
   of_children.config = &config.get();
-  const auto has_child = [this](std::string_view name) {
-    return std::ranges::any_of(children_, [&](const Child& child) { return name == child.name; });
-  };
-  of_children.has_embedding =
-      options.has_embedding || has_child("embedding") || has_child("patches") || has_child("audio");
+  const bool makes_own_rows = has_child(layer, ChildRole::Embedding) || has_child(layer, ChildRole::Patches) ||
+                              has_child(layer, ChildRole::Audio);
+  const LayerDescription description = layer.describe();
+  AroundLayer around_child;
+  around_child.has_embedding = around.has_embedding || makes_own_rows;
   refuse_batch_norms(file, prefix);
-  const ChildPrefixes children = find_child_prefixes(file, prefix, kind(), names);
+  const ChildPrefixes children = find_child_prefixes(file, prefix, layer.kind(), with_parameters);
   FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
   std::vector<size_t> norms;  // indices of their weights
   const SafetensorsEntry* table = nullptr;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Layer& child = *children_[indices[i]].layer;
-    of_children.bias_option = bias_option_of_child(indices[i]);
-    const auto find = [&] { return child.find_in(file, children.prefixes[i], of_children); };
-    const std::string member = options_of_child(indices[i]);
-    FoundWeights found = member.empty() ? find() : ErrorsOfMember(member.c_str()).of(find);
+    const Layer& child = layer.child_at(indices[i]);
+    const ChildDescription of_child =
+        description.children.empty() ? ChildDescription() : description.children[indices[i]];
+    around_child.bias_option = of_child.bias_option;
+    const auto find = [&] { return find_weights_of(child, file, children.prefixes[i], of_children, around_child); };
+    FoundWeights found = of_child.options.empty() ? find() : ErrorsOfMember(of_child.options.c_str()).of(find);
     if (all.title == kOwnTitle) all.title = found.title;
-    if (children_[indices[i]].name == "embedding") table = file.find(found.weights.front().name);
-    if (child.kind() == std::string_view("layer_norm")) norms.push_back(all.weights.size());
+    if (layer.child_role(indices[i]) == ChildRole::Embedding) table = file.find(found.weights.front().name);
+    if (child.describe().is_norm) norms.push_back(all.weights.size());
     std::ranges::move(found.weights, std::back_inserter(all.weights));
     std::ranges::move(found.known, std::back_inserter(all.known));
   }
   std::vector<ModelBlock> models = configured_blocks(prefix, config.get());
   const bool is_called = options.config == nullptr;
   if (is_called && models.empty() && !is_general(all.title)) {
-    log(context_->logger(), LogLevel::Warning,
+    log(layer.context()->logger(), LogLevel::Warning,
         "%s: %s has no config.json, which says the epsilon of norms, the activation, and whether norms multiply by 1 + "
         "weight as in Gemma: the layer's options hold, and 0 is added",
         options.function, in_quotes(file.path()).c_str());
   }
   if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
-  if (const std::optional<LayerBlock> block = layer_block()) check_block(file, *block, models, accept);
+  if (description.block) check_block(file, *description.block, models, accept);
   const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });
   // heed's own files have the parameters themselves.
   for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.title != kOwnTitle;
 
   std::ranges::sort(all.known);
-  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](std::string_view child) {
+  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](ChildRole child) {
     // The caller may look up ids and compute logits elsewhere; sinusoids may be in the file, too.
-    if (child == "embedding" || child == "patches" || child == "audio" || child == "output") return true;
-    const bool is_of_embedding = child == "token_type_embedding" || child == "positions" || child == "embedding_norm" ||
-                                 child == "embedding_projection";
-    return is_of_embedding && (!of_children.has_embedding || has_child(child));
+    if (makes_rows(child) || child == ChildRole::Output) return true;
+    return follows_embedding(child) && (!around_child.has_embedding || has_child(layer, child));
   });
   std::erase_if(others, [&](const std::string& name) {
     // The first files of BART have the version of fairseq's class. In BART and T5 both sides may have a copy of the
@@ -139,7 +124,7 @@ FoundWeights Layer::find_in_children(const SafetensorsFile& file, std::string_vi
   fail(Status::InvalidArgument,
        "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
        "that the file has, or the names of these tensors in accept",
-       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), kind(), more.c_str());
+       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), layer.kind(), more.c_str());
 }
 
 }  // namespace heed

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initializing, loading, setting, reading and saving a layer's parameters.
+#include "loading/layer_parameters.h"
+
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,24 +12,16 @@
 
 #include "base/call_progress.h"
 #include "base/checked.h"
-#include "base/error.h"
-#include "base/shown_text.h"
 #include "families/load_accept.h"
-#include "families/model_config.h"
-#include "families/model_family.h"
-#include "layers/layer.h"
 #include "loading/element_source.h"
 #include "loading/file_context.h"
-#include "loading/model_check.h"
-#include "loading/unknown_tensors.h"
+#include "loading/layer_weights.h"
 #include "loading/value_writer.h"
-#include "loading/weight_finder.h"
 #include "loading/weight_layout.h"
 #include "tensor/copy.h"
 #include "tensor/fill.h"
 #include "tensor/host_image.h"
 #include "tensor/host_memory.h"
-#include "tensor/safetensors.h"
 
 namespace heed {
 namespace {
@@ -156,203 +148,85 @@ ParameterValue loaded_value(const std::shared_ptr<Context>& context, FreshMemory
   return copied_value(context, parameter, view_as_parameters(source, stored).slice(0, part.first, part.block), dtype);
 }
 
-// The rows of the parameters in the tensor that holds this one.
-PackedRows packed_rows(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
-                       const std::string& name) {
-  PackedRows rows;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i].name != name || found[i].source.num_parts == 1) continue;
-    rows.parts[found[i].source.part] = parameters[i].expected_shape(keeps_form)[0];
-    if (found[i].source.part == 1) rows.num_kv_heads = parameters[i].num_heads();
-  }
-  return rows;
+// Nothing here can fail, so either all parameters are replaced or none.
+void replace_values(Layer& layer, std::vector<ParameterValue>& values) {
+  for (size_t i = 0; i < values.size(); ++i) layer.set_value(i, std::move(values[i]));
 }
 
-// Parameters that share a tensor in equal parts must have equal sizes.
-void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> parameters, bool keeps_form,
-                 const std::string& shown_path) {
-  for (size_t i = 0; i < found.size(); ++i) {
-    const auto first =
-        std::find_if(found.begin(), found.end(), [&](const FoundWeight& other) { return other.name == found[i].name; });
-    const Parameter& one = parameters[static_cast<size_t>(first - found.begin())];
-    const int64_t rows_of_one = one.expected_shape(keeps_form)[0];
-    const int64_t rows = parameters[i].expected_shape(keeps_form)[0];
-    if (rows == rows_of_one || found[i].source.packing != Packing::Equal) continue;
-    fail(Status::InvalidArgument,
-         "\"%s\" in \"%s\" holds equal parts for %s and %s, but this layer's have %" PRId64 " and %" PRId64
-         " rows: expected options with as many key and value heads as query heads, of one size",
-         shown(found[i].name).c_str(), shown_path.c_str(), one.name(), parameters[i].name(), rows_of_one, rows);
+// All parameters by their names; those without data at hand are read one at a time. Throws NotInitialized.
+std::vector<NamedTensor> named_values(const Layer& layer) {
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(layer.parameters().size());
+  for (const Parameter& parameter : layer.parameters()) {
+    parameter.require_set();
+    const Tensor& value = parameter.value();
+    NamedTensor tensor = {parameter.name(), value.dtype(), value.shape()};
+    if (value.is_on_host() && value.has_data())
+      tensor.data = value.data();
+    else
+      tensor.read = [&layer, &parameter](std::byte* destination) { parameter.read(*layer.context(), destination); };
+    tensors.push_back(std::move(tensor));
   }
+  return tensors;
 }
 
-// Norms that multiply by 1 + weight.
-void set_norms_plus_one(FoundWeights& found, const std::vector<ModelAttention>& models) {
-  const bool adds_one = std::any_of(models.begin(), models.end(), [](const ModelAttention& model) {
-    return model.qk_norm.has_value() && model.qk_norm->adds_one;
-  });
-  // heed's own files have the parameters themselves.
-  if (!adds_one || found.title == kOwnTitle) return;
-  for (FoundWeight& weight : found.weights) {
-    const char* feature = feature_of_parameter(weight.source.parameter);
-    weight.adds_one = feature != nullptr && feature == std::string_view(feature::kQkNorm);
-  }
-}
-
-// A tensor of rotary frequencies, as old files have, says what the options of rotary positions say.
-void move_rotary_tensors(std::vector<UnsupportedTensor>& changing, bool is_rotary,
-                         std::vector<LackingWeight>& lacking) {
-  std::erase_if(changing, [&](const UnsupportedTensor& tensor) {
-    if (!tensor.name.ends_with("inv_freq")) return false;
-    if (!is_rotary) lacking.push_back({tensor.name, feature::kRotary});
-    return true;
-  });
-}
-
-// Fails if the tensor with queries, keys and values may be packed in another way than its layout says.
-void require_known_packing(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found,
-                           const std::optional<ModelConfig>& config, const std::string& besides) {
-  for (const FoundWeight& weight : found.weights) {
-    if (weight.source.packing == Packing::Equal) continue;
-    std::string_view module = weight.source.name;
-    module = module.substr(0, module.find('.'));
-    if (is_packing_known(prefix, module, config)) continue;
-    fail(Status::Unsupported,
-         "%s has %s, and how it packs queries, keys and values is not known of its model: expected the projections "
-         "apart, "
-         "as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
-         in_quotes(file.path()).c_str(), in_quotes(weight.name).c_str(), besides.c_str());
-  }
+// Returns write(tensors, texts) with the contents of the layer's file: its parameters, and its kind and options for
+// __metadata__.
+template <typename Write>
+auto with_file_contents(const Layer& layer, const Write& write) {
+  const std::vector<NamedTensor> values = named_values(layer);
+  const std::string options = layer.options_text();
+  const FileText texts[] = {{"heed.kind", layer.kind()}, {"heed.options", options}};
+  return write(values, texts);
 }
 
 }  // namespace
 
-void Layer::initialize(const LayerInputs& given_inputs, uint64_t seed) {
-  CallArena arena(*context_);
-  Schedule schedule(arena);
-  LayerInputs inputs;
-  LayerCall call;
-  // Parameters do not depend on a cache.
-  LayerInputs own_inputs = given_inputs;
-  own_inputs.cache = nullptr;
-  begin(own_inputs, Purpose::Shapes, schedule, inputs, call);
-  const std::vector<Shape> shapes = parameter_shapes(call);
-  const DType dtype = row_dtype(inputs);
+void initialize(Layer& layer, const LayerInputs& inputs, uint64_t seed) {
+  const auto& [shapes, dtype] = layer.parameter_sizes(inputs);
+  const std::span<const Parameter> parameters = layer.parameters();
   std::vector<ParameterValue> values;
-  values.reserve(parameters_.size());
+  values.reserve(parameters.size());
   FreshMemory fresh;
   int64_t total = 0;
   for (const Shape& shape : shapes) total = saturating_add(total, bytes_of(shape, dtype));
-  CallProgress progress(given_inputs.progress, "inputs->progress", "bytes", total);
-  for (size_t i = 0; i < parameters_.size(); ++i) {
+  CallProgress progress(inputs.progress, "inputs->progress", "bytes", total);
+  for (size_t i = 0; i < parameters.size(); ++i) {
     progress.begin(bytes_of(shapes[i], dtype));
-    const std::string subject = std::string(parameters_[i].name()) + " would have dims";
-    values.push_back(initial_value(context_, fresh, parameters_[i], dtype, shapes[i], seed, static_cast<uint32_t>(i),
-                                   subject.c_str(), progress));
+    const std::string subject = std::string(parameters[i].name()) + " would have dims";
+    values.push_back(initial_value(layer.context(), fresh, parameters[i], dtype, shapes[i], seed,
+                                   static_cast<uint32_t>(i), subject.c_str(), progress));
     progress.end();
   }
-  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
+  replace_values(layer, values);
 }
 
-size_t Layer::index_of(std::string_view name) const {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (name == parameters_[i].name()) return i;
-  }
-  fail(Status::NotFound, "name is \"%s\", which is no parameter of this layer; it has %s", shown(name).c_str(),
-       joined_names(parameters_).c_str());
-}
-
-Tensor Layer::parameter(std::string_view name) const {
-  const Parameter& parameter = parameters_[index_of(name)];
-  parameter.require_set();
-  return parameter.unpacked_value(context_).read_only();
-}
-
-Tensor Layer::parameter_shape(std::string_view name) const {
-  const Parameter& parameter = parameters_[index_of(name)];
-  parameter.require_set();
-  return Tensor::without_data(context_, parameter.value().dtype(), parameter.value().shape());
-}
-
-void Layer::set_parameter(std::string_view name, const Tensor& value) {
-  Parameter& parameter = parameters_[index_of(name)];
-  const bool keeps_form = is_initialized();
+void set_parameter(Layer& layer, std::string_view name, const Tensor& value) {
+  const size_t index = layer.index_of(name);
+  const Parameter& parameter = layer.parameters()[index];
+  const std::shared_ptr<Context>& context = layer.context();
+  const bool keeps_form = layer.is_initialized();
   parameter.check(value.shape(), value.dtype(), parameter.expected_shape(keeps_form), "value");
   value.require_data("value");
   const DType dtype = parameter.kept_dtype(value.dtype(), keeps_form);
-  if (!context_->is_host()) return parameter.set(copied_value(context_, parameter, value, dtype));
+  if (!context->is_host()) return layer.set_value(index, copied_value(context, parameter, value, dtype));
   const Tensor source = host_copy(value);
   FreshMemory fresh;
-  parameter.set(write_value(context_, fresh, parameter, TensorElements(source), dtype, source.shape()));
+  layer.set_value(index, write_value(context, fresh, parameter, TensorElements(source), dtype, source.shape()));
 }
 
-void Layer::check_found(const SafetensorsFile& file, const FoundWeights& found) const {
-  const std::string shown_path = shown(file.path());
-  const bool keeps_form = is_initialized();
-  check_parts(found.weights, parameters_, keeps_form, shown_path);
-  for (size_t i = 0; i < found.weights.size(); ++i) {
-    const Parameter& parameter = parameters_[i];
-    const FoundWeight& weight = found.weights[i];
-    const SafetensorsEntry& entry = *file.find(weight.name);
-    const std::string shown_name = "\"" + shown(entry.name) + "\" in \"" + shown_path + "\"";
-    const Shape expected = stored_shape(weight.source, parameter.expected_shape(keeps_form), parameter.num_heads(),
-                                        packed_rows(found.weights, parameters_, keeps_form, weight.name), patch());
-    parameter.check(entry.shape, entry.dtype, expected, shown_name.c_str());
-  }
-}
-
-FoundWeights Layer::find_in(const SafetensorsFile& file, std::string_view given_prefix,
-                            const LoadOptions& options) const {
-  if (parameters_.empty()) return {kOwnTitle, {}};
-  if (num_own_parameters_ == 0) return find_in_children(file, given_prefix, options);
-  const std::string_view prefix = without_separator(file, given_prefix);
-  const LoadAccept accept(options.accept);
-  const SharedConfig shared_config(file, accept, options);
-  const std::optional<ModelConfig>& config = shared_config.get();
-
-  const LayerAttention attention = layer_attention();
-  const bool is_linear = kind() == std::string_view("linear");
-  std::vector<ModelAttention> models;
-  if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
-  const std::string note = unsupported_note(models);
-  FoundWeights found = find_weights(file, prefix, parameters_, possible_parameters_,
-                                    options.bias_option != nullptr ? options.bias_option : bias_option(), note);
-  require_known_packing(file, prefix, found, config, note);
-  if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
-  set_norms_plus_one(found, models);
-  std::vector<UnsupportedTensor> changing = found.changing;
-  if (reads_whole_module()) {
-    OtherTensors others = other_tensors(file, prefix, found);
-    std::ranges::move(others.unknown, std::back_inserter(changing));
-    // Otherwise a layer that has this one as a child would report them as tensors that nothing reads.
-    std::ranges::move(others.unread, std::back_inserter(found.known));
-    std::ranges::sort(found.known);
-  }
-  if (attention.is_multi_head) move_rotary_tensors(changing, attention.rope.has_value(), found.lacking);
-  const ModelCheck check(file, prefix, attention, models, found.lacking, accept);
-  check.require_supported(changing);
-  if (attention.first_row) require_first_row(file, *attention.first_row, first_row_of(prefix, config), accept);
-  if (is_linear && is_named_conv1d(prefix) && !has_linear_modules(prefix, config)) {
-    const SafetensorsEntry* bias = found.weights.size() > 1 ? file.find(found.weights[1].name) : nullptr;
-    require_linear_form(file, *file.find(found.weights[0].name), bias, accept);
-  }
-  // Before the shapes: other options explain other shapes.
-  check.require_options();
-  check_found(file, found);
-  check.warn(context_->logger(), options.function);
-  return found;
-}
-
-const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {
-  const bool keeps_form = is_initialized();
+const char* load(Layer& layer, const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {
+  const std::span<const Parameter> parameters = layer.parameters();
+  const bool keeps_form = layer.is_initialized();
   LoadAccept(options.accept).check(file, without_separator(file, prefix));
-  const FoundWeights all_found = find_in(file, prefix, options);
+  const FoundWeights all_found = find_weights_of(layer, file, prefix, options);
   const char* title = all_found.title;
   const std::vector<FoundWeight>& found = all_found.weights;
   std::vector<ParameterValue> values;
-  values.reserve(parameters_.size());
+  values.reserve(parameters.size());
   FreshMemory fresh;
   const auto rows_with = [&](const FoundWeight& weight) {
-    return packed_rows(found, parameters_, keeps_form, weight.name);
+    return packed_rows(found, parameters, keeps_form, weight.name);
   };
   int64_t total = 0;
   for (const FoundWeight& weight : found) total += stored_bytes(*file.find(weight.name), weight, rows_with(weight));
@@ -367,48 +241,20 @@ const char* Layer::load(const SafetensorsFile& file, std::string_view prefix, co
     progress.begin(stored_bytes(entry, found[i], rows));
     // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
     const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
-    const DType dtype = parameters_[i].kept_dtype(stored, keeps_form);
-    values.push_back(loaded_value(context_, fresh, parameters_[i], file, entry, found[i], rows, dtype, progress));
+    const DType dtype = parameters[i].kept_dtype(stored, keeps_form);
+    values.push_back(loaded_value(layer.context(), fresh, parameters[i], file, entry, found[i], rows, dtype, progress));
     progress.end();
   }
-  // Nothing below can fail, so either all parameters are replaced or none.
-  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].set(std::move(values[i]));
+  replace_values(layer, values);
   return title;
 }
 
-std::vector<NamedTensor> Layer::named_values() const {
-  std::vector<NamedTensor> tensors;
-  tensors.reserve(parameters_.size());
-  for (const Parameter& parameter : parameters_) {
-    parameter.require_set();
-    const Tensor& value = parameter.value();
-    NamedTensor tensor = {parameter.name(), value.dtype(), value.shape()};
-    if (value.is_on_host() && value.has_data())
-      tensor.data = value.data();
-    else
-      tensor.read = [this, &parameter](std::byte* destination) { parameter.read(*context_, destination); };
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
+void save(const Layer& layer, const char* path) {
+  with_file_contents(layer, [&](const auto& tensors, const auto& texts) { save_safetensors(path, tensors, texts); });
 }
 
-template <typename Write>
-auto Layer::with_file_contents(const Write& write) const {
-  const std::vector<NamedTensor> values = named_values();
-  JsonWriter options(JsonStyle::Compact);
-  options.begin_object();
-  write_options(options);
-  options.end_object();
-  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options.text()}};
-  return write(values, texts);
-}
-
-void Layer::save(const char* path) const {
-  with_file_contents([&](const auto& tensors, const auto& texts) { save_safetensors(path, tensors, texts); });
-}
-
-size_t Layer::save_to_memory(void* destination, size_t capacity) const {
-  return with_file_contents([&](const auto& tensors, const auto& texts) {
+size_t save_to_memory(const Layer& layer, void* destination, size_t capacity) {
+  return with_file_contents(layer, [&](const auto& tensors, const auto& texts) {
     return save_safetensors_to_memory(destination, capacity, tensors, texts);
   });
 }

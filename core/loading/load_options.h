@@ -18,10 +18,6 @@ struct LoadOptions {
   std::string_view accept;
   // The configuration beside the file, if it has been read already: by a layer for its children.
   const std::optional<ModelConfig>* config = nullptr;
-  // Whether a layer around this one looks up ids, so that its rows need the positions and norms that the file has for them.
-  bool has_embedding = false;
-  // The option that gives the layer a bias, if it is one of a layer around it; null: its own.
-  const char* bias_option = nullptr;
   // Gets the names of the tensors that parameters are read from, and of those that the layers know and do not read. Some of
   // the latter may not be in the file. Null: not wanted.
   std::vector<std::string>* read = nullptr;

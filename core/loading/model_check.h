@@ -10,6 +10,7 @@
 #include "base/logger.h"
 #include "families/load_accept.h"
 #include "families/model_attention.h"
+#include "layers/description.h"
 #include "loading/weight_finder.h"
 #include "tensor/safetensors.h"
 

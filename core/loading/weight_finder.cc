@@ -15,35 +15,13 @@
 namespace heed {
 namespace {
 
-// The option that adds a parameter to a layer, for error messages.
-constexpr struct {
-  const char* parameter;
-  const char* option;
-} kOptions[] = {
-    {"W_q.bias", "HEED_BIAS_Q in options->biases"},
-    {"W_k.bias", "HEED_BIAS_K in options->biases"},
-    {"W_v.bias", "HEED_BIAS_V in options->biases"},
-    {"W_o.bias", "HEED_BIAS_O in options->biases"},
-    {"W_o.weight", "options->no_output_projection 0"},
-    {"W_1.bias", "options->no_bias 0"},
-    {"W_2.bias", "options->no_bias 0"},
-    {"W_gate.weight", "options->gated 1"},
-    {"W_gate.bias", "options->gated 1"},
-    {"w_v.weight", "HEED_SCORING_ADDITIVE in options->scoring"},
-    {"class_token", "options->class_token 1"},
-    {"q_norm.weight", "options->qk_norm_epsilon"},
-    {"k_norm.weight", "options->qk_norm_epsilon"},
-    {"sinks", "options->sinks"},
-    {"bias_k", "options->add_bias_kv"},
-    {"bias_v", "options->add_bias_kv"},
-    {"relative_bias.weight", "options->relative_bias"},
-};
-
-// `bias_option`: of the parameter "bias".
-const char* option_of(std::string_view parameter, const char* bias_option) {
-  if (parameter == "bias") return bias_option;
-  for (const auto& row : kOptions) {
-    if (parameter == row.parameter) return row.option;
+// The feature that a parameter belongs to; null: none.
+const char* feature_of(const PossibleParameter* parameter) {
+  switch (parameter == nullptr ? ParameterFeature::None : parameter->feature) {
+    case ParameterFeature::None: break;
+    case ParameterFeature::QkNorm: return feature::kQkNorm;
+    case ParameterFeature::Sinks: return feature::kSinks;
+    case ParameterFeature::RelativeBias: return feature::kRelativeBias;
   }
   return nullptr;
 }
@@ -112,9 +90,14 @@ bool is_bias_of_projection(std::string_view parameter) { return parameter.ends_w
 class Finder {
  public:
   Finder(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-         const char* const* possible, const char* bias_option, std::string_view besides)
-      : file_(file), prefix_(prefix), parameters_(parameters), bias_option_(bias_option), besides_(besides) {
-    add_own_layout(possible);
+         std::span<const PossibleParameter> possible, const char* bias_option, std::string_view besides)
+      : file_(file),
+        prefix_(prefix),
+        parameters_(parameters),
+        possible_(possible),
+        bias_option_(bias_option),
+        besides_(besides) {
+    add_own_layout();
     for (const WeightLayout& layout : foreign_layouts()) add(layout);
   }
 
@@ -151,11 +134,11 @@ class Finder {
 
  private:
   // heed's own layout: the parameter W_q.weight is read from the tensor "W_q.weight".
-  void add_own_layout(const char* const* possible) {
+  void add_own_layout() {
     std::vector<WeightSource> sources;
     for (const Parameter& parameter : parameters_) sources.push_back({parameter.name(), parameter.name()});
-    for (; *possible != nullptr; ++possible) {
-      if (!is_parameter(*possible)) sources.push_back({*possible, *possible});
+    for (const PossibleParameter& row : possible_) {
+      if (!is_parameter(row.name)) sources.push_back({row.name, row.name});
     }
     add({kOwnTitle, sources, {}, kDotted, nullptr});
   }
@@ -183,6 +166,24 @@ class Finder {
   bool is_parameter(std::string_view name) const {
     return std::any_of(parameters_.begin(), parameters_.end(),
                        [&](const Parameter& parameter) { return name == parameter.name(); });
+  }
+
+  // The row of the kind's table; null: none.
+  const PossibleParameter* possible_parameter(std::string_view name) const {
+    for (const PossibleParameter& row : possible_) {
+      if (name == row.name) return &row;
+    }
+    return nullptr;
+  }
+  const char* feature_of(const char* parameter) const { return heed::feature_of(possible_parameter(parameter)); }
+
+  // The option that adds a parameter to the layer, for messages; "": none.
+  std::string option_of(std::string_view parameter) const {
+    if (bias_option_ != nullptr && parameter == "bias") return bias_option_;
+    const PossibleParameter* row = possible_parameter(parameter);
+    if (row == nullptr) return "";
+    if (row->bias_bit != nullptr) return std::string(row->bias_bit) + " in options->biases";
+    return row->option == nullptr ? "" : row->option;
   }
 
   // The name of the tensor that holds the source.
@@ -226,23 +227,19 @@ class Finder {
 
   // The value of options->biases that matches the biases in the file.
   std::string fitting_biases(const Candidate& candidate) const {
-    constexpr struct {
-      const char* parameter;
-      const char* bit;
-    } kBits[] = {{"W_q.bias", "HEED_BIAS_Q"},
-                 {"W_k.bias", "HEED_BIAS_K"},
-                 {"W_v.bias", "HEED_BIAS_V"},
-                 {"W_o.bias", "HEED_BIAS_O"}};
+    size_t num_bits = 0;
     std::vector<std::string> bits;
-    for (const auto& row : kBits) {
+    for (const PossibleParameter& row : possible_) {
+      if (row.bias_bit == nullptr) continue;
+      ++num_bits;
       for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
         for (const WeightSource& source : *sources) {
-          if (std::string_view(source.parameter) == row.parameter && has(candidate, source)) bits.emplace_back(row.bit);
+          if (std::string_view(source.parameter) == row.name && has(candidate, source)) bits.emplace_back(row.bias_bit);
         }
       }
     }
     if (bits.empty()) return "HEED_BIAS_NONE";
-    return bits.size() == std::size(kBits) ? "HEED_BIAS_ALL" : joined(bits, " | ");
+    return bits.size() == num_bits ? "HEED_BIAS_ALL" : joined(bits, " | ");
   }
 
   // Adds the parameters of this layout that the layer would ignore and that belong to a feature.
@@ -250,7 +247,7 @@ class Finder {
     // The first T5 files have a table in the decoder's first cross attention, and no release of T5 read it.
     const bool is_ignored = prefix_.ends_with("EncDecAttention");
     for (const WeightSource& source : candidate.unwanted) {
-      const char* feature = feature_of_parameter(source.parameter);
+      const char* feature = feature_of(source.parameter);
       if (feature == nullptr || !has(candidate, source) || (is_ignored && source.is_in_first_layer)) continue;
       std::string name = name_of(candidate, source);
       const bool is_listed =
@@ -263,12 +260,11 @@ class Finder {
   void check_lacking(const Candidate& candidate) const {
     std::vector<const WeightSource*> lacking;
     for (const WeightSource& source : candidate.unwanted) {
-      if (feature_of_parameter(source.parameter) == nullptr && has(candidate, source)) lacking.push_back(&source);
+      if (feature_of(source.parameter) == nullptr && has(candidate, source)) lacking.push_back(&source);
     }
     if (lacking.empty()) return;
-    const char* option = option_of(lacking.front()->parameter, bias_option_);
-    const std::string expected =
-        option == nullptr ? "it has " + joined_names(parameters_) : "expected " + std::string(option);
+    const std::string option = option_of(lacking.front()->parameter);
+    const std::string expected = option.empty() ? "it has " + joined_names(parameters_) : "expected " + option;
     fail(Status::InvalidArgument, "%s has %s, a parameter that this layer's options lack: %s%s", file_text().c_str(),
          tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(), others_text(candidate, lacking).c_str());
   }
@@ -286,8 +282,8 @@ class Finder {
       if (is_bias_of_projection(source->parameter)) {
         if (!has_bias) options.push_back("options->biases " + fitting_biases(candidate));
         has_bias = true;
-      } else if (const char* option = option_of(source->parameter, bias_option_); option != nullptr) {
-        options.emplace_back(option);
+      } else if (std::string option = option_of(source->parameter); !option.empty()) {
+        options.push_back(std::move(option));
       }
     }
     return ", and as it has " + joined(names) + " too, " + joined(options, " and ");
@@ -417,10 +413,10 @@ class Finder {
       fail_with_room(beginning, {", nor the names by which other frameworks call it"},
                      elsewhere.empty() ? contents_text() : elsewhere);
     }
-    const char* option = option_of(missing->parameter, bias_option_);
-    const bool is_optional = is_bias_of_projection(missing->parameter) || feature_of_parameter(missing->parameter);
+    const std::string option = option_of(missing->parameter);
+    const bool is_optional = is_bias_of_projection(missing->parameter) || feature_of(missing->parameter);
     fail_with_room(beginning,
-                   {option != nullptr && is_optional ? std::string(", which ") + option + " asks for" : "",
+                   {!option.empty() && is_optional ? ", which " + option + " asks for" : "",
                     "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
                         " parameters by the names of " + nearest->title,
                     tie_text(*nearest, *missing, most), missing_text(*nearest, all_missing)},
@@ -514,6 +510,7 @@ class Finder {
   const SafetensorsFile& file_;
   std::string_view prefix_;
   std::span<const Parameter> parameters_;
+  std::span<const PossibleParameter> possible_;
   const char* bias_option_;
   std::string_view besides_;
   std::vector<Candidate> candidates_;
@@ -522,7 +519,8 @@ class Finder {
 }  // namespace
 
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          const char* const* possible, const char* bias_option, std::string_view besides) {
+                          std::span<const PossibleParameter> possible, const char* bias_option,
+                          std::string_view besides) {
   if (parameters.empty()) return {kOwnTitle, {}};
   return Finder(file, prefix, parameters, possible, bias_option, besides).find();
 }

@@ -60,14 +60,15 @@ struct StoredParameter {
 };
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
 
-// `parameters`: the parameters of this layer. `possible`: the names of the parameters that a layer of this kind can
-// have with any options; null-terminated. Both together are heed's own layout. `bias_option`: the setting of an option that
-// gives this layer its parameter "bias". `besides`: text that is appended to the error about packed projections; it lists
+// `parameters`: the parameters of this layer. `possible`: those that a layer of this kind can have with any options. Both
+// together are heed's own layout. `bias_option`: the setting of an option that gives this layer its parameter "bias", if it is
+// not the one in `possible`; null: it is. `besides`: text that is appended to the error about packed projections; it lists
 // what else the model has that heed has no option for.
 // Throws NotFound when no layout has all parameters under the prefix; InvalidArgument when several layouts have them,
 // or when the matching layout has another parameter that the layer lacks, except those in FoundWeights::lacking;
 // Unsupported when the projections are packed in a way that no layout describes.
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          const char* const* possible, const char* bias_option, std::string_view besides = {});
+                          std::span<const PossibleParameter> possible, const char* bias_option = nullptr,
+                          std::string_view besides = {});
 
 }  // namespace heed

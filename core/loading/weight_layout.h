@@ -87,7 +87,7 @@ std::span<const WeightLayout> foreign_layouts();
 PartRows rows_of_part(const WeightSource& source, const PackedRows& rows);
 
 // The dims of a tensor that holds a parameter with the given dims. kOpenDim stays open. `num_heads`: the parameter's
-// number of heads. `rows`: of a packed tensor. `patch`: Layer::patch.
+// number of heads. `rows`: of a packed tensor. `patch`: LayerDescription::patch.
 Shape stored_shape(const WeightSource& source, const Shape& parameter, int64_t num_heads, const PackedRows& rows = {},
                    const Shape& patch = {});
 

@@ -17,6 +17,7 @@
 #include "families/known_settings.h"
 #include "families/model_config.h"
 #include "families/rules.h"
+#include "loading/layer_parameters.h"
 #include "models/model_options.h"
 #include "platform/file_io.h"
 #include "tensor/safetensors.h"
@@ -144,7 +145,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   load_options.config = &config;
   std::vector<std::string> read;
   load_options.read = &read;
-  layer->load(file, options.prefix(), load_options);
+  load(*layer, file, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
         "%s: %s ties the head to the embedding, but %s has another head, which the layer uses, as transformers 5 does",

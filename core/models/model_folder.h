@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "layers/layer.h"
+#include "loading/load_options.h"
 
 namespace heed {
 
 // Makes the layer of the model's family and loads its weights. `options`: accept, progress and function. Throws Io if there are no such files, Unsupported for a
-// family without a record of whole models or a setting that known_settings.h lacks, and what Layer::load throws.
+// family without a record of whole models or a setting that known_settings.h lacks, and what load throws.
 std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context, const char* folder,
                                          const LoadOptions& options);
 

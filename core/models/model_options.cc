@@ -15,6 +15,7 @@
 #include "families/model_numbers.h"
 #include "families/module_path.h"
 #include "families/rules.h"
+#include "layers/kind_names.h"
 #include "loading/block_layout.h"
 
 namespace heed {
@@ -40,8 +41,9 @@ std::string_view without_first_module(std::string_view module) {
 }
 
 // The module of a child below `base`; empty if the layout has none.
-std::string module_in(const std::string& base, std::string_view layout, std::string_view kind, std::string_view child) {
-  const std::optional<std::string> module = module_of_child(layout, kind, child);
+std::string module_in(const std::string& base, std::string_view layout, std::string_view kind, ChildRole child,
+                      size_t number = 0) {
+  const std::optional<std::string> module = module_of_child(layout, kind, child, number);
   return module ? joined_modules(base, *module) : "";
 }
 
@@ -83,7 +85,7 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
                                          bool has_cross_attention) const {
   Side side{kind, layout, std::move(base), 0, has_cross_attention};
   const bool is_of_two = family_.kind == ModelKind::Transformer;
-  const bool is_decoder = kind == std::string_view("decoder");
+  const bool is_decoder = kind == std::string_view(kind_name::kDecoder);
   std::optional<int64_t> count;
   if (is_of_two) {
     count = settings_.count({is_decoder ? Setting::DecoderLayers : Setting::EncoderLayers});
@@ -100,19 +102,19 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
   return side;
 }
 
-std::string ModelOptions::module_of(const Side& side, const std::string& child) {
-  return module_in(side.base, side.layout, side.kind, child);
+std::string ModelOptions::module_of(const Side& side, ChildRole child, size_t number) {
+  return module_in(side.base, side.layout, side.kind, child, number);
 }
 
-std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, const char* child) const {
-  const std::string kind = side.has_cross_attention ? "decoder_layer" : "encoder_layer";
+std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, ChildRole child) const {
+  const char* const kind = side.has_cross_attention ? kind_name::kDecoderLayer : kind_name::kEncoderLayer;
   const int64_t stored = family_.shares_layers ? 0 : layer;
-  const std::string base = module_of(side, "layers." + std::to_string(stored));
+  const std::string base = module_of(side, ChildRole::Layers, static_cast<size_t>(stored));
   return module_in(base, family_.titles.layers, kind, child);
 }
 
 int64_t ModelOptions::hidden_size(const Side& side) const {
-  return require(module_of_layer(side, 0, "norm_2"), "weight").entry->shape[0];
+  return require(module_of_layer(side, 0, ChildRole::Norm2), "weight").entry->shape[0];
 }
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
@@ -126,21 +128,22 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
   options.norm.kind = block.layer.norm;
   options.norm.epsilon = static_cast<float>(block.layer.epsilon);
   // What the file may lack, the first layer says: another layer that lacks it is incomplete.
-  const std::string norm = module_of_layer(side, 0, "norm_2");
+  const std::string norm = module_of_layer(side, 0, ChildRole::Norm2);
   options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
   options.no_first_norm = layer == 0 && family_.norms.none_before_first;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
-  options.feed_forward.hidden_size = rows_of(require(module_of_layer(side, layer, "feed_forward"), "W_1.weight"));
-  const std::string feed_forward = module_of_layer(side, 0, "feed_forward");
+  options.feed_forward.hidden_size =
+      rows_of(require(module_of_layer(side, layer, ChildRole::FeedForward), "W_1.weight"));
+  const std::string feed_forward = module_of_layer(side, 0, ChildRole::FeedForward);
   options.feed_forward.activation = block.layer.activation;
   options.feed_forward.gated = find_parameter(file_, feed_forward, "W_gate.weight").entry != nullptr;
   options.feed_forward.no_bias = find_parameter(file_, feed_forward, "W_1.bias").entry == nullptr;
 }
 
-MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int64_t layer, const char* child,
+MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int64_t layer, ChildRole child,
                                                           bool is_decoder) {
   const std::string module = module_of_layer(side, layer, child);
   const ModulePath path(module);
@@ -299,8 +302,8 @@ bool ModelOptions::find_other_head(const SafetensorsEntry& table) const {
   for (const char* const name : {"lm_head.weight", "proj_out.weight"}) {
     const SafetensorsEntry* const head = file_.find(name);
     if (head == nullptr || file_.are_equal(*head, table)) continue;
-    const char* const kind = family_.kind == ModelKind::Decoder ? "decoder" : "transformer";
-    if (module_of_child(family_.titles.model, kind, "output") == kHead) return true;
+    const char* const kind = family_.kind == ModelKind::Decoder ? kind_name::kDecoder : kind_name::kTransformer;
+    if (module_of_child(family_.titles.model, kind, ChildRole::Output) == kHead) return true;
     fail(Status::Unsupported,
          "%s has \"%s\" with other values than the embedding, which is the head of models of model_type \"%s\" here: "
          "expected the same values, or a file without it",
@@ -352,17 +355,17 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   options.final_norm = options.layers.front().norm_first && !settings_.is_set(Setting::RemoveFinalLayerNorm);
   options.embedding_norm = family_.embedding.norm;
   options.no_projection_bias = family_.embedding.projection == EmbeddingProjection::WithoutBias;
-  const bool is_encoder = side.kind == std::string_view("encoder");
+  const bool is_encoder = side.kind == std::string_view(kind_name::kEncoder);
   const bool reads_audio = family_.embedding.input == ModelInput::Audio;
   if (family_.embedding.input == ModelInput::Images) {
-    options.patches = patch_options(module_of(side, "patches"));
+    options.patches = patch_options(module_of(side, ChildRole::Patches));
   } else if (reads_audio && is_encoder) {
-    options.audio = audio_options(module_of(side, "audio"));
+    options.audio = audio_options(module_of(side, ChildRole::Audio));
   } else if (reads_audio || kind() != ModelKind::Transformer) {
-    options.embedding = embedding_options(module_of(side, "embedding"), size);
+    options.embedding = embedding_options(module_of(side, ChildRole::Embedding), size);
   }
   if (family_.embedding.token_types)
-    options.num_token_types = require(module_of(side, "token_type_embedding"), "weight").entry->shape[0];
+    options.num_token_types = require(module_of(side, ChildRole::TokenTypes), "weight").entry->shape[0];
   if (family_.positions.kind == PositionRule::Sinusoids) {
     const std::optional<int64_t> most = settings_.count({Setting::MaxPositionEmbeddings});
     if (!most) {
@@ -379,7 +382,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     name_positions(is_encoder, *options.positions);
   }
   if (family_.positions.kind == PositionRule::Table) {
-    const std::string module = module_of(side, "positions");
+    const std::string module = module_of(side, ChildRole::Positions);
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
@@ -396,7 +399,7 @@ void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options)
   if (options.share_layers) require_one_shared_layer();
   for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
     EncoderLayerOptions layer;
-    layer.attention = attention_options(side, i, "self_attention", false);
+    layer.attention = attention_options(side, i, ChildRole::SelfAttention, false);
     set_layer(side, i, layer);
     options.layers.push_back(layer);
   }
@@ -406,9 +409,9 @@ void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options)
   num_layers_ += side.num_layers;
   for (int64_t i = 0; i < side.num_layers; ++i) {
     DecoderLayerOptions layer;
-    layer.self_attention = attention_options(side, i, "self_attention", true);
+    layer.self_attention = attention_options(side, i, ChildRole::SelfAttention, true);
     if (side.has_cross_attention) {
-      layer.cross_attention = attention_options(side, i, "cross_attention", true);
+      layer.cross_attention = attention_options(side, i, ChildRole::CrossAttention, true);
       layer.cross_attention->attention.causal = Alignment::None;
     }
     set_layer(side, i, layer);
@@ -433,7 +436,8 @@ ModelKind ModelOptions::kind() const {
 
 EncoderOptions ModelOptions::encoder() {
   const bool is_of_two = family_.kind == ModelKind::Transformer;
-  const Side side = side_of("encoder", is_of_two ? family_.titles.encoder : family_.titles.model, base_, false);
+  const Side side =
+      side_of(kind_name::kEncoder, is_of_two ? family_.titles.encoder : family_.titles.model, base_, false);
   EncoderOptions options;
   add_encoder_layers(side, options);
   set_stack(side, options);
@@ -441,32 +445,32 @@ EncoderOptions ModelOptions::encoder() {
 }
 
 DecoderOptions ModelOptions::decoder() {
-  const Side side = side_of("decoder", family_.titles.model, base_, false);
+  const Side side = side_of(kind_name::kDecoder, family_.titles.model, base_, false);
   DecoderOptions options;
   add_decoder_layers(side, options);
   set_stack(side, options);
-  options.output = output_options(hidden_size(side), module_of(side, "embedding"));
+  options.output = output_options(hidden_size(side), module_of(side, ChildRole::Embedding));
   return options;
 }
 
 TransformerOptions ModelOptions::transformer() {
   TransformerOptions options;
-  const auto base_of = [&](const char* child) {
-    return joined_modules(base_, *module_of_child(family_.titles.model, "transformer", child));
+  const auto base_of = [&](ChildRole child) {
+    return joined_modules(base_, *module_of_child(family_.titles.model, kind_name::kTransformer, child));
   };
-  const Side encoder = side_of("encoder", family_.titles.model, base_of("encoder"), false);
+  const Side encoder = side_of(kind_name::kEncoder, family_.titles.model, base_of(ChildRole::Encoder), false);
   add_encoder_layers(encoder, options.encoder);
   set_stack(encoder, options.encoder);
-  const Side decoder = side_of("decoder", family_.titles.model, base_of("decoder"), true);
+  const Side decoder = side_of(kind_name::kDecoder, family_.titles.model, base_of(ChildRole::Decoder), true);
   add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);
   if (options.encoder.audio) {
-    options.decoder.output = output_options(size, module_of(decoder, "embedding"));
+    options.decoder.output = output_options(size, module_of(decoder, ChildRole::Embedding));
     return options;
   }
-  std::string embedding = base_of("embedding");
-  if (!has(embedding)) embedding = module_of(decoder, "embedding");
+  std::string embedding = base_of(ChildRole::Embedding);
+  if (!has(embedding)) embedding = module_of(decoder, ChildRole::Embedding);
   options.embedding = embedding_options(embedding, size);
   options.output = output_options(size, embedding);
   return options;

@@ -13,7 +13,9 @@
 
 #include "families/family.h"
 #include "families/model_config.h"
+#include "families/model_rope.h"
 #include "families/model_settings.h"
+#include "layers/child_role.h"
 #include "layers/kinds/transformer.h"
 #include "layers/kinds/transformer_stack.h"
 #include "loading/weight_finder.h"
@@ -44,7 +46,7 @@ class ModelOptions {
  private:
   // A stack in the file.
   struct Side {
-    const char* kind;    // "encoder" or "decoder"
+    const char* kind;    // of kind_names.h
     const char* layout;  // of the modules around the layers
     std::string base;    // the module of the stack; "": the whole file
     int64_t num_layers = 0;
@@ -53,15 +55,15 @@ class ModelOptions {
 
   Side side_of(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
   // The module of a child of the stack, below its base; "" if the layout has none.
-  static std::string module_of(const Side& side, const std::string& child);
-  std::string module_of_layer(const Side& side, int64_t layer, const char* child) const;
+  static std::string module_of(const Side& side, ChildRole child, size_t number = 0);
+  std::string module_of_layer(const Side& side, int64_t layer, ChildRole child) const;
   bool has(const std::string& module) const;
   // Fails unless the file has the parameter.
   StoredParameter require(const std::string& module, const char* parameter) const;
 
   // The members of the layers' options that do not differ between encoder and decoder.
   void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
-  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, const char* child, bool is_decoder);
+  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, ChildRole child, bool is_decoder);
   void add_encoder_layers(const Side& side, EncoderOptions& options);
   void add_decoder_layers(const Side& side, DecoderOptions& options);
   // Fails if ALBERT has several groups of layers.

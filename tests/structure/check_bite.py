@@ -9,9 +9,11 @@ from pathlib import Path
 import check_families
 import check_files
 import check_includes
+import check_names
 import check_operations
 import check_pages
 import check_platform
+import map as room_map
 
 # (rule that must report it, file, include)
 FORBIDDEN = [
@@ -238,6 +240,44 @@ FAMILIES = [
     (None, "tests/unit/half_test.cc", 'family_of("llama")\n'),
 ]
 
+NAMES = {
+    check_names.KINDS: 'inline constexpr const char* kLinear = "linear";\n',
+    check_names.CHILDREN: '    case ChildRole::Norm: return "norm";\n    case ChildRole::Layers: return "layers.*";\n',
+}
+# (what check_names must report or None, file, text), beside the files of NAMES
+NAMED = [
+    ("kind", "core/loading/layer_weights.cc", 'if (layer.kind() == std::string_view("linear")) return;\n'),
+    ("kind", "core/loading/layer_weights.cc", "if (layer.kind() == kind_name::kLinear) return;\n"),
+    ("kind", "core/layers/layer.cc", 'constexpr const char* kKinds[] = {"linear"};\n'),
+    ("kind", "core/layers/kinds/linear.h", 'const char* kind() const override { return "linear"; }\n'),
+    ("child", "core/loading/layer_children.cc", 'if (name == "norm") return;\n'),
+    ("child", "core/layers/layer.h", 'if (name == "layers.0") return;\n'),
+    (None, "core/loading/block_layout.cc", '{kind_name::kLinear, "norm", "linear"},\n'),
+    (None, "core/loading/layer_children.cc", '// "norm" and kind_name::kLinear\nif (name == "normal") return;\n'),
+    (None, "core/layers/kinds/transformer_layer.cc", 'make_child("norm");\n'),
+]
+
+# A tree without violations, and its map.
+ROOMS = {
+    "core/platform/threads.h": "",
+    "core/base/error.h": '#include "platform/threads.h"\n',
+    "core/backends/backend.h": '#include "backends/cpu/cpu_backend.h"\n',
+    "core/backends/cpu/plan.h": '#include "backends/backend.h"\n',
+    "docs/architecture.md": f"Rooms\n\n{room_map.BEGIN}\n{room_map.END}\n\nMore\n",
+}
+# (what room_map must report or None, files)
+MAPPED = [
+    (None, {}),
+    ("not that of the sources", {"core/base/half.h": ""}),
+    ("not that of the sources", {"core/base/error.h": ""}),
+    ("a circle", {"core/platform/threads.h": '#include "base/error.h"\n'}),
+    ("a circle", {"core/layers/layer.h": '#include "loading/load.h"\n', "core/loading/load.h": '#include "layers/layer.h"\n'}),
+    (f"core/base: {room_map.MOST_FILES + 1} files", {f"core/base/file_{i}.h": "" for i in range(room_map.MOST_FILES)}),
+    ("no room", {"core/attic/trunk.h": ""}),
+    ("no room", {"core/main.cc": ""}),
+    ("has no map", {"docs/architecture.md": "Rooms\n"}),
+]
+
 
 def plant(folder: str, file: str, text: str) -> Path:
     path = Path(folder) / file
@@ -293,8 +333,27 @@ for kind, file, text in FAMILIES:
     if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems) or count < 4:
         failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems} of {count} model_types")
 
+for kind, file, text in NAMED:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, names in NAMES.items():
+            plant(folder, name, names)
+        problems, _ = check_names.check(plant(folder, file, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
+
+for expected_text, files in MAPPED:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in ROOMS.items():
+            plant(folder, name, text)
+        problems, _ = room_map.check(Path(folder), update=True)
+        for name, text in files.items():
+            plant(folder, name, text)
+        problems += room_map.check(Path(folder))[0]
+    if len(problems) != (expected_text is not None) or not all(str(expected_text) in problem for problem in problems):
+        failures.append(f"a map with {sorted(files)[:3]}: expected {expected_text}, reported {problems}")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + OPERATIONS + PAGES + FAMILIES)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + OPERATIONS + PAGES + FAMILIES + NAMED + MAPPED)} planted violations, all reported")

@@ -81,10 +81,6 @@ RULES = [
             "core/attention/**",
             "core/cache/**",
             "core/layers/*",
-            # What a layer says of itself to those who load it.
-            "core/families/model_attention.h",
-            "core/families/model_block.h",
-            "core/loading/load_options.h",
             *ENGINE_OF_LAYERS,
             "system",
         ],

@@ -20,6 +20,7 @@
 #include "layers/kinds/dot_product_attention.h"
 #include "layers/kinds/dropout.h"
 #include "layers/kinds/multi_head_attention.h"
+#include "loading/layer_parameters.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/linear.h"
@@ -159,7 +160,7 @@ AttentionProblem problem_of(const Options& options) {
   const Tensor queries = Tensor::zeros(context, DType::F16, {2, 3, 6});
   LayerInputs inputs;
   inputs.queries = &queries;
-  layer.initialize(inputs, 1);
+  initialize(layer, inputs, 1);
   const Tensor log_sum_exp = Tensor::zeros(context, DType::F32, layer.output_shapes(inputs).log_sum_exp.value());
   LayerOutputs outputs;
   outputs.log_sum_exp = &log_sum_exp;
@@ -250,7 +251,7 @@ struct SelfAttention {
 
 TEST(Backend, IsAskedForAllProjectionsOfOneTensorAtOnce) {
   SelfAttention attention(noting_backend());
-  attention.layer.initialize(attention.inputs, 1);
+  initialize(attention.layer, attention.inputs, 1);
   attention.results();
   ASSERT_EQ(seen_projections.size(), 2u);
   const LinearProblem& together = seen_projections[0];
@@ -283,7 +284,7 @@ TEST(Backend, IsAskedForAllProjectionsOfOneTensorAtOnce) {
 TEST(Backend, IsAskedForProjectionsHeadByHeadUnlessTheyAreSmall) {
   constexpr int64_t kRows = 300;
   SelfAttention attention(noting_backend(), kRows);
-  attention.layer.initialize(attention.inputs, 1);
+  initialize(attention.layer, attention.inputs, 1);
   attention.results();
   ASSERT_EQ(seen_projections.size(), 2u);
   using Strides = std::array<int64_t, kOperandRank>;
@@ -296,7 +297,7 @@ TEST(Backend, IsAskedForProjectionsHeadByHeadUnlessTheyAreSmall) {
 
 TEST(Backend, ThatReadsWeightsAsTheyAreGetsNoneThatIsPacked) {
   SelfAttention packing(cpu_backend());
-  packing.layer.initialize(packing.inputs, 1);
+  initialize(packing.layer, packing.inputs, 1);
   Backend backend = noting_backend();
   backend.packed_linear_bytes = [](const BackendDevice*, const LinearPart*, int64_t, size_t* num_bytes, Failure*) {
     *num_bytes = 0;
@@ -304,7 +305,7 @@ TEST(Backend, ThatReadsWeightsAsTheyAreGetsNoneThatIsPacked) {
   };
   backend.pack_linear = nullptr;
   SelfAttention plain(backend);
-  plain.layer.initialize(plain.inputs, 1);
+  initialize(plain.layer, plain.inputs, 1);
   EXPECT_EQ(plain.results(), packing.results());
   for (const LinearProblem& problem : seen_projections) EXPECT_EQ(problem.parts[0].is_packed, 0);
 }
@@ -322,16 +323,16 @@ TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
   };
   num_packs_left = 4;
   SelfAttention attention(backend);
-  attention.layer.initialize(attention.inputs, 1);
+  initialize(attention.layer, attention.inputs, 1);
   const std::vector<float> before = attention.results();
   for (int num_packs = 0; num_packs < 4; ++num_packs) {
     num_packs_left = num_packs;
-    EXPECT_EQ(error_of([&] { attention.layer.initialize(attention.inputs, 2); }), "the device went away");
+    EXPECT_EQ(error_of([&] { initialize(attention.layer, attention.inputs, 2); }), "the device went away");
     EXPECT_EQ(attention.results(), before);
   }
   num_packs_left = 0;
   const Tensor value = Tensor::zeros(attention.context, DType::F32, {20, 6});
-  EXPECT_EQ(error_of([&] { attention.layer.set_parameter("W_q.weight", value); }), "the device went away");
+  EXPECT_EQ(error_of([&] { set_parameter(attention.layer, "W_q.weight", value); }), "the device went away");
   EXPECT_EQ(attention.results(), before);
   backend.packed_linear_bytes = [](const BackendDevice*, const LinearPart*, int64_t, size_t*, Failure* failure) {
     failure->status = Status::Unsupported;
@@ -339,7 +340,7 @@ TEST(Backend, ThatCannotPackAWeightLeavesTheLayerAsItWas) {
     return failure->status;
   };
   SelfAttention refused(backend);
-  EXPECT_EQ(error_of([&] { refused.layer.initialize(refused.inputs, 2); }), "no such weights here");
+  EXPECT_EQ(error_of([&] { initialize(refused.layer, refused.inputs, 2); }), "no such weights here");
   EXPECT_FALSE(refused.layer.is_initialized());
 }
 

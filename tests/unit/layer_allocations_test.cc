@@ -11,6 +11,7 @@
 #include "layers/kinds/dropout.h"
 #include "layers/kinds/linear.h"
 #include "layers/kinds/multi_head_attention.h"
+#include "loading/layer_parameters.h"
 #include "support/platform/allocation_hook.h"
 #include "tensor/fill.h"
 
@@ -33,7 +34,7 @@ TEST(LayerTree, AllocatesNothingInForward) {
   LayerInputs inputs;
   inputs.queries = &input;
   inputs.training.is_on = true;
-  tree.initialize(inputs, 1);
+  initialize(tree, inputs, 1);
   const Tensor output = Tensor::zeros(context, DType::F32, {2, 5, 64});
   LayerOutputs outputs;
   outputs.output = &output;
@@ -64,7 +65,7 @@ TEST(MultiHeadAttention, HasItsScheduleOnTheStack) {
   inputs.values = &values;
   LayerOutputs outputs;
   outputs.output = &output;
-  layer.initialize(inputs, 1);
+  initialize(layer, inputs, 1);
   const int64_t before = num_allocations();
   layer.workspace_size(inputs, outputs);
   EXPECT_EQ(num_allocations() - before, 0);

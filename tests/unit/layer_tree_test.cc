@@ -17,20 +17,23 @@
 #include "layers/kinds/transformer_layer.h"
 #include "layers/kinds/transformer_stack.h"
 #include "layers/layer.h"
+#include "loading/layer_parameters.h"
 #include "tensor/fill.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
 namespace {
 
+constexpr PossibleParameter kScaledParameters[] = {{.name = "gain", .initializer = Initializer::Ones},
+                                                   {.name = "shift", .initializer = Initializer::Zeros}};
+
 // One own parameter of each initializer, of which nothing is computed, before a linear layer's.
 class Scaled final : public Layer {
  public:
   Scaled(std::shared_ptr<Context> context, std::shared_ptr<Layer> child)
       : Layer(std::move(context),
-              std::vector<Parameter>{{"gain", Shape{4}, 1, Use::Other, {}, Initializer::Ones},
-                                     {"shift", Shape{4}, 1, Use::Other, {}, Initializer::Zeros}},
-              kNoParameters, std::vector<NamedLayer>{{"inner", std::move(child)}}) {}
+              std::vector<Parameter>{{kScaledParameters[0], Shape{4}}, {kScaledParameters[1], Shape{4}}},
+              kScaledParameters, std::vector<NamedLayer>{{"inner", std::move(child)}}) {}
 
   const char* kind() const override { return "scaled"; }
   InputRules input_rules(const LayerInputs&) const override { return {kAllInputs, {}}; }
@@ -165,7 +168,7 @@ TEST_F(LayerTree, LearnsSizesThroughItsChildren) {
   const auto layer = chain({linear(7), dropout(), linear(3), attention(6), linear(2)});
   const Tensor input = random({2, 5, 4}, 1);
   EXPECT_EQ(layer->output_shapes(inputs_of(input)).output, (Shape{2, 5, 2}));
-  layer->initialize(inputs_of(input), 9);
+  initialize(*layer, inputs_of(input), 9);
   ASSERT_TRUE(layer->is_initialized());
   EXPECT_EQ(layer->parameter("0.weight").shape(), (Shape{7, 4}));
   EXPECT_EQ(layer->parameter("2.weight").shape(), (Shape{3, 7}));
@@ -176,7 +179,7 @@ TEST_F(LayerTree, LearnsSizesThroughItsChildren) {
 TEST_F(LayerTree, InitializesByTheInitializerOfEachParameter) {
   const auto layer = std::make_shared<Scaled>(context_, linear(4));
   const Tensor input = random({3, 5}, 1);
-  layer->initialize(inputs_of(input), 9);
+  initialize(*layer, inputs_of(input), 9);
   const auto elements = [&](const char* name) {
     const Tensor tensor = layer->parameter(name);
     const auto* data = reinterpret_cast<const float*>(tensor.data());
@@ -198,7 +201,7 @@ TEST_F(LayerTree, GivesTheBitsOfItsChildrenOneByOne) {
   };
   for (const Children& layers : all) {
     const auto tree = chain(layers);
-    tree->initialize(inputs_of(input), 3);
+    initialize(*tree, inputs_of(input), 3);
     expect_same(forward(*tree, input), forward_one_by_one(layers, input));
   }
 }
@@ -218,14 +221,14 @@ TEST_F(LayerTree, DropsInEncoderLayersByTheSeedOfEachChild) {
   const Tensor input = random({2, 7, 8}, 1);
   for (const bool norm_first : {false, true}) {
     EncoderLayer layer(context_, encoder_options(norm_first));
-    layer.initialize(inputs_of(input), 3);
+    initialize(layer, inputs_of(input), 3);
     expect_same(forward(layer, input), encode_one_by_one(layer, input, norm_first, 0));
     EncoderOptions options;
     options.layers = {encoder_options(norm_first)};
     options.num_layers = 3;
     options.final_norm = true;
     Encoder encoder(context_, options);
-    encoder.initialize(inputs_of(input), 4);
+    initialize(encoder, inputs_of(input), 4);
     Tensor x = input;
     uint32_t number = 0;
     for (const char* name : {"layers.0", "layers.1", "layers.2"}) {
@@ -241,12 +244,12 @@ TEST_F(LayerTree, IsDeepAndHasManyChildren) {
   const Children innermost = {linear(6), attention(4)};
   const Children second = {dropout(), linear(3)};
   const auto tree = chain({chain({chain(innermost), linear(4)}), chain(second)});
-  tree->initialize(inputs_of(input), 3);
+  initialize(*tree, inputs_of(input), 3);
   EXPECT_EQ(names_of(*tree).front(), "0.0.0.weight");
   Children many;
   for (int i = 0; i < 40; ++i) many.push_back(linear(1 + i % 7));
   const auto wide = chain(many);
-  wide->initialize(inputs_of(input), 4);
+  initialize(*wide, inputs_of(input), 4);
   EXPECT_EQ(wide->parameters().size(), 80u);
   expect_same(forward(*wide, input), forward_one_by_one(many, input));
   EXPECT_EQ(forward(*tree, input).shape(), (Shape{2, 5, 3}));
@@ -256,10 +259,10 @@ TEST_F(LayerTree, SharesParametersWithItsChildren) {
   const auto child = linear(3);
   const auto tree = chain({child});
   const Tensor weight = random({3, 4}, 8);
-  tree->set_parameter("0.weight", weight);
+  set_parameter(*tree, "0.weight", weight);
   expect_same(child->parameter("weight"), weight);
   const Tensor bias = random({3}, 9);
-  child->set_parameter("bias", bias);
+  set_parameter(*child, "bias", bias);
   expect_same(tree->parameter("0.bias"), bias);
   EXPECT_TRUE(tree->is_initialized());
 }
@@ -268,13 +271,13 @@ TEST_F(LayerTree, LoadsWhatItSaves) {
   const Tensor input = random({2, 5, 4}, 1);
   const auto make = [&] { return chain({attention(6), chain({linear(3), dropout(), linear(4)})}); };
   const auto saved = make();
-  saved->initialize(inputs_of(input), 3);
-  std::string bytes(saved->save_to_memory(nullptr, 0), '\0');
-  saved->save_to_memory(bytes.data(), bytes.size());
+  initialize(*saved, inputs_of(input), 3);
+  std::string bytes(save_to_memory(*saved, nullptr, 0), '\0');
+  save_to_memory(*saved, bytes.data(), bytes.size());
   const SafetensorsFile file(std::make_shared<const MemorySource>(bytes.data(), bytes.size()));
   EXPECT_TRUE(file.contains("1.2.weight"));
   const auto loaded = make();
-  EXPECT_STREQ(loaded->load(file, ""), "heed");
+  EXPECT_STREQ(load(*loaded, file, ""), "heed");
   for (const std::string& name : names_of(*saved)) expect_same(loaded->parameter(name), saved->parameter(name));
   expect_same(forward(*loaded, input), forward(*saved, input));
 }
@@ -292,12 +295,12 @@ TEST_F(LayerTree, ErrorsNameTheParameterByItsPath) {
   };
   EXPECT_NE(text_of([&] { forward(*tree, input); }).find("0.weight is not set"), std::string::npos);
   EXPECT_NE(text_of([&] {
-              tree->set_parameter("1.0.weight", random({5, 3}, 1));
+              set_parameter(*tree, "1.0.weight", random({5, 3}, 1));
             }).find("for 1.0.weight"),
             std::string::npos);
   EXPECT_NE(text_of([&] { tree->parameter("1.weight"); }).find("it has 0.weight, 0.bias, 1.0.weight, 1.0.bias"),
             std::string::npos);
-  tree->initialize(inputs_of(input), 1);
+  initialize(*tree, inputs_of(input), 1);
   const Tensor other = random({2, 5}, 1);
   EXPECT_NE(text_of([&] { forward(*tree, other); }).find("0.weight has (3, 4)"), std::string::npos);
 }
@@ -309,8 +312,8 @@ TEST_F(LayerTree, UsesMemoryOfTheWorkspaceAgain) {
   for (int i = 0; i < 40; ++i) many.push_back(linear(64));
   const auto small = chain(two);
   const auto large = chain(many);
-  small->initialize(inputs_of(input), 1);
-  large->initialize(inputs_of(input), 1);
+  initialize(*small, inputs_of(input), 1);
+  initialize(*large, inputs_of(input), 1);
   // Two arrays are in use at a time, however many there are.
   EXPECT_EQ(workspace(*large, input), workspace(*small, input));
   EXPECT_LT(workspace(*large, input), 39 * input.num_bytes());
@@ -319,7 +322,7 @@ TEST_F(LayerTree, UsesMemoryOfTheWorkspaceAgain) {
 TEST_F(LayerTree, SaysInExplainWhichChildAnOperationIsOf) {
   const Tensor input = random({2, 5, 4}, 1);
   const auto tree = chain({linear(4), chain({attention(6)})});
-  tree->initialize(inputs_of(input), 1);
+  initialize(*tree, inputs_of(input), 1);
   const Tensor output = Tensor::zeros(context_, DType::F32, {2, 5, 6});
   LayerOutputs outputs;
   outputs.output = &output;
@@ -332,13 +335,13 @@ TEST_F(LayerTree, OutlivesAndIsOutlivedByItsChildren) {
   const Tensor input = random({2, 4}, 1);
   auto child = linear(3);
   auto tree = chain({child});
-  tree->initialize(inputs_of(input), 1);
+  initialize(*tree, inputs_of(input), 1);
   const Tensor expected = forward(*child, input);
   child.reset();
   expect_same(forward(*tree, input), expected);
   child = linear(3);
   tree = chain({child});
-  tree->initialize(inputs_of(input), 1);
+  initialize(*tree, inputs_of(input), 1);
   tree.reset();
   expect_same(forward(*child, input), expected);
 }

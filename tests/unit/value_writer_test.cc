@@ -24,6 +24,7 @@
 #include "base/fresh_memory.h"
 #include "base/normal.h"
 #include "layers/kinds/multi_head_attention.h"
+#include "loading/layer_parameters.h"
 #include "platform/aligned_memory.h"
 #include "support/platform/memory.h"
 #include "tensor/copy.h"
@@ -31,6 +32,12 @@
 
 namespace heed {
 namespace {
+
+const PossibleParameter& weight_used_as(Use use) {
+  static constexpr PossibleParameter kProjection = {.name = "W", .use = Use::Projection};
+  static constexpr PossibleParameter kOther = {.name = "W"};
+  return use == Use::Projection ? kProjection : kOther;
+}
 
 // A file in memory that counts the bytes read from it, and calls before_read before each read, from several threads at
 // once.
@@ -155,7 +162,7 @@ TEST(ValueWriter, ReadsBlocksOfAFileInEveryDType) {
           const BlockElements blocks(source, block_size, block_size, 2 * block_size);
           for (const Use use : kUses) {
             if (is_vector && use == Use::Projection) continue;
-            const Parameter parameter("W", shape, 1, use);
+            const Parameter parameter(weight_used_as(use), shape);
             num_read = 0;
             FreshMemory fresh;
             const ParameterValue made = write_value(context, fresh, parameter, blocks, dtype, shape);
@@ -193,7 +200,7 @@ TEST(ValueWriter, ReadsRowsAndColumnsOfAFileInEveryDType) {
           const FileElements source(file, entry, turns ? rows : rows * columns, turns ? 1 : columns,
                                     turns ? 2 * rows : 1);
           for (const Use use : kUses) {
-            const Parameter parameter("W", part.shape(), 1, use);
+            const Parameter parameter(weight_used_as(use), part.shape());
             num_read = 0;
             FreshMemory fresh;
             const ParameterValue made = write_value(context, fresh, parameter, source, dtype, part.shape());
@@ -221,7 +228,7 @@ TEST(ValueWriter, TakesTensorsWithAnyStrides) {
                                  all.view({100, 420}, &again, 0), all.view({300, 420}, &backwards, 300 * 420 - 1)}) {
       for (const DType dtype : {stored == DType::F64 ? DType::F32 : stored, DType::F16}) {
         for (const Use use : kUses) {
-          const Parameter parameter("W", source.shape(), 1, use);
+          const Parameter parameter(weight_used_as(use), source.shape());
           FreshMemory fresh;
           const ParameterValue made =
               write_value(context, fresh, parameter, TensorElements(source), dtype, source.shape());
@@ -230,7 +237,7 @@ TEST(ValueWriter, TakesTensorsWithAnyStrides) {
         }
       }
     }
-    const Parameter bias("b", {420});
+    const Parameter bias(weight_used_as(Use::Other), {420});
     FreshMemory fresh;
     const Tensor column = all.view({300}, std::array<Dims, 1>{Dims{420}}.data(), 3);
     expect_made_of(context, write_value(context, fresh, bias, TensorElements(column), DType::F32, {300}), bias,
@@ -241,7 +248,7 @@ TEST(ValueWriter, TakesTensorsWithAnyStrides) {
 TEST(ValueWriter, DrawsTheSameNumbersInPiecesAndInEveryDType) {
   const auto context = open(3);
   for (const Shape& shape : {Shape{500, 300}, Shape{3, 5}, Shape{20, 9001}}) {
-    const Parameter parameter("W", shape, 1, Use::Projection);
+    const Parameter parameter(weight_used_as(Use::Projection), shape);
     const Tensor expected = Tensor::zeros(context, DType::F32, shape);
     for (int64_t i = 0; i < expected.num_elements(); ++i) {
       reinterpret_cast<float*>(expected.data())[i] =
@@ -289,7 +296,7 @@ TEST(LayerLoad, ReadsEachByteOfAPackedFileOnce) {
     const SafetensorsFile file(std::make_unique<CountedSource>(bytes, num_read));
     MultiHeadAttention layer(open(2), all_biases());
     num_read = 0;
-    layer.load(file, "");
+    load(layer, file, "");
     uint64_t header_length = 0;
     std::memcpy(&header_length, bytes.data(), sizeof header_length);
     EXPECT_EQ(num_read, bytes.size() - sizeof header_length - header_length);
@@ -305,7 +312,7 @@ TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
       const Tensor queries = Tensor::zeros(context, DType::F32, {1, 2, kSize});
       LayerInputs inputs;
       inputs.queries = &queries;
-      layer.initialize(inputs, 3);
+      initialize(layer, inputs, 3);
       const auto kept = [&] {
         std::vector<const void*> addresses;
         for (const Parameter& parameter : layer.parameters()) {
@@ -326,7 +333,7 @@ TEST(LayerLoad, LeavesTheLayerAsItWasWhenAReadFails) {
       for (bool is_done = false; !is_done; ++failures) {
         until = failures + 1;
         try {
-          layer.load(file, "");
+          load(layer, file, "");
           is_done = true;
         } catch (const Error& error) {
           ASSERT_FALSE(is_memory);

@@ -20,6 +20,7 @@
 #include "base/half.h"
 #include "layers/kinds/additive_attention.h"
 #include "layers/kinds/multi_head_attention.h"
+#include "loading/layer_parameters.h"
 #include "ops/attention.h"
 #include "ops/sequence.h"
 #include "tensor/tensor.h"
@@ -170,7 +171,7 @@ std::vector<std::byte> outputs_of(const Case& given, const Backend& backend, std
   } else {
     layer = std::make_unique<MultiHeadAttention>(context, given.options);
   }
-  layer->initialize(inputs, 3);
+  initialize(*layer, inputs, 3);
   const OutputShapes shapes = layer->output_shapes(inputs);
   const Tensor output = Tensor::zeros(context, given.dtype, shapes.output);
   const Tensor weights = Tensor::zeros(context, DType::F32, shapes.weights.value());
@@ -248,7 +249,7 @@ struct Decoder {
     inputs.keys = &keys;
     inputs.visibility.valid_lens = &lens;
     outputs.output = &output;
-    layer->initialize(inputs, 1);
+    initialize(*layer, inputs, 1);
   }
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,35 @@
 namespace heed {
 namespace {
 
-constexpr const char* kPossible[] = {"W_q.weight",           "W_q.bias",      "W_k.weight",    "W_k.bias",
-                                     "W_v.weight",           "W_v.bias",      "W_o.weight",    "W_o.bias",
-                                     "w_v.weight",           "q_norm.weight", "k_norm.weight", "sinks",
-                                     "relative_bias.weight", nullptr};
+// Those of multi-head attention.
+constexpr PossibleParameter kPossible[] = {
+    {.name = "W_q.weight"},
+    {.name = "W_q.bias", .bias_bit = "HEED_BIAS_Q"},
+    {.name = "W_k.weight"},
+    {.name = "W_k.bias", .bias_bit = "HEED_BIAS_K"},
+    {.name = "W_v.weight"},
+    {.name = "W_v.bias", .bias_bit = "HEED_BIAS_V"},
+    {.name = "W_o.weight", .option = "options->no_output_projection 0"},
+    {.name = "W_o.bias", .bias_bit = "HEED_BIAS_O"},
+    {.name = "w_v.weight", .option = "HEED_SCORING_ADDITIVE in options->scoring"},
+    {.name = "q_norm.weight", .option = "options->qk_norm_epsilon", .feature = ParameterFeature::QkNorm},
+    {.name = "k_norm.weight", .option = "options->qk_norm_epsilon", .feature = ParameterFeature::QkNorm},
+    {.name = "sinks", .option = "options->sinks", .feature = ParameterFeature::Sinks},
+    {.name = "relative_bias.weight", .option = "options->relative_bias", .feature = ParameterFeature::RelativeBias},
+};
+constexpr PossibleParameter kLinearParameters[] = {{.name = "weight"},
+                                                   {.name = "bias", .option = "options->no_bias 0"}};
+
+// The row of that name in either table.
+const PossibleParameter& row_of(const std::string& name) {
+  for (const auto& table :
+       {std::span<const PossibleParameter>(kPossible), std::span<const PossibleParameter>(kLinearParameters)}) {
+    for (const PossibleParameter& row : table) {
+      if (name == row.name) return row;
+    }
+  }
+  throw std::out_of_range(name);
+}
 
 using Names = std::vector<std::string>;
 
@@ -84,15 +111,15 @@ class File {
 };
 
 FoundWeights find(const File& file, const std::string& prefix, const Names& parameters,
-                  const char* const* possible = kPossible) {
+                  std::span<const PossibleParameter> possible = kPossible) {
   // Until the next call, since what is found refers to the parameters' names.
   static std::vector<Parameter> list;
   list.clear();
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
-    list.emplace_back(name.c_str(), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
-  FoundWeights found = find_weights(file.get(), prefix, list, possible, "options->no_bias 0");
-  // Refuses tensors that change the result, as Layer::load does.
+    list.emplace_back(row_of(name), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
+  FoundWeights found = find_weights(file.get(), prefix, list, possible);
+  // Refuses tensors that change the result, as load does.
   const std::vector<ModelAttention> no_models;
   const LoadAccept no_accept("");
   ModelCheck(file.get(), prefix, LayerAttention(), no_models, found.lacking, no_accept)
@@ -111,7 +138,7 @@ Names found_names(const File& file, const std::string& prefix, const Names& para
 std::string with_accept(const std::string& name) { return "; with accept \"" + name + "\" it is loaded all the same"; }
 
 void expect_refused(const Names& names, const std::string& prefix, const Names& parameters, Status status,
-                    const std::string& sentence, const char* const* possible = kPossible) {
+                    const std::string& sentence, std::span<const PossibleParameter> possible = kPossible) {
   const File file(names);
   try {
     find(file, prefix, parameters, possible);
@@ -250,7 +277,7 @@ TEST(WeightFinder, KnowsAdditiveLayers) {
 }
 
 TEST(WeightFinder, TensorsThatAdditiveLayersLackAreRefused) {
-  const char* const possible[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
+  constexpr PossibleParameter possible[] = {{.name = "W_q.weight"}, {.name = "W_k.weight"}, {.name = "w_v.weight"}};
   const Names parameters = {"W_q.weight", "W_k.weight", "w_v.weight"};
   for (const char* extra : {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"}) {
     expect_refused(below("a", parameters + Names{extra}), "a", parameters, Status::Unsupported,
@@ -575,8 +602,6 @@ TEST(WeightFinder, LongNamesLeaveRoomForTheRightPrefix) {
     EXPECT_TRUE(text.ends_with("found the names of Hugging Face Llama under the prefix \"" + right + "\"")) << text;
   }
 }
-
-constexpr const char* kLinearParameters[] = {"weight", "bias", nullptr};
 
 FoundWeights find_linear(const Names& names, const std::string& prefix, const Names& parameters) {
   return find(File(names), prefix, parameters, kLinearParameters);

@@ -12,9 +12,13 @@
 namespace heed {
 namespace {
 
-// The parameters in their order, and their names.
+// The parameters, in the order of the table.
 enum : size_t { kQueryWeight, kKeyWeight, kScoreWeights };
-constexpr const char* kParameterNames[] = {"W_q.weight", "W_k.weight", "w_v.weight", nullptr};
+constexpr PossibleParameter kParameters[] = {
+    {.name = "W_q.weight", .use = Use::Projection},
+    {.name = "W_k.weight", .use = Use::Projection},
+    {.name = "w_v.weight"},
+};
 
 // Checks the options and fills in their defaults.
 AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
@@ -28,18 +32,16 @@ AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
 
 std::vector<Parameter> make_parameters(int64_t num_hiddens) {
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection,
-                          ProjectedInput::Queries);
-  parameters.emplace_back(kParameterNames[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, Use::Projection,
-                          ProjectedInput::Keys);
-  parameters.emplace_back(kParameterNames[kScoreWeights], Shape{1, num_hiddens}, 1);
+  parameters.emplace_back(kParameters[kQueryWeight], Shape{num_hiddens, kOpenDim}, 1, ProjectedInput::Queries);
+  parameters.emplace_back(kParameters[kKeyWeight], Shape{num_hiddens, kOpenDim}, 1, ProjectedInput::Keys);
+  parameters.emplace_back(kParameters[kScoreWeights], Shape{1, num_hiddens});
   return parameters;
 }
 
 }  // namespace
 
 AdditiveAttention::AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options)
-    : AttentionLayer(std::move(context), make_parameters(options.num_hiddens), kParameterNames),
+    : AttentionLayer(std::move(context), make_parameters(options.num_hiddens), kParameters),
       options_(with_defaults(options)) {}
 
 int64_t AdditiveAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "attention/options.h"
+#include "layers/kind_names.h"
 #include "layers/kinds/attention_layer.h"
 #include "ops/attention.h"
 
@@ -23,7 +24,7 @@ class AdditiveAttention final : public AttentionLayer {
   // Throws InvalidArgument that names the member of `options`.
   AdditiveAttention(std::shared_ptr<Context> context, const AdditiveAttentionOptions& options);
 
-  const char* kind() const override { return "additive_attention"; }
+  const char* kind() const override { return kind_name::kAdditiveAttention; }
 
  protected:
   int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;

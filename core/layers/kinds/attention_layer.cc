@@ -70,6 +70,12 @@ std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
   return CacheShape{1, layer->num_kv_heads, layer->head_size, layer->value_head_size};
 }
 
+LayerDescription AttentionLayer::describe() const {
+  LayerDescription description;
+  description.reads_whole_module = true;
+  return description;
+}
+
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.cache != nullptr) {
     check_same_device("inputs->cache->cache", inputs.cache->cache->context()->device_name(), owner(),

@@ -14,13 +14,13 @@ class AttentionLayer : public Layer {
  public:
   InputRules input_rules(const LayerInputs& inputs) const final;
   std::optional<CacheShape> cache_shape() const final;
+  LayerDescription describe() const override;
 
  protected:
   using Layer::Layer;
 
   LayerInputs check_tensors(const LayerInputs& inputs) const final;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
-  bool reads_whole_module() const final { return true; }
 
   // Checks the shapes of queries, keys and values against each other and against the options. Sets the shapes of the
   // outputs. Returns the number of batch elements.

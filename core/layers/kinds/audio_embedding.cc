@@ -21,9 +21,14 @@ constexpr int64_t kKernel = 3;
 constexpr int64_t kPadding = 2;
 constexpr int64_t kMostSize = INT64_MAX / kKernel;
 
-// The parameters in their order, and their names.
+// The parameters, in the order of the table.
 enum : size_t { kWeight1, kBias1, kWeight2, kBias2 };
-constexpr const char* kConvolutionNames[] = {"conv_1.weight", "conv_1.bias", "conv_2.weight", "conv_2.bias", nullptr};
+constexpr PossibleParameter kConvolutions[] = {
+    {.name = "conv_1.weight", .use = Use::Projection},
+    {.name = "conv_1.bias", .initializer = Initializer::Zeros},
+    {.name = "conv_2.weight", .use = Use::Projection},
+    {.name = "conv_2.bias", .initializer = Initializer::Zeros},
+};
 
 std::vector<Parameter> make_convolutions(const AudioEmbeddingOptions& options) {
   for (const auto& [name, number] :
@@ -34,9 +39,8 @@ std::vector<Parameter> make_convolutions(const AudioEmbeddingOptions& options) {
   std::vector<Parameter> parameters;
   for (const size_t weight : {kWeight1, kWeight2}) {
     const int64_t input_size = weight == kWeight1 ? options.num_mels : options.size;
-    parameters.emplace_back(kConvolutionNames[weight], Shape{options.size, kKernel * input_size}, 1, Use::Projection);
-    parameters.emplace_back(kConvolutionNames[weight + 1], Shape{options.size}, 1, Use::Other, std::nullopt,
-                            Initializer::Zeros);
+    parameters.emplace_back(kConvolutions[weight], Shape{options.size, kKernel * input_size});
+    parameters.emplace_back(kConvolutions[weight + 1], Shape{options.size});
   }
   return parameters;
 }
@@ -44,7 +48,7 @@ std::vector<Parameter> make_convolutions(const AudioEmbeddingOptions& options) {
 }  // namespace
 
 AudioEmbedding::AudioEmbedding(std::shared_ptr<Context> context, const AudioEmbeddingOptions& options)
-    : Layer(std::move(context), make_convolutions(options), kConvolutionNames),
+    : Layer(std::move(context), make_convolutions(options), kConvolutions),
       options_(options),
       zeros_(Tensor::zeros(this->context(), DType::F32, {std::max(options.num_mels, options.size)})) {}
 

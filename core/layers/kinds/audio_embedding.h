@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 #include "tensor/tensor.h"
 
@@ -24,7 +25,7 @@ class AudioEmbedding final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   AudioEmbedding(std::shared_ptr<Context> context, const AudioEmbeddingOptions& options);
 
-  const char* kind() const override { return "audio_embedding"; }
+  const char* kind() const override { return kind_name::kAudioEmbedding; }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;

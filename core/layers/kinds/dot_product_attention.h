@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "attention/options.h"
+#include "layers/kind_names.h"
 #include "layers/kinds/attention_layer.h"
 #include "ops/attention.h"
 
@@ -15,7 +16,7 @@ class DotProductAttention : public AttentionLayer {
   // Throws InvalidArgument that names the member of `options`.
   DotProductAttention(std::shared_ptr<Context> context, const AttentionOptions& options);
 
-  const char* kind() const override { return "dot_product_attention"; }
+  const char* kind() const override { return kind_name::kDotProductAttention; }
 
  protected:
   int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;

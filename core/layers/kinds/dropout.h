@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 #include "ops/dropout.h"
 
@@ -25,7 +26,7 @@ class Dropout final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   Dropout(std::shared_ptr<Context> context, const DropoutOptions& options);
 
-  const char* kind() const override { return "dropout"; }
+  const char* kind() const override { return kind_name::kDropout; }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;

@@ -94,56 +94,44 @@ const char* words_of_rows(const EmbeddedOptions& options) {
   return options.audio ? "features of audio" : "rows";
 }
 
-const EmbeddedLayer::First EmbeddedLayer::kFirst[8] = {{"embedding", Role::Embedding},
-                                                       {"patches", Role::Patches},
-                                                       {"audio", Role::Audio},
-                                                       {"token_type_embedding", Role::TokenTypes},
-                                                       {"positions", Role::Positions},
-                                                       {"embedding_norm", Role::Norm},
-                                                       {"embedding_projection", Role::Projection},
-                                                       {"embedding_dropout", Role::Dropout}};
-
 std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_ptr<Context>& context,
                                                              const EmbeddedOptions& options, int64_t size,
                                                              const LayerNormOptions& norm, float dropout,
                                                              bool is_tied) {
   std::vector<NamedLayer> children;
-  const auto add = [&](Role role, std::shared_ptr<Layer> layer) {
-    children.push_back({kFirst[static_cast<size_t>(role)].name, std::move(layer)});
+  const auto add = [&](ChildRole role, std::shared_ptr<Layer> layer) {
+    children.push_back(as_child(role, std::move(layer)));
   };
   const int64_t own_size = embedding_size_of(options, size);
-  if (options.embedding) add(Role::Embedding, make_embedding(context, *options.embedding, size, is_tied));
+  if (options.embedding) add(ChildRole::Embedding, make_embedding(context, *options.embedding, size, is_tied));
   const char* const ids = options.embedding ? "embedding" : nullptr;
-  if (options.patches) add(Role::Patches, make_rows<PatchEmbedding>(context, "patches", *options.patches, size, ids));
+  if (options.patches)
+    add(ChildRole::Patches, make_rows<PatchEmbedding>(context, "patches", *options.patches, size, ids));
   if (options.audio)
-    add(Role::Audio,
+    add(ChildRole::Audio,
         make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
-  if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
+  if (options.num_token_types != 0)
+    add(ChildRole::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
   const bool projects = own_size != size;
   // Positions of the layers' size can only be added after the projection to that size.
   const bool projects_first = projects && options.positions && options.positions->size == size;
   const auto add_projection = [&] {
-    add(Role::Projection,
+    add(ChildRole::EmbeddingProjection,
         make_part<Linear>(context, LinearOptions{.output_size = size, .no_bias = options.no_projection_bias}));
   };
   if (projects_first) add_projection();
-  if (options.positions) add(Role::Positions, make_positions(context, options, size));
-  if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
+  if (options.positions) add(ChildRole::Positions, make_positions(context, options, size));
+  if (options.embedding_norm) add(ChildRole::EmbeddingNorm, make_part<LayerNorm>(context, norm));
   if (projects && !projects_first) add_projection();
-  if (!children.empty()) add(Role::Dropout, make_part<Dropout>(context, DropoutOptions{dropout}));
+  if (!children.empty()) add(ChildRole::EmbeddingDropout, make_part<Dropout>(context, DropoutOptions{dropout}));
   return children;
 }
 
 EmbeddedLayer::EmbeddedLayer(std::shared_ptr<Context> context, std::span<const NamedLayer> children,
                              const EmbeddedOptions& options, int64_t size, float dropout)
     : Layer(std::move(context), {}, kNoParameters, children), options_(options), size_(size), dropout_(dropout) {
-  while (num_first_children_ < num_children() && find_first(num_first_children_) != std::end(kFirst))
+  while (num_first_children_ < num_children() && child_role(num_first_children_) != ChildRole::Layers)
     ++num_first_children_;
-}
-
-const EmbeddedLayer::First* EmbeddedLayer::find_first(size_t child) const {
-  return std::find_if(std::begin(kFirst), std::end(kFirst),
-                      [&](const First& first) { return first.name == std::string_view(child_name(child)); });
 }
 
 Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
@@ -168,25 +156,26 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
   call.arrays = schedule.arena().allocate_for<Value>(num_first_children_);
   Value rows = input;
   for (size_t i = 0; i < num_first_children_; ++i) {
-    const Role role = role_of(i);
-    if (role == Role::Dropout && !drops(call)) break;
+    const ChildRole role = child_role(i);
+    if (role == ChildRole::EmbeddingDropout && !drops(call)) break;
     LayerCall& part = call.children[i];
     InputValues inputs = rows_alone(rows);
-    if (role == Role::Positions) {
+    if (role == ChildRole::Positions) {
       inputs.sequences = &schedule.arena().make<SequenceInputs>(of_queries(*sequences));
       inputs.cache = cache;
     }
-    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio) part.ids_name = call.ids_name;
-    if (role == Role::TokenTypes) {
+    if (makes_rows(role)) part.ids_name = call.ids_name;
+    if (role == ChildRole::TokenTypes) {
       part.ids_name = "inputs->token_types";
       part.id_words = &kTokenTypeWords;
       part.has_zero_ids = token_types == nullptr;
       inputs.queries = token_types == nullptr ? input : Value(token_types);
     }
     const Shape shape = check_child(i, inputs, schedule, purpose, call).output;
-    if (role == Role::Patches) check_num_patches(call, shape[1]);
+    if (role == ChildRole::Patches) check_num_patches(call, shape[1]);
     // Token types are added in place, and a norm may run in place, too.
-    const bool is_in_place = role == Role::TokenTypes || (role == Role::Norm && rows.intermediate() != nullptr);
+    const bool is_in_place =
+        role == ChildRole::TokenTypes || (role == ChildRole::EmbeddingNorm && rows.intermediate() != nullptr);
     if (!is_in_place) rows = schedule.reserve_spread(shape);
     std::construct_at(&call.arrays[i], rows);
   }
@@ -207,18 +196,20 @@ void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) c
 void EmbeddedLayer::set_row_limits(LayerCall& call, const KeyLimits* limits) const {
   call.row_limits = limits;
   for (size_t i = 0; i < num_first_children_; ++i) {
-    const Role role = role_of(i);
-    if (role == Role::Norm || role == Role::Projection || role == Role::Dropout) call.children[i].row_limits = limits;
+    const ChildRole role = child_role(i);
+    if (role == ChildRole::EmbeddingNorm || role == ChildRole::EmbeddingProjection ||
+        role == ChildRole::EmbeddingDropout)
+      call.children[i].row_limits = limits;
   }
 }
 
 void EmbeddedLayer::compose_first_children(Schedule& schedule, const LayerCall& call) const {
   for (size_t i = 0; i < num_first_children_; ++i) {
-    const Role role = role_of(i);
-    if (role == Role::Dropout && !drops(call)) break;
+    const ChildRole role = child_role(i);
+    if (role == ChildRole::EmbeddingDropout && !drops(call)) break;
     OutputValues outputs;
     outputs.output = call.arrays[i];
-    if (role == Role::TokenTypes) outputs.addend = call.arrays[i];
+    if (role == ChildRole::TokenTypes) outputs.addend = call.arrays[i];
     compose_child(i, schedule, call, outputs);
   }
 }
@@ -231,9 +222,8 @@ DType EmbeddedLayer::row_dtype(const LayerInputs& inputs) const {
 
 void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
   for (size_t i = 0; i < num_first_children_; ++i) {
-    const Role role = role_of(i);
-    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio || role == Role::Positions)
-      write_child_options(i, child_name(i), json);
+    const ChildRole role = child_role(i);
+    if (makes_rows(role) || role == ChildRole::Positions) write_child_options(i, child_name(i), json);
   }
   json.member("num_token_types", options_.num_token_types);
   json.member("embedding_norm", options_.embedding_norm);

@@ -74,17 +74,6 @@ class EmbeddedLayer : public Layer {
   void write_embedded_options(JsonWriter& json) const;
 
  private:
-  // The role of a child, by its name.
-  enum class Role { Embedding, Patches, Audio, TokenTypes, Positions, Norm, Projection, Dropout };
-  struct First {
-    const char* name;
-    Role role;
-  };
-  static const First kFirst[8];
-
-  // The end of kFirst for a child that is none of them.
-  const First* find_first(size_t child) const;
-  Role role_of(size_t child) const { return find_first(child)->role; }
   // Throws InvalidArgument if a learned table has not one position for each row of the patches.
   void check_num_patches(const LayerCall& call, int64_t num_rows) const;
   bool drops(const LayerCall& call) const { return call.training.is_on && dropout_ != 0; }

@@ -18,7 +18,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kEmbeddingParameterNames[] = {"weight", nullptr};
+constexpr PossibleParameter kEmbeddingParameters[] = {{.name = "weight", .initializer = Initializer::Normal}};
 constexpr int64_t kMostEmbeddings = INT32_MAX;
 
 EmbeddingOptions complete(EmbeddingOptions options) {
@@ -44,8 +44,8 @@ std::vector<Parameter> make_parameters(const EmbeddingOptions& options) {
          DecimalText(static_cast<double>(options.scale), 9).c_str());
   }
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kEmbeddingParameterNames[0], Shape{options.num_embeddings, options.embedding_size}, 1,
-                          options.is_tied ? Use::Projection : Use::Other, std::nullopt, Initializer::Normal);
+  parameters.emplace_back(kEmbeddingParameters[0], Shape{options.num_embeddings, options.embedding_size});
+  if (options.is_tied) parameters.front().set_use(Use::Projection);
   parameters.front().set_zero_row(options.padding_index);
   return parameters;
 }
@@ -65,7 +65,7 @@ std::string index_text(const Shape& shape, int64_t number) {
 }  // namespace
 
 Embedding::Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options)
-    : Layer(std::move(context), make_parameters(options), kEmbeddingParameterNames), options_(complete(options)) {}
+    : Layer(std::move(context), make_parameters(options), kEmbeddingParameters), options_(complete(options)) {}
 
 void check_ids(const Tensor& ids, const char* name, const IdWords& words) {
   if (ids.dtype() == DType::I32 || ids.dtype() == DType::I64) return;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 
 namespace heed {
@@ -25,7 +26,7 @@ class Embedding final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options);
 
-  const char* kind() const override { return "embedding"; }
+  const char* kind() const override { return kind_name::kEmbedding; }
   // (num_embeddings, embedding_size).
   const Parameter& table() const { return parameter_at(0); }
 

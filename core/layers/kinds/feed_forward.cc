@@ -15,8 +15,16 @@
 namespace heed {
 namespace {
 
-constexpr const char* kFeedForwardParameterNames[] = {"W_1.weight", "W_1.bias", "W_gate.weight", "W_gate.bias",
-                                                      "W_2.weight", "W_2.bias", nullptr};
+// The weights, in the order of the table; the bias of each follows it.
+enum : size_t { kFirstWeight = 0, kGateWeight = 2, kSecondWeight = 4 };
+constexpr PossibleParameter kFeedForwardParameters[] = {
+    {.name = "W_1.weight", .use = Use::Projection},
+    {.name = "W_1.bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+    {.name = "W_gate.weight", .use = Use::Projection, .option = "options->gated 1"},
+    {.name = "W_gate.bias", .initializer = Initializer::Zeros, .option = "options->gated 1"},
+    {.name = "W_2.weight", .use = Use::Projection},
+    {.name = "W_2.bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+};
 
 std::vector<Parameter> make_parameters(const FeedForwardOptions& options) {
   if (options.hidden_size < 1)
@@ -29,19 +37,17 @@ std::vector<Parameter> make_parameters(const FeedForwardOptions& options) {
   check_dropout(options.dropout);
   std::vector<Parameter> parameters;
   // The open dim is that of the input.
-  const auto add = [&](size_t name, int64_t output_size, int64_t input_size) {
+  const auto add = [&](size_t weight, int64_t output_size, int64_t input_size) {
     const bool is_open = output_size == kOpenDim || input_size == kOpenDim;
     const auto input = is_open ? std::optional(ProjectedInput::Queries) : std::nullopt;
-    parameters.emplace_back(kFeedForwardParameterNames[name], Shape{output_size, input_size}, 1, Use::Projection,
-                            input);
+    parameters.emplace_back(kFeedForwardParameters[weight], Shape{output_size, input_size}, 1, input);
     if (options.no_bias) return;
     const auto input_of_bias = output_size == kOpenDim ? input : std::nullopt;
-    parameters.emplace_back(kFeedForwardParameterNames[name + 1], Shape{output_size}, 1, Use::Other, input_of_bias,
-                            Initializer::Zeros);
+    parameters.emplace_back(kFeedForwardParameters[weight + 1], Shape{output_size}, 1, input_of_bias);
   };
-  add(0, options.hidden_size, kOpenDim);
-  if (options.gated) add(2, options.hidden_size, kOpenDim);
-  add(4, options.output_size == 0 ? kOpenDim : options.output_size, options.hidden_size);
+  add(kFirstWeight, options.hidden_size, kOpenDim);
+  if (options.gated) add(kGateWeight, options.hidden_size, kOpenDim);
+  add(kSecondWeight, options.output_size == 0 ? kOpenDim : options.output_size, options.hidden_size);
   return parameters;
 }
 
@@ -60,12 +66,7 @@ const char* name_of(Activation activation) {
 }  // namespace
 
 FeedForward::FeedForward(std::shared_ptr<Context> context, const FeedForwardOptions& options)
-    : Layer(std::move(context), make_parameters(options), kFeedForwardParameterNames), options_(options) {
-  const size_t each = options.no_bias ? 1 : 2;
-  first_ = 0;
-  gate_ = each;
-  second_ = options.gated ? 2 * each : each;
-}
+    : Layer(std::move(context), make_parameters(options), kFeedForwardParameters), options_(options) {}
 
 void FeedForward::check(Schedule&, Purpose, LayerCall& call) const {
   const Value& input = call.inputs.queries;
@@ -76,8 +77,8 @@ void FeedForward::check(Schedule&, Purpose, LayerCall& call) const {
 
 void FeedForward::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const Value& input = call.inputs.queries;
-  const auto parameters_of = [this](size_t first) {
-    return ProjectionParameters{parameter_at(first), options_.no_bias ? nullptr : &parameter_at(first + 1)};
+  const auto parameters_of = [this](size_t weight) {
+    return ProjectionParameters{*parameter_of(weight), parameter_of(weight + 1)};
   };
   const bool is_child = outputs.addend.is_given() || call.row_limits != nullptr;
   const auto add = [&](const char* operation, size_t first, const Value& from, const Value& to,
@@ -88,9 +89,9 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   Shape shape = input.shape();
   shape[input.rank() - 1] = options_.hidden_size;
   Value hidden = schedule.reserve_spread(shape);
-  LinearPart& first = add("first linear", first_, input, hidden, {});
+  LinearPart& first = add("first linear", kFirstWeight, input, hidden, {});
   if (options_.gated) {
-    LinearPart& gate = add("gate", gate_, input, hidden, {});
+    LinearPart& gate = add("gate", kGateWeight, input, hidden, {});
     gate.activation = options_.activation;
     schedule.set_array(gate.factor, hidden);
     for (int axis = 0; axis < kOperandRank; ++axis) gate.factor.strides[axis] = gate.output.strides[axis];
@@ -102,7 +103,7 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
     add_dropout(schedule, "dropout", hidden, kept, call.training.dropout_seed, options_.dropout);
     hidden = kept;
   }
-  add("second linear", second_, hidden, outputs.output, outputs.addend).scale = outputs.scale;
+  add("second linear", kSecondWeight, hidden, outputs.output, outputs.addend).scale = outputs.scale;
 }
 
 void FeedForward::write_options(JsonWriter& json) const {

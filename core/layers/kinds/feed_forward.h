@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 #include "ops/activation.h"
 
@@ -26,7 +27,7 @@ class FeedForward final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   FeedForward(std::shared_ptr<Context> context, const FeedForwardOptions& options);
 
-  const char* kind() const override { return "feed_forward"; }
+  const char* kind() const override { return kind_name::kFeedForward; }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
@@ -35,10 +36,6 @@ class FeedForward final : public Layer {
 
  private:
   FeedForwardOptions options_;
-  // The first parameters of W_1, W_gate and W_2.
-  size_t first_;
-  size_t gate_;
-  size_t second_;
 };
 
 }  // namespace heed

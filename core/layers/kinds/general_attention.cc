@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kParameterNames[] = {"W.weight", nullptr};
+constexpr PossibleParameter kParameters[] = {{.name = "W.weight", .use = Use::Projection}};
 
 // Checks the options and fills in their defaults.
 GeneralAttentionOptions with_defaults(const GeneralAttentionOptions& given) {
@@ -25,14 +25,14 @@ GeneralAttentionOptions with_defaults(const GeneralAttentionOptions& given) {
 
 std::vector<Parameter> make_parameters(int64_t query_size) {
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kParameterNames[0], Shape{query_size, kOpenDim}, 1, Use::Projection, ProjectedInput::Keys);
+  parameters.emplace_back(kParameters[0], Shape{query_size, kOpenDim}, 1, ProjectedInput::Keys);
   return parameters;
 }
 
 }  // namespace
 
 GeneralAttention::GeneralAttention(std::shared_ptr<Context> context, const GeneralAttentionOptions& options)
-    : AttentionLayer(std::move(context), make_parameters(options.query_size), kParameterNames),
+    : AttentionLayer(std::move(context), make_parameters(options.query_size), kParameters),
       options_(with_defaults(options)) {}
 
 int64_t GeneralAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {

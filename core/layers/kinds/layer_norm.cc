@@ -16,9 +16,13 @@ namespace {
 
 constexpr float kDefaultEpsilon = 1e-5f;
 
-// The parameters in their order, and their names.
+// The parameters, in the order of the table.
 enum : size_t { kGain, kShift };
-constexpr const char* kNormParameterNames[] = {"weight", "bias", nullptr};
+// An RMS norm has no bias.
+constexpr PossibleParameter kNormParameters[] = {
+    {.name = "weight", .initializer = Initializer::Ones},
+    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->kind HEED_NORM_LAYER with no_bias 0"},
+};
 
 LayerNormOptions with_defaults(LayerNormOptions options) {
   if (options.epsilon == 0) options.epsilon = kDefaultEpsilon;
@@ -33,19 +37,15 @@ std::vector<Parameter> make_parameters(const LayerNormOptions& options) {
   }
   const LayerNormOptions all = with_defaults(options);
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kNormParameterNames[kGain], Shape{kOpenDim}, 1, Use::Other, ProjectedInput::Queries,
-                          Initializer::Ones);
-  if (!all.no_bias) {
-    parameters.emplace_back(kNormParameterNames[kShift], Shape{kOpenDim}, 1, Use::Other, ProjectedInput::Queries,
-                            Initializer::Zeros);
-  }
+  parameters.emplace_back(kNormParameters[kGain], Shape{kOpenDim}, 1, ProjectedInput::Queries);
+  if (!all.no_bias) parameters.emplace_back(kNormParameters[kShift], Shape{kOpenDim}, 1, ProjectedInput::Queries);
   return parameters;
 }
 
 }  // namespace
 
 LayerNorm::LayerNorm(std::shared_ptr<Context> context, const LayerNormOptions& options)
-    : Layer(std::move(context), make_parameters(options), kNormParameterNames), options_(with_defaults(options)) {}
+    : Layer(std::move(context), make_parameters(options), kNormParameters), options_(with_defaults(options)) {}
 
 void LayerNorm::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.dtype = call.inputs.queries.dtype();

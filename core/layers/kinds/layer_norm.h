@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 #include "ops/norm.h"
 
@@ -22,14 +23,13 @@ class LayerNorm final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   LayerNorm(std::shared_ptr<Context> context, const LayerNormOptions& options);
 
-  const char* kind() const override { return "layer_norm"; }
+  const char* kind() const override { return kind_name::kLayerNorm; }
+  LayerDescription describe() const override { return {.is_norm = true}; }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
-  // An RMS norm has none.
-  const char* bias_option() const override { return "options->kind HEED_NORM_LAYER with no_bias 0"; }
 
  private:
   LayerNormOptions options_;

@@ -12,30 +12,30 @@
 namespace heed {
 namespace {
 
-// The parameters in their order, and their names.
+// The parameters, in the order of the table.
 enum : size_t { kWeight, kBias };
-constexpr const char* kParameterNames[] = {"weight", "bias", nullptr};
+constexpr PossibleParameter kParameters[] = {
+    {.name = "weight", .use = Use::Projection},
+    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+};
 
 std::vector<Parameter> make_parameters(const LinearOptions& options, bool has_weight) {
   if (options.output_size < 1)
     fail(Status::InvalidArgument, "options->output_size is %" PRId64 ", expected at least 1", options.output_size);
   std::vector<Parameter> parameters;
   if (has_weight)
-    parameters.emplace_back(kParameterNames[kWeight], Shape{options.output_size, kOpenDim}, 1, Use::Projection,
-                            ProjectedInput::Queries);
-  if (!options.no_bias)
-    parameters.emplace_back(kParameterNames[kBias], Shape{options.output_size}, 1, Use::Other, std::nullopt,
-                            Initializer::Zeros);
+    parameters.emplace_back(kParameters[kWeight], Shape{options.output_size, kOpenDim}, 1, ProjectedInput::Queries);
+  if (!options.no_bias) parameters.emplace_back(kParameters[kBias], Shape{options.output_size});
   return parameters;
 }
 
 }  // namespace
 
 Linear::Linear(std::shared_ptr<Context> context, const LinearOptions& options)
-    : Layer(std::move(context), make_parameters(options, true), kParameterNames), options_(options) {}
+    : Layer(std::move(context), make_parameters(options, true), kParameters), options_(options) {}
 
 Linear::Linear(std::shared_ptr<Context> context, const LinearOptions& options, const Parameter& table)
-    : Layer(std::move(context), make_parameters(options, false), kParameterNames), options_(options) {
+    : Layer(std::move(context), make_parameters(options, false), kParameters), options_(options) {
   table_.emplace(table, "embedding", this->context()->host_allocator());
 }
 
@@ -52,14 +52,9 @@ void Linear::check(Schedule&, Purpose, LayerCall& call) const {
   call.shapes.output[last] = options_.output_size;
 }
 
-const Parameter* Linear::bias() const {
-  if (options_.no_bias) return nullptr;
-  return &parameter_at(table_ ? 0 : 1);
-}
-
 void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   weight().require_set();
-  const ProjectionParameters parameters = {weight(), bias()};
+  const ProjectionParameters parameters = {weight(), parameter_of(kBias)};
   const Value& input = call.inputs.queries;
   LinearPart& part = call.row_limits == nullptr ? add_row_linear(schedule, "linear", parameters, input, outputs.output)
                                                 : add_row_linear(schedule, "linear", parameters, input, outputs.output,

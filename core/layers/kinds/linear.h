@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 
 namespace heed {
@@ -27,7 +28,8 @@ class Linear final : public Layer {
   // own.
   Linear(std::shared_ptr<Context> context, const LinearOptions& options, const Parameter& table);
 
-  const char* kind() const override { return "linear"; }
+  const char* kind() const override { return kind_name::kLinear; }
+  LayerDescription describe() const override { return {.is_linear = true}; }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
@@ -36,7 +38,6 @@ class Linear final : public Layer {
 
  private:
   const Parameter& weight() const { return table_ ? *table_ : parameter_at(0); }
-  const Parameter* bias() const;
 
   LinearOptions options_;
   // Shares the value of the embedding's parameter.

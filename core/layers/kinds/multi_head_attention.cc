@@ -4,6 +4,7 @@
 #include <array>
 #include <cinttypes>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -20,24 +21,51 @@
 namespace heed {
 namespace {
 
-constexpr const char* kParameterNames[] = {"W_q.weight",           "W_q.bias",      "W_k.weight",    "W_k.bias",
-                                           "W_v.weight",           "W_v.bias",      "W_o.weight",    "W_o.bias",
-                                           "w_v.weight",           "q_norm.weight", "k_norm.weight", "sinks",
-                                           "relative_bias.weight", "bias_k",        "bias_v",        nullptr};
-// Indices of the weights in kParameterNames. The bias of a projection follows its weight.
+// The parameters, in the order of the table. The bias of a projection follows its weight.
 enum : size_t {
   kQueryWeight = 0,
   kKeyWeight = 2,
   kValueWeight = 4,
   kOutputWeight = 6,
   kScoreWeights = 8,
-  kQueryNorm = 9,
-  kKeyNorm = 10,
-  kSinks = 11,
-  kRelativeBias = 12,
-  kBiasKey = 13,
-  kBiasValue = 14
+  kQueryNorm,
+  kKeyNorm,
+  kSinks,
+  kRelativeBias,
+  kBiasKey,
+  kBiasValue,
+  kNumParameters
 };
+constexpr PossibleParameter kParameters[] = {
+    {.name = "W_q.weight", .use = Use::Projection},
+    {.name = "W_q.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_Q"},
+    {.name = "W_k.weight", .use = Use::Projection},
+    {.name = "W_k.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_K"},
+    {.name = "W_v.weight", .use = Use::Projection},
+    {.name = "W_v.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_V"},
+    {.name = "W_o.weight", .use = Use::Projection, .option = "options->no_output_projection 0"},
+    {.name = "W_o.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_O"},
+    {.name = "w_v.weight", .option = "HEED_SCORING_ADDITIVE in options->scoring"},
+    {.name = "q_norm.weight",
+     .initializer = Initializer::Ones,
+     .option = "options->qk_norm_epsilon",
+     .feature = ParameterFeature::QkNorm},
+    {.name = "k_norm.weight",
+     .initializer = Initializer::Ones,
+     .option = "options->qk_norm_epsilon",
+     .feature = ParameterFeature::QkNorm},
+    {.name = "sinks",
+     .initializer = Initializer::Zeros,
+     .option = "options->sinks",
+     .feature = ParameterFeature::Sinks},
+    {.name = "relative_bias.weight",
+     .initializer = Initializer::Zeros,
+     .option = "options->relative_bias",
+     .feature = ParameterFeature::RelativeBias},
+    {.name = "bias_k", .initializer = Initializer::Zeros, .option = "options->add_bias_kv"},
+    {.name = "bias_v", .initializer = Initializer::Zeros, .option = "options->add_bias_kv"},
+};
+static_assert(std::size(kParameters) == kNumParameters);
 
 void check_size(const char* name, int64_t size) {
   if (size < 0) fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected at least 0", name, size);
@@ -158,49 +186,33 @@ MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentio
       all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
   const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   std::vector<Parameter>& parameters = result.parameters;
-  const auto add = [&](size_t weight_name, int32_t bias_bit, int64_t num_heads, const Shape& weight,
+  const auto add = [&](size_t weight, int32_t bias_bit, int64_t num_heads, const Shape& shape,
                        std::optional<ProjectedInput> projected_input) {
-    Projection projection;
-    projection.weight = parameters.size();
-    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, projected_input);
-    if ((options.biases & bias_bit) != 0) {
-      projection.bias = parameters.size();
-      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads, Use::Other, std::nullopt,
-                              Initializer::Zeros);
-    }
-    return projection;
+    parameters.emplace_back(kParameters[weight], shape, num_heads, projected_input);
+    if ((options.biases & bias_bit) != 0) parameters.emplace_back(kParameters[weight + 1], Shape{shape[0]}, num_heads);
   };
-  ParameterIndices& indices = result.indices;
-  indices.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, ProjectedInput::Queries);
-  indices.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, ProjectedInput::Keys);
-  indices.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, ProjectedInput::Values);
+  add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, ProjectedInput::Queries);
+  add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, ProjectedInput::Keys);
+  add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, ProjectedInput::Values);
   if (!options.no_output_projection)
-    indices.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
-  if (options.scoring == Scoring::Additive) {
-    indices.score_weights = parameters.size();
-    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
-                            options.num_heads);
-  }
-  const auto add_other = [&](size_t name, const Shape& shape, Initializer initializer) {
-    parameters.emplace_back(kParameterNames[name], shape, options.num_heads, Use::Other, std::nullopt, initializer);
-    return parameters.size() - 1;
+    add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
+  const auto add_other = [&](size_t parameter, const Shape& shape) {
+    parameters.emplace_back(kParameters[parameter], shape, options.num_heads);
   };
+  if (options.scoring == Scoring::Additive) add_other(kScoreWeights, {options.num_heads, options.head_size});
   if (options.qk_norm_epsilon > 0) {
     const bool is_shared = options.qk_norm == QkNorm::Rms;
     const Shape of_all{options.head_size};
-    indices.query_norm =
-        add_other(kQueryNorm, is_shared ? of_all : Shape{options.num_heads, options.head_size}, Initializer::Ones);
-    indices.key_norm =
-        add_other(kKeyNorm, is_shared ? of_all : Shape{options.num_kv_heads, options.head_size}, Initializer::Ones);
+    add_other(kQueryNorm, is_shared ? of_all : Shape{options.num_heads, options.head_size});
+    add_other(kKeyNorm, is_shared ? of_all : Shape{options.num_kv_heads, options.head_size});
   }
   if (options.add_bias_kv) {
-    indices.bias_key = add_other(kBiasKey, {key_size}, Initializer::Zeros);
-    indices.bias_value = add_other(kBiasValue, {value_size}, Initializer::Zeros);
+    add_other(kBiasKey, {key_size});
+    add_other(kBiasValue, {value_size});
   }
-  if (options.sinks) indices.sinks = add_other(kSinks, {options.num_heads}, Initializer::Zeros);
+  if (options.sinks) add_other(kSinks, {options.num_heads});
   if (options.relative_bias.kind != RelativeBias::None)
-    indices.relative_bias =
-        add_other(kRelativeBias, {options.relative_bias.num_buckets, options.num_heads}, Initializer::Zeros);
+    add_other(kRelativeBias, {options.relative_bias.num_buckets, options.num_heads});
   return result;
 }
 
@@ -208,9 +220,8 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const M
     : MultiHeadAttention(std::move(context), resolve(options)) {}
 
 MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
-    : AttentionLayer(std::move(context), std::move(resolved.parameters), kParameterNames),
+    : AttentionLayer(std::move(context), std::move(resolved.parameters), kParameters),
       options_(resolved.options),
-      indices_(resolved.indices),
       relative_buckets_(HostStlAllocator<int32_t>(this->context()->host_allocator())),
       alibi_slopes_(own_alibi_slopes(this->context(), options_)) {
   const HostAllocator& allocator = this->context()->host_allocator();
@@ -223,8 +234,9 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolve
   relative_buckets_.assign(buckets.begin(), buckets.end());
 }
 
-LayerAttention MultiHeadAttention::layer_attention() const {
-  LayerAttention attention;
+LayerDescription MultiHeadAttention::describe() const {
+  LayerDescription description = AttentionLayer::describe();
+  LayerAttention& attention = description.attention;
   attention.is_multi_head = options_.scoring == Scoring::DotProduct;
   attention.num_heads = options_.num_heads;
   attention.num_kv_heads = options_.num_kv_heads;
@@ -236,7 +248,7 @@ LayerAttention MultiHeadAttention::layer_attention() const {
   attention.sinks = options_.sinks;
   attention.relative_bias = options_.relative_bias;
   attention.alibi = options_.alibi;
-  return attention;
+  return description;
 }
 
 std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
@@ -281,8 +293,8 @@ int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes
   return batch;
 }
 
-ProjectionParameters MultiHeadAttention::parameters_of(const Projection& projection) const {
-  return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
+ProjectionParameters MultiHeadAttention::parameters_of(size_t weight) const {
+  return {*parameter_of(weight), parameter_of(weight + 1)};
 }
 
 void MultiHeadAttention::set_attention(const InputValues& inputs, AttentionProblem& problem) const {
@@ -309,16 +321,16 @@ HeadTransform MultiHeadAttention::head_transform() const {
 
 void MultiHeadAttention::set_score_terms(Schedule& schedule, AttentionProblem& problem) const {
   if (alibi_slopes_) schedule.set_operand(problem.alibi_slopes, *alibi_slopes_, {-1, 0, -1, -1});
-  if (options_.sinks) schedule.set_operand(problem.sinks, parameter_at(indices_.sinks).value(), {-1, 0, -1, -1});
+  if (options_.sinks) schedule.set_operand(problem.sinks, parameter_of(kSinks)->value(), {-1, 0, -1, -1});
   if (options_.add_bias_kv) {
-    schedule.set_operand(problem.bias_key, parameter_at(indices_.bias_key).value(), {-1, -1, -1, 0});
+    schedule.set_operand(problem.bias_key, parameter_of(kBiasKey)->value(), {-1, -1, -1, 0});
     problem.bias_key.strides[1] = options_.head_size;
-    schedule.set_operand(problem.bias_value, parameter_at(indices_.bias_value).value(), {-1, -1, -1, 0});
+    schedule.set_operand(problem.bias_value, parameter_of(kBiasValue)->value(), {-1, -1, -1, 0});
     problem.bias_value.strides[1] = options_.value_head_size;
   }
   problem.has_zero_key = options_.add_zero_attn ? 1 : 0;
   if (options_.relative_bias.kind == RelativeBias::None) return;
-  schedule.set_operand(problem.relative_bias, parameter_at(indices_.relative_bias).value(), {-1, 1, -1, 0});
+  schedule.set_operand(problem.relative_bias, parameter_of(kRelativeBias)->value(), {-1, 1, -1, 0});
   problem.buckets = relative_buckets_.data();
   problem.num_buckets = options_.relative_bias.num_buckets;
   problem.max_distance = options_.relative_bias.max_distance;
@@ -342,15 +354,14 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   }
   const RotaryPositions::Rotations rotations =
       rotary_ != nullptr ? rotary_->add(schedule, call) : RotaryPositions::Rotations{};
-  const bool has_norm = transform.norm != NormKind::None;
   const auto given = [](const HeadTransform& of_head) { return of_head.is_given() ? &of_head : nullptr; };
   const WantedRows wanted = queries_wanted(call);
   const Projected all[] = {
-      {ProjectedInput::Queries, parameters_of(indices_.queries), options_.head_size, wanted, given(transform),
-       has_norm ? &parameter_at(indices_.query_norm) : nullptr, rotations.of_queries},
-      {ProjectedInput::Keys, parameters_of(indices_.keys), options_.head_size, has_cache ? wanted : WantedRows::Visible,
-       given(of_keys), has_norm ? &parameter_at(indices_.key_norm) : nullptr, unrotates ? Value() : rotations.of_keys},
-      {ProjectedInput::Values, parameters_of(indices_.values), options_.value_head_size,
+      {ProjectedInput::Queries, parameters_of(kQueryWeight), options_.head_size, wanted, given(transform),
+       parameter_of(kQueryNorm), rotations.of_queries},
+      {ProjectedInput::Keys, parameters_of(kKeyWeight), options_.head_size, has_cache ? wanted : WantedRows::Visible,
+       given(of_keys), parameter_of(kKeyNorm), unrotates ? Value() : rotations.of_keys},
+      {ProjectedInput::Values, parameters_of(kValueWeight), options_.value_head_size,
        has_cache ? wanted : values_read(attention)}};
   // Queries alone are projected where the cache has the keys, keys and values alone where it gets them.
   const size_t first = has_queries ? 0 : 1;
@@ -375,7 +386,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
     attention.cached.rotary_layout = static_cast<int32_t>(rotary_->options().layout);
   }
   if (options_.scoring == Scoring::Additive)
-    schedule.set_operand(attention.score_weights, parameter_at(indices_.score_weights).value(), {-1, 0, -1, 1});
+    schedule.set_operand(attention.score_weights, parameter_of(kScoreWeights)->value(), {-1, 0, -1, 1});
   set_score_terms(schedule, attention);
   if (needs_values) schedule.set_operand(attention.values, values, {batch, 1, 2, 3});
   if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
@@ -405,7 +416,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   linear.input_size = options_.num_heads * options_.value_head_size;
   schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
   LinearPart& part = linear.parts[0];
-  set_parameters(schedule, part, parameters_of(indices_.output));
+  set_parameters(schedule, part, parameters_of(kOutputWeight));
   if (call.inputs.sequences->query_lens != nullptr) {
     linear.limits = attention.limits;
     part.wanted_rows = WantedRows::Queries;

@@ -11,6 +11,7 @@
 #include "attention/options.h"
 #include "attention/relative_bias.h"
 #include "attention/rope.h"
+#include "layers/kind_names.h"
 #include "layers/kinds/attention_layer.h"
 #include "layers/kinds/projection.h"
 #include "layers/kinds/rotary_positions.h"
@@ -49,7 +50,8 @@ class MultiHeadAttention final : public AttentionLayer {
   // Throws InvalidArgument that names the member of `options`.
   MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options);
 
-  const char* kind() const override { return "multi_head_attention"; }
+  const char* kind() const override { return kind_name::kMultiHeadAttention; }
+  LayerDescription describe() const override;
 
  protected:
   int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
@@ -58,38 +60,19 @@ class MultiHeadAttention final : public AttentionLayer {
   void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
-  LayerAttention layer_attention() const override;
   std::optional<CachedLayer> cached_layer() const override;
 
  private:
-  // Indices in parameters() of a projection's weight and, if present, its bias.
-  struct Projection {
-    size_t weight = 0;
-    std::optional<size_t> bias;
-  };
-  struct ParameterIndices {
-    Projection queries;
-    Projection keys;
-    Projection values;
-    Projection output;         // unused with no_output_projection
-    size_t score_weights = 0;  // only with additive scoring
-    size_t query_norm = 0;     // this and the next one only with a norm of queries and keys
-    size_t key_norm = 0;
-    size_t sinks = 0;          // only with sinks
-    size_t relative_bias = 0;  // only with a relative bias
-    size_t bias_key = 0;       // this and the next one only with add_bias_kv
-    size_t bias_value = 0;
-  };
   // Options with all defaults filled in, and the parameters that they require.
   struct Resolved {
     MultiHeadAttentionOptions options;
     std::vector<Parameter> parameters;
-    ParameterIndices indices;
   };
   static Resolved resolve(const MultiHeadAttentionOptions& given);
   MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved);
 
-  ProjectionParameters parameters_of(const Projection& projection) const;
+  // Of the projection with this weight, a row of the table.
+  ProjectionParameters parameters_of(size_t weight) const;
   // The norm and the rotation of each head, without operands.
   HeadTransform head_transform() const;
   // Sets what the layer itself adds to scores and softmax: ALiBi, relative bias, sinks, constant keys.
@@ -97,7 +80,6 @@ class MultiHeadAttention final : public AttentionLayer {
 
   // With all defaults filled in.
   MultiHeadAttentionOptions options_;
-  ParameterIndices indices_;
   std::unique_ptr<RotaryPositions> rotary_;
   HostVector<int32_t> relative_buckets_;
   // The slopes of options_.alibi, on the device.

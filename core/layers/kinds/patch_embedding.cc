@@ -16,7 +16,11 @@
 namespace heed {
 namespace {
 
-constexpr const char* kPatchParameterNames[] = {"weight", "bias", "class_token", nullptr};
+constexpr PossibleParameter kPatchParameters[] = {
+    {.name = "weight", .use = Use::Projection},
+    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+    {.name = "class_token", .initializer = Initializer::Zeros, .option = "options->class_token 1"},
+};
 
 PatchEmbeddingOptions complete(PatchEmbeddingOptions options) {
   if (options.patch_width == 0) options.patch_width = options.patch_height;
@@ -55,12 +59,9 @@ std::vector<Parameter> make_parameters(const PatchEmbeddingOptions& options) {
          options.patch_height, options.patch_width, options.num_channels);
   }
   std::vector<Parameter> parameters;
-  parameters.emplace_back(kPatchParameterNames[0], Shape{options.size, patch_size}, 1, Use::Projection);
-  const auto add_vector = [&](const char* name) {
-    parameters.emplace_back(name, Shape{options.size}, 1, Use::Other, std::nullopt, Initializer::Zeros);
-  };
-  if (!options.no_bias) add_vector(kPatchParameterNames[1]);
-  if (options.class_token) add_vector(kPatchParameterNames[2]);
+  parameters.emplace_back(kPatchParameters[0], Shape{options.size, patch_size});
+  if (!options.no_bias) parameters.emplace_back(kPatchParameters[1], Shape{options.size});
+  if (options.class_token) parameters.emplace_back(kPatchParameters[2], Shape{options.size});
   return parameters;
 }
 
@@ -70,8 +71,7 @@ int64_t stride_of(const Value& value, int32_t axis) { return value.dim(axis) == 
 }  // namespace
 
 PatchEmbedding::PatchEmbedding(std::shared_ptr<Context> context, const PatchEmbeddingOptions& options)
-    : Layer(std::move(context), make_parameters(complete(options)), kPatchParameterNames),
-      options_(complete(options)) {}
+    : Layer(std::move(context), make_parameters(complete(options)), kPatchParameters), options_(complete(options)) {}
 
 void PatchEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& images = call.inputs.queries;

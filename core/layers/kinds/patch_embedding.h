@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 
 namespace heed {
@@ -28,13 +29,15 @@ class PatchEmbedding final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   PatchEmbedding(std::shared_ptr<Context> context, const PatchEmbeddingOptions& options);
 
-  const char* kind() const override { return "patch_embedding"; }
+  const char* kind() const override { return kind_name::kPatchEmbedding; }
+  LayerDescription describe() const override {
+    return {.patch = {options_.num_channels, options_.patch_height, options_.patch_width}};
+  }
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
-  Shape patch() const override { return {options_.num_channels, options_.patch_height, options_.patch_width}; }
 
  private:
   // The number of rows before those of the patches.

@@ -21,7 +21,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kParameterNames[] = {"weight", nullptr};
+constexpr PossibleParameter kParameters[] = {{.name = "weight"}};
 
 const char* name_of(PositionKind kind) {
   switch (kind) {
@@ -68,7 +68,7 @@ std::vector<Parameter> make_parameters(const PositionalEncodingOptions& options)
   check_options(options);
   std::vector<Parameter> parameters;
   if (options.kind == PositionKind::Learned)
-    parameters.emplace_back(kParameterNames[0], Shape{options.first_row + options.max_positions, options.size});
+    parameters.emplace_back(kParameters[0], Shape{options.first_row + options.max_positions, options.size});
   return parameters;
 }
 
@@ -107,7 +107,7 @@ std::string words_of_max(const PositionalEncodingOptions& options) {
 }
 
 PositionalEncoding::PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options)
-    : Layer(std::move(context), make_parameters(options), kParameterNames),
+    : Layer(std::move(context), make_parameters(options), kParameters),
       options_(options),
       sinusoids_(make_sinusoids(this->context(), options)) {}
 
@@ -184,10 +184,11 @@ void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, 
        options_.max_positions, words_of_max(options_).c_str());
 }
 
-LayerAttention PositionalEncoding::layer_attention() const {
-  LayerAttention attention;
-  if (options_.kind == PositionKind::Learned) attention.first_row = options_.first_row;
-  return attention;
+LayerDescription PositionalEncoding::describe() const {
+  LayerDescription description;
+  description.reads_whole_module = true;
+  if (options_.kind == PositionKind::Learned) description.first_row = options_.first_row;
+  return description;
 }
 
 void PositionalEncoding::write_options(JsonWriter& json) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "layers/kind_names.h"
 #include "layers/layer.h"
 #include "ops/sequence.h"
 
@@ -35,15 +36,14 @@ class PositionalEncoding final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options);
 
-  const char* kind() const override { return "positional_encoding"; }
+  const char* kind() const override { return kind_name::kPositionalEncoding; }
   InputRules input_rules(const LayerInputs& inputs) const override;
+  LayerDescription describe() const override;
 
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
-  bool reads_whole_module() const override { return true; }
-  LayerAttention layer_attention() const override;
 
  private:
   // Throws InvalidArgument if rows without given positions are more than the table has. `continues`: they continue the

@@ -82,14 +82,17 @@ std::vector<Layer::NamedLayer> Transformer::children_of(const std::shared_ptr<Co
     complete.is_tied = options.output && options.output->is_tied;
     embedding =
         ErrorsOfMember("embedding").of([&] { return host_make_shared<Embedding>(allocator, context, complete); });
-    children.push_back({"embedding", embedding});
-    children.push_back({"decoder_embedding", embedding});
+    children.push_back(as_child(ChildRole::Embedding, embedding));
+    children.push_back(as_child(ChildRole::DecoderEmbedding, embedding));
   }
-  children.push_back({"encoder", ErrorsOfMember("encoder").of(
-                                     [&] { return host_make_shared<Encoder>(allocator, context, options.encoder); })});
-  children.push_back({"decoder", ErrorsOfMember("decoder").of(
-                                     [&] { return host_make_shared<Decoder>(allocator, context, options.decoder); })});
-  if (options.output) children.push_back({"output", make_output_layer(context, *options.output, embedding.get())});
+  children.push_back(as_child(ChildRole::Encoder, ErrorsOfMember("encoder").of([&] {
+    return host_make_shared<Encoder>(allocator, context, options.encoder);
+  })));
+  children.push_back(as_child(ChildRole::Decoder, ErrorsOfMember("decoder").of([&] {
+    return host_make_shared<Decoder>(allocator, context, options.decoder);
+  })));
+  if (options.output)
+    children.push_back(as_child(ChildRole::Output, make_output_layer(context, *options.output, embedding.get())));
   return children;
 }
 
@@ -103,13 +106,15 @@ Transformer::Transformer(const std::shared_ptr<Context>& context, const Transfor
       has_token_types_(options.encoder.num_token_types != 0),
       output_(options.output) {}
 
-std::string Transformer::options_of_child(size_t index) const {
-  const std::string name = child_name(index);
-  return name == "decoder_embedding" ? "embedding" : name;
-}
-
-const char* Transformer::bias_option_of_child(size_t index) const {
-  return child_name(index) == std::string_view("output") ? kOutputBiasOption : nullptr;
+LayerDescription Transformer::describe() const {
+  LayerDescription description;
+  for (size_t i = 0; i < num_children(); ++i) {
+    const ChildRole role = child_role(i);
+    description.children.push_back(
+        {.options = name_of(role == ChildRole::DecoderEmbedding ? ChildRole::Embedding : role),
+         .bias_option = role == ChildRole::Output ? kOutputBiasOption : nullptr});
+  }
+  return description;
 }
 
 InputRules Transformer::input_rules(const LayerInputs& inputs) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "layers/kind_names.h"
 #include "layers/kinds/embedding.h"
 #include "layers/kinds/output_layer.h"
 #include "layers/kinds/transformer_stack.h"
@@ -30,8 +31,9 @@ class Transformer final : public Layer {
   // Throws InvalidArgument that names the member of `options`.
   Transformer(const std::shared_ptr<Context>& context, const TransformerOptions& options);
 
-  const char* kind() const override { return "transformer"; }
+  const char* kind() const override { return kind_name::kTransformer; }
   InputRules input_rules(const LayerInputs& inputs) const override;
+  LayerDescription describe() const override;
   std::optional<CacheShape> cache_shape() const override { return child_at(decoder()).cache_shape(); }
 
  protected:
@@ -40,8 +42,6 @@ class Transformer final : public Layer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   DType row_dtype(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
-  std::string options_of_child(size_t index) const override;
-  const char* bias_option_of_child(size_t index) const override;
 
  private:
   static std::vector<NamedLayer> children_of(const std::shared_ptr<Context>& context,

@@ -18,8 +18,8 @@ namespace {
 // The child that decoder layers have between self-attention and feed-forward.
 constexpr size_t kCrossAttention = 1;
 constexpr const char* kNoEmbedding = "%s %s layer has no embedding: expected NULL";
-constexpr const char* kNormNames[] = {"norm_1", "norm_2", "norm_3"};
-constexpr const char* kOutputNormNames[] = {"output_norm_1", "output_norm_2", "output_norm_3"};
+constexpr ChildRole kNormRoles[] = {ChildRole::Norm1, ChildRole::Norm2, ChildRole::Norm3};
+constexpr ChildRole kOutputNormRoles[] = {ChildRole::OutputNorm1, ChildRole::OutputNorm2, ChildRole::OutputNorm3};
 constexpr const char* kDropoutNames[] = {"dropout_1", "dropout_2", "dropout_3"};
 
 // Makes a child. In errors of its options "options->" becomes "options-><member>->".
@@ -100,11 +100,11 @@ std::vector<Layer::NamedLayer> children_of(const std::shared_ptr<Context>& conte
                                            const TransformerLayerOptions& options) {
   check_options(options);
   std::vector<Layer::NamedLayer> children;
-  for (const auto& [name, layer] : sublayers) children.push_back({name, layer});
+  for (const auto& [role, layer] : sublayers) children.push_back(Layer::as_child(role, layer));
   for (size_t i = options.no_first_norm ? 1 : 0; i < sublayers.size(); ++i)
-    children.push_back({kNormNames[i], make_child<LayerNorm>(context, options.norm, "norm")});
+    children.push_back(Layer::as_child(kNormRoles[i], make_child<LayerNorm>(context, options.norm, "norm")));
   for (size_t i = 0; options.output_norms && i < sublayers.size(); ++i)
-    children.push_back({kOutputNormNames[i], make_child<LayerNorm>(context, options.norm, "norm")});
+    children.push_back(Layer::as_child(kOutputNormRoles[i], make_child<LayerNorm>(context, options.norm, "norm")));
   for (size_t i = 0; i < sublayers.size(); ++i)
     children.push_back({kDropoutNames[i], host_make_shared<Dropout>(context->host_allocator(), context,
                                                                     DropoutOptions{options.dropout})});
@@ -128,9 +128,14 @@ TransformerLayer::TransformerLayer(const std::shared_ptr<Context>& context, std:
   block_.activation = options.feed_forward.activation;
 }
 
-std::string TransformerLayer::options_of_child(size_t index) const {
-  if (index < num_attentions()) return options_of_attention(index);
-  return index < num_sublayers_ ? "feed_forward" : "norm";
+LayerDescription TransformerLayer::describe() const {
+  LayerDescription description;
+  description.block = block_;
+  for (size_t i = 0; i < num_children(); ++i) {
+    const char* const of_others = i < num_sublayers_ ? "feed_forward" : "norm";
+    description.children.push_back({.options = i < num_attentions() ? options_of_attention(i) : of_others});
+  }
+  return description;
 }
 
 namespace {
@@ -233,10 +238,10 @@ void TransformerLayer::write_common_options(JsonWriter& json) const {
 EncoderLayer::EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options)
     : TransformerLayer(
           context,
-          std::vector<Sublayer>{
-              {"self_attention",
-               make_attention(context, options.attention, "attention", options.attention.num_hiddens)},
-              {"feed_forward", make_feed_forward(context, options.feed_forward, options.attention.num_hiddens)}},
+          std::vector<Sublayer>{{ChildRole::SelfAttention, make_attention(context, options.attention, "attention",
+                                                                          options.attention.num_hiddens)},
+                                {ChildRole::FeedForward,
+                                 make_feed_forward(context, options.feed_forward, options.attention.num_hiddens)}},
           options, options.attention.num_hiddens) {}
 
 LayerInputs EncoderLayer::check_tensors(const LayerInputs& inputs) const {
@@ -330,12 +335,12 @@ std::vector<TransformerLayer::Sublayer> DecoderLayer::sublayers_of(const std::sh
                                                                    const DecoderLayerOptions& options) {
   const int64_t size = options.self_attention.num_hiddens;
   std::vector<Sublayer> sublayers = {
-      {"self_attention", make_attention(context, options.self_attention, "self_attention", size)}};
+      {ChildRole::SelfAttention, make_attention(context, options.self_attention, "self_attention", size)}};
   if (options.cross_attention) {
     sublayers.push_back(
-        {"cross_attention", make_attention(context, *options.cross_attention, "cross_attention", size)});
+        {ChildRole::CrossAttention, make_attention(context, *options.cross_attention, "cross_attention", size)});
   }
-  sublayers.push_back({"feed_forward", make_feed_forward(context, options.feed_forward, size)});
+  sublayers.push_back({ChildRole::FeedForward, make_feed_forward(context, options.feed_forward, size)});
   return sublayers;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "layers/kind_names.h"
 #include "layers/kinds/feed_forward.h"
 #include "layers/kinds/layer_norm.h"
 #include "layers/kinds/multi_head_attention.h"
@@ -45,9 +46,11 @@ struct DecoderLayerOptions : TransformerLayerOptions {
 class TransformerLayer : public Layer {
  public:
   struct Sublayer {
-    const char* name;  // of f_i
+    ChildRole role;  // of f_i
     std::shared_ptr<Layer> layer;
   };
+
+  LayerDescription describe() const final;
 
  protected:
   // The sublayers are self_attention, perhaps cross_attention, and feed_forward.
@@ -56,8 +59,6 @@ class TransformerLayer : public Layer {
 
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
-  std::string options_of_child(size_t index) const final;
-  std::optional<LayerBlock> layer_block() const final { return block_; }
   // The member of the options that has those of attention `index`.
   virtual const char* options_of_attention(size_t index) const = 0;
   // Adds the members of TransformerLayerOptions.
@@ -90,7 +91,7 @@ class EncoderLayer final : public TransformerLayer {
   // Throws InvalidArgument that names the member of `options`.
   EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options);
 
-  const char* kind() const override { return "encoder_layer"; }
+  const char* kind() const override { return kind_name::kEncoderLayer; }
   InputRules input_rules(const LayerInputs& inputs) const override;
 
  protected:
@@ -108,7 +109,7 @@ class DecoderLayer final : public TransformerLayer {
   // Throws InvalidArgument that names the member of `options`.
   DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options);
 
-  const char* kind() const override { return "decoder_layer"; }
+  const char* kind() const override { return kind_name::kDecoderLayer; }
   InputRules input_rules(const LayerInputs& inputs) const override;
   std::optional<CacheShape> cache_shape() const override { return child_at(0).cache_shape(); }
 

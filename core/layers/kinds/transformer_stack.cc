@@ -64,17 +64,17 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
   parts.children = first_children(context, options, parts.size, first.norm, first.dropout, is_tied);
   const auto* const embedding =
       options.embedding ? static_cast<const Embedding*>(parts.children.front().layer.get()) : nullptr;
-  for (size_t i = 0; i < layers.size(); ++i) parts.children.push_back({"layers." + std::to_string(i), layers[i]});
+  for (size_t i = 0; i < layers.size(); ++i) parts.children.push_back(as_child(ChildRole::Layers, layers[i], i));
   if (options.final_norm)
-    parts.children.push_back({"norm", host_make_shared<LayerNorm>(allocator, context, first.norm)});
+    parts.children.push_back(as_child(ChildRole::Norm, host_make_shared<LayerNorm>(allocator, context, first.norm)));
   if (!options.output) return parts;
   const int64_t embedding_size = embedding == nullptr ? parts.size : embedding->table().shape()[1];
   if (is_tied && embedding_size != parts.size) {
-    parts.children.push_back(
-        {"output_projection",
-         host_make_shared<Linear>(allocator, context, LinearOptions{.output_size = embedding_size, .no_bias = true})});
+    parts.children.push_back(as_child(
+        ChildRole::OutputProjection,
+        host_make_shared<Linear>(allocator, context, LinearOptions{.output_size = embedding_size, .no_bias = true})));
   }
-  parts.children.push_back({"output", make_output_layer(context, *options.output, embedding)});
+  parts.children.push_back(as_child(ChildRole::Output, make_output_layer(context, *options.output, embedding)));
   return parts;
 }
 
@@ -92,17 +92,22 @@ std::string TransformerStack::options_of_child(size_t index) const {
   const std::string first = has_layers_of_their_own_ ? "layers[0]" : "layer";
   if (is_layer(index))
     return has_layers_of_their_own_ ? "layers[" + std::to_string(index - num_first_children()) + "]" : first;
-  std::string name = child_name(index);
-  if (name == "norm" || name == "embedding_norm") return first + "->norm";
-  if (name == "embedding" || name == "patches" || name == "audio" || name == "positions" || name == "output")
-    return name;
-  return {};
+  const ChildRole role = child_role(index);
+  if (role == ChildRole::Norm || role == ChildRole::EmbeddingNorm) return first + "->norm";
+  const bool has_own = makes_rows(role) || role == ChildRole::Positions || role == ChildRole::Output;
+  return has_own ? name_of(role) : "";
 }
 
-const char* TransformerStack::bias_option_of_child(size_t index) const {
-  const std::string_view name = child_name(index);
-  if (name == "output") return kOutputBiasOption;
-  return name == "embedding_projection" ? "options->no_projection_bias 0" : nullptr;
+LayerDescription TransformerStack::describe() const {
+  LayerDescription description;
+  for (size_t i = 0; i < num_children(); ++i) {
+    ChildDescription child = {.options = options_of_child(i)};
+    const ChildRole role = child_role(i);
+    if (role == ChildRole::Output) child.bias_option = kOutputBiasOption;
+    if (role == ChildRole::EmbeddingProjection) child.bias_option = "options->no_projection_bias 0";
+    description.children.push_back(std::move(child));
+  }
+  return description;
 }
 
 InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows) const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "layers/kind_names.h"
 #include "layers/kinds/embedded_layer.h"
 #include "layers/kinds/output_layer.h"
 #include "layers/kinds/transformer_layer.h"
@@ -33,6 +34,9 @@ using DecoderOptions = StackOptions<DecoderLayerOptions>;
 void check_num_layers(int64_t num_layers);
 
 class TransformerStack : public EmbeddedLayer {
+ public:
+  LayerDescription describe() const final;
+
  protected:
   // The children of a stack: those of EmbeddedLayer, the layers, and perhaps a norm and the output.
   struct Parts {
@@ -51,8 +55,8 @@ class TransformerStack : public EmbeddedLayer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
   void write_options(JsonWriter& json) const final;
-  std::string options_of_child(size_t index) const final;
-  const char* bias_option_of_child(size_t index) const final;
+  // The member of the options that has those of a child; "": none.
+  std::string options_of_child(size_t index) const;
   size_t num_layers() const { return num_layers_; }
 
  private:
@@ -75,7 +79,7 @@ class Encoder final : public TransformerStack {
   // Throws InvalidArgument that names the member of `options`.
   Encoder(const std::shared_ptr<Context>& context, const EncoderOptions& options);
 
-  const char* kind() const override { return "encoder"; }
+  const char* kind() const override { return kind_name::kEncoder; }
   InputRules input_rules(const LayerInputs& inputs) const override;
 
  protected:
@@ -87,7 +91,7 @@ class Decoder final : public TransformerStack {
   // Throws InvalidArgument that names the member of `options`.
   Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options);
 
-  const char* kind() const override { return "decoder"; }
+  const char* kind() const override { return kind_name::kDecoder; }
   InputRules input_rules(const LayerInputs& inputs) const override;
   // Nothing if the layers' attentions have different sizes.
   std::optional<CacheShape> cache_shape() const override;

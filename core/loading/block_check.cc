@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/block_check.h"
+
+#include <string>
+
+#include "base/decimal_text.h"
+#include "base/error.h"
+#include "base/shown_text.h"
+#include "families/model_numbers.h"
+
+namespace heed {
+namespace {
+
+const char* text_of(NormKind norm) { return norm == NormKind::Rms ? "HEED_NORM_RMS" : "HEED_NORM_LAYER"; }
+
+const char* text_of(Activation activation) {
+  switch (activation) {
+    case Activation::None: break;
+    case Activation::Relu: return "HEED_ACTIVATION_RELU";
+    case Activation::Gelu: return "HEED_ACTIVATION_GELU";
+    case Activation::GeluTanh: return "HEED_ACTIVATION_GELU_TANH";
+    case Activation::GeluQuick: return "HEED_ACTIVATION_GELU_QUICK";
+    case Activation::Silu: return "HEED_ACTIVATION_SILU";
+  }
+  return "none";
+}
+
+// What differs from the model, as members of the options of an encoder or decoder layer.
+std::vector<std::string> differences(const LayerBlock& layer, const ModelLayer& model) {
+  std::vector<std::string> found;
+  if (model.norm != layer.norm)
+    found.push_back(std::string("options->norm->kind is ") + text_of(layer.norm) + ", expected " + text_of(model.norm));
+  if (!is_close(layer.epsilon, model.epsilon)) {
+    // A float has seven digits.
+    found.push_back("options->norm->epsilon is " + std::string(DecimalText(layer.epsilon, 7).c_str()) + ", expected " +
+                    number_text(model.epsilon));
+  }
+  if (model.norm_first != layer.norm_first) {
+    found.push_back(std::string("options->norm_first is ") + (layer.norm_first ? "1" : "0") + ", expected " +
+                    (model.norm_first ? "1" : "0"));
+  }
+  if (model.output_norms != layer.output_norms) {
+    found.push_back(std::string("options->output_norms is ") + (layer.output_norms ? "1" : "0") + ", expected " +
+                    (model.output_norms ? "1" : "0"));
+  }
+  if (!is_close(layer.residual_scale, model.residual_scale)) {
+    found.push_back("options->residual_scale is " + std::string(DecimalText(layer.residual_scale, 7).c_str()) +
+                    ", expected " + number_text(model.residual_scale));
+  }
+  if (model.activation != layer.activation) {
+    found.push_back(std::string("options->feed_forward->activation is ") + text_of(layer.activation) + ", expected " +
+                    text_of(model.activation));
+  }
+  return found;
+}
+
+}  // namespace
+
+void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std::vector<ModelBlock>& models,
+                 const LoadAccept& accept) {
+  if (accept.has(feature::kBlock)) return;
+  std::vector<std::string> found;
+  for (const ModelBlock& model : models) {
+    if (model.unsupported != nullptr) {
+      fail(Status::Unsupported,
+           "%s has layers with %s (by %s), and heed has no option for it; with accept \"%s\" it is loaded all the same",
+           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(), feature::kBlock);
+    }
+    found = differences(layer, model.layer);
+    if (found.empty()) return;
+  }
+  if (found.empty()) return;
+  std::string all;
+  for (const std::string& one : found) all += (all.empty() ? "" : "; ") + one;
+  fail(Status::InvalidArgument,
+       "%s is of a model with other options by %s: %s; with accept \"%s\" it is loaded all the same",
+       in_quotes(file.path()).c_str(), models.back().source.c_str(), all.c_str(), feature::kBlock);
+}
+
+}  // namespace heed

@@ -38,6 +38,8 @@ Cases each_of(const std::vector<Kind>& kinds, Make make) {
 }
 
 Topic general();
+// NULL for every pointer; part of that topic.
+Cases nulls();
 Topic contexts();
 Topic tensors();
 Topic views();

@@ -3,7 +3,10 @@
 # Writes two parts of heed.h for heed.i: the structs that have members, and the functions that fill a tensor, as methods
 # of heed_tensor. SWIG cannot read the header itself: it would generate public Java interfaces for its enumerations.
 file(READ ${HEADER} header)
-string(REGEX MATCHALL "typedef struct heed_[a-z_]+ {[^}]*} heed_[a-z_]+;" structs "${header}")
+# The typedef of a struct may come before its members: here each struct is one declaration.
+set(struct "struct (heed_[a-z_]+) {([^}]*)}[a-z_ ]*;")
+string(REGEX MATCHALL "${struct}" structs "${header}")
+string(REGEX REPLACE "${struct}" "typedef struct \\1 {\\2} \\1;" structs "${structs}")
 file(WRITE ${STRUCTS} "${structs}\n")
 
 set(methods "")

@@ -17,7 +17,7 @@
 #include "errors.h"
 #include "handles.h"
 #include "layer_options.h"
-#include "layers/dot_product_attention.h"
+#include "layers/kinds/dot_product_attention.h"
 #include "load_options.h"
 #include "tensor/safetensors.h"
 

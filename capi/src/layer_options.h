@@ -6,18 +6,18 @@
 #include <heed/heed.h>
 
 #include "attention/options.h"
-#include "layers/additive_attention.h"
-#include "layers/dropout.h"
-#include "layers/embedding.h"
-#include "layers/feed_forward.h"
-#include "layers/general_attention.h"
-#include "layers/layer_norm.h"
-#include "layers/linear.h"
-#include "layers/multi_head_attention.h"
-#include "layers/positional_encoding.h"
-#include "layers/transformer.h"
-#include "layers/transformer_layer.h"
-#include "layers/transformer_stack.h"
+#include "layers/kinds/additive_attention.h"
+#include "layers/kinds/dropout.h"
+#include "layers/kinds/embedding.h"
+#include "layers/kinds/feed_forward.h"
+#include "layers/kinds/general_attention.h"
+#include "layers/kinds/layer_norm.h"
+#include "layers/kinds/linear.h"
+#include "layers/kinds/multi_head_attention.h"
+#include "layers/kinds/positional_encoding.h"
+#include "layers/kinds/transformer.h"
+#include "layers/kinds/transformer_layer.h"
+#include "layers/kinds/transformer_stack.h"
 
 namespace heed::capi {
 

@@ -5,7 +5,7 @@
 #include <heed/heed.h>
 
 #include "base/call_progress.h"
-#include "layers/load_options.h"
+#include "loading/load_options.h"
 
 namespace heed::capi {
 

@@ -8,11 +8,11 @@
 
 #include "arguments.h"
 #include "errors.h"
-#include "functions/activation.h"
-#include "functions/matmul.h"
-#include "functions/merge.h"
-#include "functions/softmax.h"
 #include "handles.h"
+#include "tensor_functions/activation.h"
+#include "tensor_functions/matmul.h"
+#include "tensor_functions/merge.h"
+#include "tensor_functions/softmax.h"
 
 using namespace heed;        // NOLINT(google-build-using-namespace): the functions below are C
 using namespace heed::capi;  // NOLINT(google-build-using-namespace)

@@ -7,7 +7,6 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
-#include "layers/rotary_positions.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 
@@ -208,6 +207,21 @@ CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
 }
 
 }  // namespace
+
+int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch) {
+  const bool is_known = (limits.has_table == 0 || limits.table != nullptr) &&
+                        (limits.positions.given == 0 || limits.positions.data != nullptr);
+  if (!is_known) return INT64_MAX;
+  int64_t largest = -1;
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t count = sequence_of(limits, b).query_count;
+    const int32_t* const given = elements != nullptr ? elements[b].query_positions : nullptr;
+    const bool is_given = given != nullptr || limits.positions.given != 0;
+    for (int64_t q = is_given ? 0 : count - 1; q < count; ++q)
+      largest = std::max(largest, given != nullptr ? given[q] : position_of_query(limits, b, q));
+  }
+  return largest;
+}
 
 CacheLock::CacheLock(const AttentionInputs& inputs, Purpose purpose) {
   const CacheInputs* const memory = inputs.memory_cache;

@@ -92,4 +92,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, int6
 void continue_positions(Schedule& schedule, int64_t batch, bool reads, const AttentionInputs& others, Sequence* table,
                         KeyLimits& limits);
 
+// The largest position of the queries; INT64_MAX if it is not known yet. `elements`: of a call with a cache, or null.
+int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch);
+
 }  // namespace heed

@@ -13,7 +13,6 @@
 #include "base/shown_text.h"
 #include "layers/cache_changes.h"
 #include "layers/child_seed.h"
-#include "layers/projection.h"
 #include "tensor/device.h"
 
 namespace heed {

@@ -16,13 +16,13 @@
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "base/json_writer.h"
+#include "families/model_attention.h"
+#include "families/model_block.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
-#include "layers/load_options.h"
-#include "layers/model_attention.h"
-#include "layers/model_block.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
+#include "loading/load_options.h"
 #include "tensor/safetensors.h"
 
 namespace heed {

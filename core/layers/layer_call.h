@@ -6,6 +6,7 @@
 
 #include "layers/cache_call.h"
 #include "layers/inputs.h"
+#include "layers/parameter.h"
 #include "layers/value.h"
 #include "ops/attention.h"
 #include "tensor/dtype.h"
@@ -21,6 +22,21 @@ struct InputValues {
   // Lengths, mask, bias and settings; they outlive the call.
   const AttentionInputs* others = nullptr;
 };
+
+// An input of a call and its name in messages.
+struct InputValue {
+  const char* name;
+  Value value;
+};
+
+inline InputValue value_of(const InputValues& inputs, ProjectedInput input) {
+  switch (input) {
+    case ProjectedInput::Queries: return {"inputs->queries", inputs.queries};
+    case ProjectedInput::Keys: return {"inputs->keys", inputs.keys};
+    case ProjectedInput::Values: break;
+  }
+  return {"inputs->values", inputs.values};
+}
 
 // Whether the batch elements lie one after another along one axis of rows.
 inline bool is_packed(const InputValues& inputs) { return inputs.others->is_packed(); }

@@ -13,11 +13,11 @@
 #include "base/error.h"
 #include "base/logger.h"
 #include "base/shown_text.h"
-#include "models/known_settings.h"
+#include "families/known_settings.h"
+#include "families/model_config.h"
+#include "families/model_table.h"
 #include "models/model_options.h"
-#include "models/model_table.h"
 #include "platform/file_io.h"
-#include "tensor/model_config.h"
 #include "tensor/safetensors.h"
 
 namespace heed {

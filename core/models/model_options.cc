@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
-#include "layers/block_layout.h"
-#include "layers/configured_attention.h"
-#include "layers/family_table.h"
-#include "layers/model_block.h"
-#include "layers/model_family.h"
-#include "layers/model_numbers.h"
-#include "layers/module_path.h"
+#include "families/configured_attention.h"
+#include "families/family_table.h"
+#include "families/model_block.h"
+#include "families/model_family.h"
+#include "families/model_numbers.h"
+#include "families/module_path.h"
+#include "loading/block_layout.h"
 
 namespace heed {
 namespace {

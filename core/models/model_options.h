@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "layers/model_settings.h"
-#include "layers/transformer.h"
-#include "layers/transformer_stack.h"
-#include "layers/weight_finder.h"
-#include "models/model_table.h"
-#include "tensor/model_config.h"
+#include "families/model_config.h"
+#include "families/model_settings.h"
+#include "families/model_table.h"
+#include "layers/kinds/transformer.h"
+#include "layers/kinds/transformer_stack.h"
+#include "loading/weight_finder.h"
 #include "tensor/safetensors.h"
 
 namespace heed {

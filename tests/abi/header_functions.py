@@ -5,10 +5,18 @@ import re
 from pathlib import Path
 
 
-def declared_functions(header: Path) -> list[str]:
-    text = re.sub(r"/\*.*?\*/", " ", header.read_text(encoding="utf-8"), flags=re.DOTALL)
-    text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def functions_in(text: str) -> list[str]:
+    """The functions that a part of the header declares, in its order."""
+    text = re.sub(r"^\s*#.*$", "", without_comments(text), flags=re.MULTILINE)
     names = re.findall(r"\bHEED_API\b[^;(]*?\b(heed_\w+)\s*\(", text)
     if len(names) != text.count("HEED_API"):
-        raise SystemExit(f"{header.name}: a declaration with HEED_API was not understood")
-    return sorted(names)
+        raise SystemExit("a declaration with HEED_API was not understood")
+    return names
+
+
+def declared_functions(header: Path) -> list[str]:
+    return sorted(functions_in(header.read_text(encoding="utf-8")))

@@ -30,8 +30,10 @@ from processors import OTHER_PROCESSORS  # noqa: E402
 from reasons import read_entries  # noqa: E402
 
 FOLDERS = ("core/attention", "core/tensor", "capi/src")
+# Files besides, of a folder whose other files are tables.
+FILES = ("core/families/model_config.h", "core/families/model_config.cc")
 # With --kernels. Much of their code only saves time, so survivors must be read rather than counted.
-KERNEL_FOLDERS = ("core/backends/cpu", "core/backends/cpu/kernels")
+KERNEL_FOLDERS = ("core/backends/cpu", "core/backends/cpu/engine", *("core/backends/cpu/kernels/" + kind for kind in ("attention", "linear", "rows", "simd")))
 # The objects of the kernels, whose headers have branches for ISAs, and the options with which clang parses them.
 # Neither the objects' own files nor the shim have comparisons or sums: they are lists of constants and of instructions.
 KERNELS = "core/backends/cpu/kernels/"
@@ -84,11 +86,11 @@ def compiler_of_trees() -> str:
 
 
 def all_places(kernels: bool) -> list[Place]:
-    files = [
+    files = list(FILES) + [
         path.relative_to(root).as_posix()
         for folder in FOLDERS + (KERNEL_FOLDERS if kernels else ())
         for path in sorted((root / folder).iterdir())
-        if path.suffix in (".cc", ".h") and (folder + "/" != KERNELS or path.name.endswith("-inl.h")) and not OTHER_PROCESSORS.search(path.name)
+        if path.suffix in (".cc", ".h") and (not folder.startswith(KERNELS) or path.name.endswith("-inl.h")) and not OTHER_PROCESSORS.search(path.name)
     ]
     flags = ["-std=c++20", "-Icore", "-Icapi/include", "-Icapi/src"]
     return find_places(compiler_of_trees(), flags, root, files, UNITS if kernels else {})

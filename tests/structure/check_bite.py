@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_pages
 import check_platform
 
 # (rule that must report it, file, include)
@@ -46,17 +47,25 @@ FORBIDDEN = [
     ("backends", "core/backends/context.cc", '"backends/cpu/plan.h"'),
     ("cache", "core/cache/cache.cc", '"layers/layer.h"'),
     ("cache", "core/cache/cache.cc", '"backends/cpu/cpu_backend.h"'),
-    ("layers", "core/layers/linear.cc", '"backends/cpu/backend.h"'),
-    ("layers", "core/layers/linear.cc", '"backends/cpu/kernels/tile.h"'),
-    ("layers", "core/layers/linear.cc", "<heed/heed.h>"),
-    ("layers", "core/layers/linear.cc", "<nlohmann/json.hpp>"),
-    ("layers", "core/layers/linear.cc", '"functions/matmul.h"'),
+    ("layers", "core/layers/layer.cc", '"layers/kinds/linear.h"'),
+    ("layers", "core/layers/layer.cc", '"loading/weight_finder.h"'),
+    ("families", "core/families/model_block.cc", '"loading/weight_finder.h"'),
+    ("families", "core/families/model_block.cc", '"layers/layer.h"'),
+    ("loading", "core/loading/weight_finder.cc", '"layers/kinds/linear.h"'),
+    ("loading", "core/loading/weight_finder.cc", '"models/model_folder.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", '"loading/weight_finder.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", '"families/model_config.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", '"backends/cpu/backend.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", '"backends/cpu/kernels/tile.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", "<heed/heed.h>"),
+    ("kinds", "core/layers/kinds/linear.cc", "<nlohmann/json.hpp>"),
+    ("kinds", "core/layers/kinds/linear.cc", '"tensor_functions/matmul.h"'),
     ("models", "core/models/model_folder.cc", '"backends/backend.h"'),
-    ("functions", "core/functions/matmul.cc", '"backends/cpu/linear.h"'),
-    ("layers", "core/layers/linear.cc", '"models/model_folder.h"'),
-    ("models", "core/models/model_folder.cc", '"functions/matmul.h"'),
+    ("tensor_functions", "core/tensor_functions/matmul.cc", '"backends/cpu/linear.h"'),
+    ("kinds", "core/layers/kinds/linear.cc", '"models/model_folder.h"'),
+    ("models", "core/models/model_folder.cc", '"tensor_functions/matmul.h"'),
     ("models", "core/models/model_folder.cc", "<heed/heed.h>"),
-    ("functions", "core/functions/matmul.cc", '"layers/layer.h"'),
+    ("tensor_functions", "core/tensor_functions/matmul.cc", '"layers/layer.h"'),
     ("header", "capi/include/heed/heed.h", "<string>"),
     ("header", "capi/include/heed/heed.h", '"base/error.h"'),
     ("header", "capi/include/heed/heed.h", "<dlpack/dlpack.h>"),
@@ -95,10 +104,10 @@ ALLOWED = [
     ("core/backends/cpu/kernels/tile.cc", "<immintrin.h>"),
     ("core/backends/cpu/kernels/tile.cc", '"backends/cpu/kernels/tile.h"'),
     ("core/backends/cpu/plan.cc", '"backends/cpu/kernels/tile.h"'),
-    ("core/layers/linear.cc", '"backends/backend.h"'),
-    ("core/functions/matmul.cc", '"backends/context.h"'),
+    ("core/layers/kinds/linear.cc", '"backends/backend.h"'),
+    ("core/tensor_functions/matmul.cc", '"backends/context.h"'),
     ("capi/src/layer.cc", '"layers/layer.h"'),
-    ("capi/src/operations.cc", '"functions/matmul.h"'),
+    ("capi/src/operations.cc", '"tensor_functions/matmul.h"'),
     ("bindings/swig/heed.i", "<heed/heed.h>"),
     ("bindings/swig/heed.i", '"stdint.i"'),
     ("tests/bench/engine/main.cc", "<benchmark/benchmark.h>"),
@@ -132,14 +141,14 @@ SYSTEMS = [
     ("system", "capi/src/layer.cc", "#elif __GLIBC__ > 2\n"),
     ("system", "tests/unit/half_test.cc", "#ifndef _WIN32\n"),
     ("system", "core/backends/cpu/kernels/tile.h", "#ifdef __linux__\n"),
-    ("processor", "core/backends/cpu/isa.cc", "#if defined(__x86_64__)\n"),
+    ("processor", "core/backends/cpu/engine/isa.cc", "#if defined(__x86_64__)\n"),
     ("processor", "core/base/half.h", "#ifdef __AVX2__\n"),
     ("processor", "core/base/half.h", "#ifdef __ARM_NEON\n"),
     ("header", "core/base/file.cc", "#include <unistd.h>\n"),
     ("header", "core/base/file.cc", "#include <sys/stat.h>\n"),
     ("header", "core/backends/plugin.cc", "# include <dlfcn.h>\n"),
     ("header", "capi/src/layer.cc", "#include <pthread.h>\n"),
-    ("header", "core/backends/cpu/isa.cc", "#include <cpuid.h>\n"),
+    ("header", "core/backends/cpu/engine/isa.cc", "#include <cpuid.h>\n"),
     ("header", "tests/unit/half_test.cc", "#include <fcntl.h>\n"),
     ("header", "tests/capi/support/files.cc", "#include <windows.h>\n"),
     ("call", "tests/unit/half_test.cc", 'void f() { ::setenv("A", "1", 1); }\n'),
@@ -156,6 +165,20 @@ SYSTEMS = [
     (None, "tests/unit/half_test.cc", "#if defined(__x86_64__)\n"),
     (None, "core/base/half.h", "#include <cstdint>\n// fork() of <unistd.h> on __linux__ with %g\n#if defined(__SANITIZE_ADDRESS__)\n"),
     (None, "core/base/file.cc", 'fail(Status::Io, "100 %% of %s: %d and %" PRId64 ", %zu", name, 1, 2, 3);\n'),
+]
+
+
+# (what check_pages must report or None, a file beside the page, the page's text)
+LISTED = check_pages.TITLE + "\n`half`, `file_io`\n"
+PAGES = [
+    ("list", "core/base/philox.h", LISTED),
+    ("list", "core/base/half_x.cc", LISTED),
+    (None, "core/base/half.h", LISTED),
+    (None, "core/platform/file_io_posix.cc", LISTED),
+    (None, "core/backends/cpu/kernels/linear/packing-inl.h", LISTED),
+    ("path", "core/base/half.h", "`core/numbers/half.h`\n" + LISTED),
+    ("path", "core/base/half.h", "see `core/base/halves`\n" + LISTED),
+    (None, "core/base/half.h", "`core/base/half`, `core/base/<dtype>.h`, `core/base:7`, `tests`, `a/b`\n" + LISTED),
 ]
 
 
@@ -186,8 +209,15 @@ for kind, file, text in SYSTEMS:
     if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
         failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
 
+for kind, file, text in PAGES:
+    with tempfile.TemporaryDirectory() as folder:
+        plant(folder, file, "")
+        problems, _ = check_pages.check(plant(folder, check_pages.LIST, text))
+    if len(problems) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):
+        failures.append(f"{file} with {text!r}: expected a violation of {kind}, reported {problems}")
+
 failures += [f"no violation of rule {name} is planted" for name, *_ in check_includes.RULES if name not in {f[0] for f in FORBIDDEN}]
 
 if failures:
     sys.exit("\n".join(failures))
-print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS)} planted violations, all reported")
+print(f"{len(FORBIDDEN) + sum(kind is not None for kind, *_ in FILES + SYSTEMS + PAGES)} planted violations, all reported")

@@ -19,6 +19,14 @@ PLAIN_OPS = [
     "core/tensor/dtype.h",
 ]
 
+# What layers and those that load them know of devices.
+ENGINE_OF_LAYERS = [
+    "core/backends/backend.h",
+    "core/backends/call_arena.h",
+    "core/backends/context.h",
+    "core/backends/workspace.h",
+]
+
 # The rule of a file is the first row whose pattern matches it: (name, files, what they may include).
 # {} stands for one folder's name, the same in files and in what they may include; * for anything within a folder, **
 # for any depth.
@@ -57,8 +65,33 @@ RULES = [
         ],
     ),
     (
+        "families",
+        "core/families/**",
+        ["core/base/**", "core/tensor/**", "core/ops/**", "core/attention/**", "core/families/**", "system"],
+    ),
+    # What a layer is. It knows no kind, no file and no family.
+    (
         "layers",
-        "core/layers/**",
+        "core/layers/*",
+        [
+            "core/platform/*",
+            "core/base/**",
+            "core/tensor/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/cache/**",
+            "core/layers/*",
+            # What a layer says of itself to those who load it.
+            "core/families/model_attention.h",
+            "core/families/model_block.h",
+            "core/loading/load_options.h",
+            *ENGINE_OF_LAYERS,
+            "system",
+        ],
+    ),
+    (
+        "kinds",
+        "core/layers/kinds/**",
         [
             "core/platform/*",
             "core/base/**",
@@ -67,10 +100,24 @@ RULES = [
             "core/attention/**",
             "core/cache/**",
             "core/layers/**",
-            "core/backends/backend.h",
-            "core/backends/call_arena.h",
-            "core/backends/context.h",
-            "core/backends/workspace.h",
+            *ENGINE_OF_LAYERS,
+            "system",
+        ],
+    ),
+    # From files to the parameters of any layer: it knows no kind.
+    (
+        "loading",
+        "core/loading/**",
+        [
+            "core/platform/*",
+            "core/base/**",
+            "core/tensor/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/families/**",
+            "core/layers/*",
+            "core/loading/**",
+            *ENGINE_OF_LAYERS,
             "system",
         ],
     ),
@@ -82,20 +129,22 @@ RULES = [
             "core/base/**",
             "core/tensor/**",
             "core/attention/**",
+            "core/families/**",
             "core/layers/**",
+            "core/loading/**",
             "core/models/**",
             "system",
         ],
     ),
     (
-        "functions",
-        "core/functions/**",
+        "tensor_functions",
+        "core/tensor_functions/**",
         [
             "core/base/**",
             "core/tensor/**",
             "core/ops/**",
             "core/attention/**",
-            "core/functions/**",
+            "core/tensor_functions/**",
             "core/backends/backend.h",
             "core/backends/context.h",
             "system",
@@ -113,9 +162,11 @@ RULES = [
             "core/attention/**",
             "core/backends/*",
             "core/cache/**",
+            "core/families/**",
             "core/layers/**",
+            "core/loading/**",
             "core/models/**",
-            "core/functions/**",
+            "core/tensor_functions/**",
             "capi/src/**",
             "capi/include/heed/heed.h",
             "system",
@@ -160,7 +211,7 @@ ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "layers", "models", "functions"}
+CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "families", "layers", "loading", "models", "tensor_functions"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -5,7 +5,11 @@ Most of its time is spent on the headers of GoogleTest and of the standard libra
 checks a source once for each target that compiles it. So each source is put into one unit, together with others that are compiled with the
 same options and checked by the same .clang-tidy. A finding in a unit counts only if clang-tidy also reports it for the source alone.
 
-usage: tidy.py <folder with compile_commands.json> <folder to write> <regular expression of sources> <option of clang-tidy...>
+usage: tidy.py [--changed <file>] <folder with compile_commands.json> <folder to write> <regular expression of sources>
+  <option of clang-tidy...>
+
+--changed: only the sources that are affected by changes of the files that <file> lists, one in a line (affected.py). If there are none, the
+exit status is 77.
 """
 
 import concurrent.futures
@@ -17,6 +21,7 @@ import subprocess
 import sys
 
 import compile_database
+from affected import affected
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from processors import OTHER_PROCESSORS  # noqa: E402
@@ -25,6 +30,9 @@ from translation_units import may_differ, pack  # noqa: E402
 # The limit of the analyzer's work for one function: a quarter of the default, since it spends most of its time in a few
 # functions.
 ANALYZER = "-Xclang -analyzer-config -Xclang max-nodes=50000".split()
+
+# The exit status where no source has to be checked.
+NOTHING_TO_DO = 77
 
 # Sources that the compile database may lack beside those for other processors: the kernels for AArch64, those that need tools which a machine
 # may lack, and programs that tests compile.
@@ -78,7 +86,12 @@ def missing(root, wanted, known):
 
 
 def main():
-    database, folder, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute(), re.compile(sys.argv[3])
+    arguments = sys.argv[1:]
+    changed = None
+    if arguments[0] == "--changed":
+        changed = pathlib.Path(arguments[1]).read_text().splitlines()
+        del arguments[:2]
+    database, folder, wanted = pathlib.Path(arguments[0]), pathlib.Path(arguments[1]).absolute(), re.compile(arguments[2])
     root = pathlib.Path.cwd()
     first = {}
     for source, (_, *words) in compile_database.compilations(database):
@@ -86,8 +99,13 @@ def main():
             first.setdefault(source, options(words))
     if unknown := missing(root, wanted, first):
         sys.exit("clang-tidy does not check these, since no target of the build has them:\n" + "\n".join(map(str, unknown)))
+    checked = sorted(first if changed is None else affected(root, set(first), changed))
+    if not checked:
+        print(f"none of the {len(first)} sources is affected by the changes")
+        sys.exit(NOTHING_TO_DO)
     groups = {}
-    for source, words in sorted(first.items()):
+    for source in checked:
+        words = first[source]
         same = tuple(word for word in words if not may_differ(word))
         groups.setdefault((configuration(source), source.suffix, same), {})[source] = words
 
@@ -103,9 +121,9 @@ def main():
         for unit, other_words in pack(sources):
             # The analyzer treats included files as headers and skips them, unless the including file has this name.
             units.append((folder / at.relative_to(root) / f"UnifiedSource_{len(units)}{suffix}", unit, [*words, *other_words]))
-    print(f"clang-tidy: {len(first)} sources in {len(units)} translation units", flush=True)
+    print(f"clang-tidy: {len(checked)} of {len(first)} sources in {len(units)} translation units", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        findings = "".join(pool.map(lambda unit: check(*unit, sys.argv[4:]), sorted(units, key=lambda unit: -len(unit[1]))))
+        findings = "".join(pool.map(lambda unit: check(*unit, arguments[3:]), sorted(units, key=lambda unit: -len(unit[1]))))
     (folder / "findings.txt").write_text(findings)
     # Several units report the same finding in a header.
     for line in sorted(set(re.findall(r".*error: .*", findings))) or findings.splitlines():

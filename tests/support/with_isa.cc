@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 #include "support/platform/child_process.h"
 #include "support/platform/environment.h"
 

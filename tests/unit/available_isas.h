@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 
 namespace heed::cpu {
 

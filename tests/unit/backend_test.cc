@@ -16,16 +16,16 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/workspace.h"
 #include "base/error.h"
-#include "functions/matmul.h"
-#include "functions/softmax.h"
-#include "layers/additive_attention.h"
-#include "layers/dot_product_attention.h"
-#include "layers/dropout.h"
-#include "layers/multi_head_attention.h"
+#include "layers/kinds/additive_attention.h"
+#include "layers/kinds/dot_product_attention.h"
+#include "layers/kinds/dropout.h"
+#include "layers/kinds/multi_head_attention.h"
 #include "ops/attention.h"
 #include "ops/dropout.h"
 #include "ops/linear.h"
 #include "tensor/tensor.h"
+#include "tensor_functions/matmul.h"
+#include "tensor_functions/softmax.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 #include "base/philox.h"
 
 namespace heed::cpu {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/engine/parallel.h"
 
 namespace heed::cpu {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops on the host's threads, and executors that violate their contract: even then each item runs once.
-#include "backends/cpu/host_executor.h"
+#include "backends/cpu/engine/host_executor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of ISAs, and which of them this machine can run.
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/attention/attention.h"
 #include "base/half.h"
 #include "kernel_probes.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 #include "kernels/math_probe.h"
 
 namespace heed::cpu {

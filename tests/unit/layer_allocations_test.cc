@@ -8,9 +8,9 @@
 
 #include "backends/workspace.h"
 #include "chain.h"
-#include "layers/dropout.h"
-#include "layers/linear.h"
-#include "layers/multi_head_attention.h"
+#include "layers/kinds/dropout.h"
+#include "layers/kinds/linear.h"
+#include "layers/kinds/multi_head_attention.h"
 #include "support/platform/allocation_hook.h"
 #include "tensor/fill.h"
 

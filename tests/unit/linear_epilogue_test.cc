@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 #include "kernel_probes.h"
 #include "linear_product.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "tensor/model_config.h"
+#include "families/model_config.h"
 
 namespace heed {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/attention.h"
-#include "backends/cpu/isa.h"
+#include "backends/cpu/engine/isa.h"
 #include "lone_worker.h"
 #include "ops/attention.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How scratch memory is divided among workers.
-#include "backends/cpu/scratch.h"
+#include "backends/cpu/engine/scratch.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/engine/parallel.h"
 #include "support/guarded_memory.h"
 #include "turns.h"
 

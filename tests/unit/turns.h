@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/engine/parallel.h"
 
 namespace heed::cpu {
 

@@ -2,7 +2,7 @@
 // Parameters that are written in pieces: the same bits as if written at once, from any source, in any form, with any
 // number of threads. No byte is read twice, no byte of another parameter is read, and a failure leaves the layer
 // unchanged.
-#include "layers/value_writer.h"
+#include "loading/value_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/fresh_memory.h"
 #include "base/normal.h"
-#include "layers/multi_head_attention.h"
+#include "layers/kinds/multi_head_attention.h"
 #include "platform/aligned_memory.h"
 #include "support/platform/memory.h"
 #include "tensor/copy.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/weight_finder.h"
+#include "loading/weight_finder.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "layers/model_check.h"
+#include "loading/model_check.h"
 
 namespace heed {
 namespace {

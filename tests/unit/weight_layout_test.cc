@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layers/weight_layout.h"
+#include "loading/weight_layout.h"
 
 #include <gtest/gtest.h>
 

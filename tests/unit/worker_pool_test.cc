@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // heed's own threads: each task runs once, for any calling thread and any number of threads.
-#include "backends/cpu/worker_pool.h"
+#include "backends/cpu/engine/worker_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -187,8 +187,8 @@ public sealed class AttentionInputs
     }
 
     /// <summary>How many queries, from the first, each batch element has: Int32 or Int64 of (B), from 0 to Q. Later
-    /// rows are padding: they are not computed, and their results are 0, LogSumExp minus infinity. Without keys they
-    /// are no keys either. Null: all rows are queries.</summary>
+    /// rows are padding: they are not computed, and their results are 0, LogSumExp minus infinity. In
+    /// self-attention, padding rows are also hidden as keys. Null: all rows are queries.</summary>
     public NDArray? QueryLens
     {
         get => this[Input.QueryLens];

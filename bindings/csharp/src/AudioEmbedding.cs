@@ -22,7 +22,7 @@ public sealed class AudioEmbedding : NativeBlock
     {
     }
 
-    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
     internal AudioEmbedding(AudioEmbeddingOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {

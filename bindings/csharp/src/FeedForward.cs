@@ -23,7 +23,7 @@ public sealed class FeedForward : NativeBlock
     {
     }
 
-    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
     internal FeedForward(FeedForwardOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {

@@ -19,7 +19,7 @@ public sealed class LayerNorm : NativeBlock
     {
     }
 
-    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
     internal LayerNorm(LayerNormOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place, isNorm: true)
     {

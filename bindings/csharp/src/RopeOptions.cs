@@ -26,9 +26,9 @@ public sealed class RopeOptions
     /// <summary>How positions are stretched; not at all by default.</summary>
     public RopeScaling Scaling { get; set; }
 
-    /// <summary>How much longer texts may be than those of the training: above 0, for Linear, Ntk, Yarn and Llama3; for
-    /// Factors it only gives the attention factor, where up to 1 counts as 1, and is not needed if that is
-    /// set.</summary>
+    /// <summary>How much longer texts may be than those of the training: above 0, for Linear, Ntk, Yarn and Llama3:
+    /// above 1 frequencies become smaller, between 0 and 1 larger. Factors only computes the attention factor from it,
+    /// which is 1 for factors up to 1, and needs none if the attention factor is set.</summary>
     public float Factor { get; set; }
 
     /// <summary>RotarySize / 2 numbers above 0, by which each frequency is divided, for the scaling Factors; null

@@ -29,7 +29,7 @@ public sealed class TransformerEncoder : NativeBlock
     {
     }
 
-    /// <summary>Makes a block, or with a place a child of another one.</summary>
+    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
     internal TransformerEncoder(TransformerEncoderOptions options, ChildPlace? place)
         : base(options.NewLayer, place: place)
     {

@@ -36,16 +36,66 @@
  *     }
  *
  * Attention with projections is a layer: heed_multi_head_attention_create creates it, heed_layer_load loads trained
- * weights, and heed_layer_forward runs it. README.md has that program.
+ * weights, and heed_layer_forward runs it. README.md has that program, docs/c.md is the guide for programs in C, and
+ * docs/cookbook.md has whole programs by task.
+ *
+ * CONTENTS. A search for "- 1.5" leads to section 1.5. A name that begins with "_" has the first two words of the name
+ * before it, such as heed_tensor. heed_<kind>_create makes a layer of a kind from heed_<kind>_options.
+ *
+ *   1.  Attention in one call
+ *   1.1  Version                heed_version, _string
+ *   1.2  Status and errors      heed_status_name, heed_last_status, _error
+ *   1.3  Context                heed_context_create, _destroy
+ *   1.4  Tensor                 heed_tensor_create, _create_from, _wrap, _destroy, _dtype, _rank, _dim, _stride,
+ *                               _num_elements, _num_bytes, _data, _write, _read, _fill
+ *   1.5  Attention              heed_dot_product_attention_options, heed_layer_inputs, _outputs,
+ *                               heed_scaled_dot_product_attention
+ *   2.  Layers
+ *   2.1  Multi-head attention   heed_multi_head_attention_create, heed_layer_destroy
+ *   2.2  Parameters             heed_layer_initialize, _is_initialized, _load, _load_memory, _save, _save_memory,
+ *                               _parameter_count, _parameter_name, _parameter, _parameter_shape, _set_parameter
+ *   2.3  Workspace              heed_workspace_create, _wrap, _num_bytes, _destroy
+ *   2.4  Calls                  heed_layer_create_outputs, _workspace_size, _forward, _explain
+ *   2.5  Children               heed_layer_child_count, _child_name, _child, _tap, _create_tap
+ *   3.  Options by topic, and the other kinds of layers
+ *   3.1  Scores                 HEED_SCORING_..., HEED_QK_NORM_..., HEED_RELATIVE_BIAS_..., HEED_ALIBI_...
+ *   3.2  Positions              heed_rope_options, heed_positional_encoding_create
+ *   3.3  Padding and packing    heed_sequence_inputs
+ *   3.4  Other attention        heed_dot_product_attention_create, heed_additive_attention_create,
+ *                               heed_general_attention_create
+ *   3.5  Parts of a network     heed_linear_create, heed_dropout_create, heed_layer_norm_create,
+ *                               heed_feed_forward_create, heed_embedding_create, heed_patch_embedding_create,
+ *                               heed_audio_embedding_create
+ *   3.6  Encoders and decoders  heed_encoder_layer_create, heed_decoder_layer_create, heed_output_options,
+ *                               heed_encoder_create, heed_decoder_create, heed_transformer_create, heed_decoder_inputs
+ *   4.  Caches
+ *   4.1  Cache                  heed_cache_size, heed_layer_cache_options, heed_cache_create, _destroy
+ *   4.2  Calls with a cache     heed_cache_inputs, heed_layer_fill_cache
+ *   4.3  Sequences              heed_cache_length, _first, _num_rows, _free_pages, _reserve, _rewind, _fork, _reorder,
+ *                               _accept, _discard, _read
+ *   4.4  Files of caches        heed_cache_save, _load, _save_memory, _load_memory
+ *   5.  Models
+ *   5.1  Models from folders    heed_load_options, heed_model_create, heed_layer_create_from_folder
+ *   5.2  Weights                heed_weights_open, _open_memory, _destroy, _count, _name, _dtype, _dtype_name, _rank,
+ *                               _dim, heed_layer_load_weights
+ *   6.  The host, and more of contexts and tensors
+ *   6.1  Callbacks of the host  heed_allocator, heed_executor, heed_logger
+ *   6.2  Options of a context   heed_device_count, heed_context_options, _synchronize, _trim, _describe
+ *   6.3  Progress               heed_progress
+ *   6.4  Filling and copying    heed_tensor_fill_arange, _fill_alibi_slopes, _fill_uniform, _fill_normal, _copy
+ *   6.5  Views                  heed_tensor_view, _reshape, _transpose, _slice
+ *   6.6  Files of tensors       heed_tensor_load_safetensors, _load_npy, _save_npy
+ *   6.7  DLPack                 heed_tensor_to_dlpack, _from_dlpack
+ *   6.8  Operations on tensors  heed_matmul, heed_softmax, heed_masked_softmax, heed_activation, heed_attention_merge
  *
  * OBJECTS are opaque handles, created by a function that has the handle as its last out-parameter and freed by
- * heed_<type>_destroy, which accepts NULL:
- *   heed_context    a device with its options
- *   heed_tensor     a strided array of elements
- *   heed_layer      attention, or another part of a network, with its parameters
- *   heed_weights    the named tensors of a model's files
- *   heed_workspace  scratch memory for one forward at a time
- *   heed_cache      the keys and values of sequences that grow, such as texts that are generated
+ * heed_<type>_destroy, which accepts NULL. The comment of each says what makes, uses and frees it, and from which threads:
+ *   heed_context (1.3)    a device with its options
+ *   heed_tensor (1.4)     a strided array of elements
+ *   heed_layer (2.1)      attention, or another part of a network, with its parameters
+ *   heed_workspace (2.3)  scratch memory for one forward at a time
+ *   heed_cache (4.1)      the keys and values of sequences that grow, such as texts that are generated
+ *   heed_weights (5.2)    the named tensors of a model's files
  * Every object holds references to what it needs (its context, its storage). Destroy drops the caller's reference, in
  * any order and from any thread. Objects that are still alive when their context's handle is destroyed keep working. A
  * handle that was destroyed must not be used again.
@@ -81,6 +131,8 @@
  * STRINGS that are passed in end in a zero byte. Paths are UTF-8; names are compared byte by byte. Strings, like all
  * memory of the caller, are needed only until the call returns, unless the description of a function says otherwise.
  *
+ * RULES FOR THE PROGRAM that uses heed, the host:
+ *
  * THREADS. A context may be used from many threads at once. A tensor may be read from many threads; the caller must not
  * write it while another thread uses it. A layer may run forward from many threads at once, each with its own workspace
  * (or NULL); the caller must not change its parameters meanwhile. A workspace serves one call at a time; a second call
@@ -90,6 +142,10 @@
  * STACK. On the CPU a call takes at most 64 KB of stack on the calling thread, including the part of the C library, and
  * as much on each thread of an executor. Callbacks of the host come on top. The stack does not grow with the sizes of
  * tensors.
+ *
+ * ALLOCATION. On the CPU heed_layer_forward allocates nothing if it has a workspace; otherwise its scratch memory comes
+ * from the context's pool, which allocates when it grows. All memory that outlives a call comes from the host's
+ * heed_allocator, if it gives one; the comment there (6.1) says what else is allocated, and when.
  *
  * CALLBACKS OF THE HOST. The host is the program that uses heed. With a heed_allocator, all memory that outlives a call
  * comes from it; a heed_logger gets heed's messages; with a heed_executor, heed computes on the host's threads. heed
@@ -104,10 +160,6 @@
  *
  * MEANING. docs/semantics.md says what each option and input means, in every combination; numbers in brackets, such as
  * [rule 6], refer to its rules.
- *
- * SECTIONS below: Version; Status and errors; Element types and devices; Context, with allocator and logger; Progress;
- * Tensor, its files and DLPack; Operations on tensors; Weights; Layers: options; Cache; Layers: inputs and outputs, functions;
- * Workspace.
  *
  * STABILITY. Until 1.0 a minor version may change this interface; docs/abi.md says what may change and what is kept.
  */
@@ -133,7 +185,9 @@ extern "C" {
 #define HEED_INT32
 #endif
 
-/* ---- Version ----------------------------------------------------------------------------------------------------- */
+/* ==== 1. Attention in one call ==================================================================================== */
+
+/* ---- 1.1 Version ------------------------------------------------------------------------------------------------- */
 
 #define HEED_VERSION_MAJOR 0
 #define HEED_VERSION_MINOR 1
@@ -147,7 +201,7 @@ HEED_API int32_t heed_version(void) HEED_NOEXCEPT;
 /* The library's version as text, such as "0.1.0". Static: never freed. Never fails. */
 HEED_API const char* heed_version_string(void) HEED_NOEXCEPT;
 
-/* ---- Status and errors ------------------------------------------------------------------------------------------- */
+/* ---- 1.2 Status and errors --------------------------------------------------------------------------------------- */
 
 /* Result of a call. Numbers are never reused; later versions may add some, so treat an unknown one as a failure. */
 typedef enum heed_status HEED_INT32 {
@@ -182,137 +236,17 @@ HEED_API heed_status heed_last_status(void) HEED_NOEXCEPT;
  * failing call. Never fails. */
 HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
 
-/* ---- Element types and devices ----------------------------------------------------------------------------------- */
+/* ---- 1.3 Context ------------------------------------------------------------------------------------------------- */
 
-typedef enum heed_dtype HEED_INT32 {
-  HEED_DTYPE_INVALID = -1, /* only as a result: heed_tensor_dtype of a bad handle, heed_weights_dtype */
-  HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
-  HEED_F16 = 1,            /* IEEE 754 binary16 */
-  HEED_BF16 = 2,           /* the upper half of a binary32 */
-  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; storage and conversion only */
-  HEED_I32 = 4,
-  HEED_I64 = 5,
-  HEED_I8 = 6,
-  HEED_U8 = 7,
-  HEED_BOOL = 8            /* one byte; any non-zero byte is true */
-} heed_dtype;
-
-typedef enum heed_device HEED_INT32 {
-  HEED_DEVICE_CPU = 0,
-  HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
-} heed_device;
-
-/* How many devices of that kind can be used: 1 for the CPU; 0 for another kind if its driver, plugin or device is
- * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an unknown
- * kind). The plugin of a device is a library in the folder of this library (of the program or library that libheed.a is
- * linked into), or in a folder that the environment variable HEED_PLUGIN_PATH names (several are separated by colons).
- * For Ascend it is libheed_ascend.so, see docs/ascend.md. This function and heed_context_create load it, once in a
- * process, and it is never unloaded. */
-HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
-
-/* ---- Context ----------------------------------------------------------------------------------------------------- */
-
-/* A device, its memory and its options. */
+/* A device, its memory and its options.
+ *   made by   heed_context_create
+ *   used by   the functions that make tensors, layers, weights, workspaces and caches, which then belong to it
+ *   freed by  heed_context_destroy; objects of it that are still alive keep what they need of it
+ *   threads   many at once */
 typedef struct heed_context heed_context;
 
-/* The host's own allocator. All memory that outlives a call comes from it: the handles and the objects behind them,
- * parameters, outputs, workspaces and the context's pool of them, and everything else that tensors and layers keep.
- * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
- * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither; only for query_lens
- * or query_offsets of some 100 batch elements and more the context takes 64 bytes for each, and keeps them for later
- * calls, and with a heed_progress a call copies the rows of a ring that it overwrites. Device memory, and the host
- * memory of a device's plugin and its vendor's libraries, do not come from the allocator.
- *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
- *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
- *             returns NULL, the call fails with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released, and the
- *             call fails with HEED_ERROR_INVALID_ARGUMENT
- *   release   gets the address and the num_bytes of one allocate; called once for each, on any thread
- * Both may be called from many threads at once, and may call heed, which holds no lock meanwhile; neither may throw a
- * C++ exception. The struct is copied. The functions and what user points to must stay valid until the context and all
- * objects made in it are destroyed and no call uses them any more. Objects that are made from others (views, snapshots)
- * belong to the same context as these. */
-typedef struct heed_allocator {
-  size_t struct_size;
-  void* (*allocate)(void* user, size_t num_bytes, size_t alignment);
-  void (*release)(void* user, void* memory, size_t num_bytes);
-  void* user;
-} heed_allocator;
-#define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
-
-/* The host's own thread pool, which computes instead of heed's own threads.
- *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
- *                 returns when all these calls have returned. It should use as many threads at a time as there are
- *                 items, including the thread that it is called on. 2 <= num_items <= num_threads
- *   num_threads   the number of threads of the pool, from 1 to 1024
- * heed calls parallel_for on the thread whose call computes, or loads, sets, initializes, reads or saves parameters: once
- * for each operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
- * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on
- * their own thread. parallel_for must not throw a C++ exception. If it skips an item, runs one twice or one out of
- * range, or returns before all calls of run have returned, the call fails with HEED_ERROR_INVALID_ARGUMENT and a
- * sentence that says which. The struct is copied; parallel_for and user must stay valid as those of heed_allocator. */
-typedef struct heed_executor {
-  size_t struct_size;
-  void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
-  int64_t num_threads;
-  void* user;
-} heed_executor;
-#define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
-
-/* The level of a message. Later versions may add levels. */
-enum {
-  HEED_LOG_ERROR = 1,   /* a call failed: its name and its sentence, such as "heed_layer_load: ..." */
-  HEED_LOG_WARNING = 2, /* a forward or an operation does not take the fastest path, with the reason; a layer was loaded
-                           from one of several files without their index, or from names that several models have */
-  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory, or made from a folder */
-  HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
-};
-
-/* Receives heed's messages; without a logger heed is silent. write gets a level HEED_LOG_... and one line of ASCII text
- * without a newline, which is valid only during the call. It is called on the thread whose call the message is about,
- * so possibly on many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock
- * meanwhile: messages about such calls are dropped, and they do not change the thread's last error. A failure is
- * reported to the logger of the function's first argument. If that is NULL, and in heed_context_create, which has no
- * context yet, it is only in heed_last_error. The struct is copied; write and user must stay valid as those of
- * heed_allocator. */
-typedef struct heed_logger {
-  size_t struct_size;
-  void (*write)(void* user, int32_t level, const char* text);
-  void* user;
-} heed_logger;
-#define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
-
-/* How a device is opened.
- * Without an allocator heed maps each block of 128 KiB and more, mostly the elements of larger tensors, separately from
- * the system. When the last tensor, view, workspace or call that uses a block is gone, its memory returns to the
- * system, whatever else is in use. The process keeps up to 16 MiB of freed blocks for later blocks of the same size;
- * heed_context_trim releases these, and so does the end of a context. Smaller blocks come from malloc. */
-typedef struct heed_context_options {
-  size_t struct_size;
-  const heed_allocator* allocator;  /* NULL: heed's own, as above */
-  const heed_executor* executor;    /* NULL: heed's own threads */
-  const heed_logger* logger;        /* NULL: no messages */
-  int32_t device;                   /* a heed_device */
-  int32_t device_index;             /* index among the devices of that kind, from 0; the CPU has one */
-  int32_t num_threads;              /* largest number of threads that a call computes on, including the calling thread;
-                                       at most 1024. 0: the number of threads of the executor, or of processors that
-                                       this thread may run on (its affinity and the limits of its control groups). Never
-                                       more than an executor has. Never changes a result [rule 10] */
-  int32_t strict;                   /* 1: a call that cannot take the fastest path fails with HEED_ERROR_NOT_FASTEST and
-                                       the reason, which heed_layer_explain gives too; 0: it runs. Reasons on the CPU
-                                       are strides that require gathering or scattering single elements, and with few
-                                       queries also strides with which keys and values must be transposed or, if those
-                                       of a batch element take 2 MiB and more, are read in short pieces, as in (B, S, H,
-                                       D). On Ascend it is everything that the CPU has to compute */
-  int32_t allow_reduced_precision;  /* 1: a device that computes only in 16 bits may round F32 tensors, and parameters
-                                       of another 16-bit dtype than the inputs, to its 16-bit format; with 0 calls with
-                                       F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
-  int32_t flush_subnormals;         /* 1: what the CPU computes takes subnormal numbers as 0, those that it reads and
-                                       those that would be results: magnitudes below 2^-126 in F32 and BF16. Numbers
-                                       of F16 are never flushed. 0: they are kept, which makes a layer with such
-                                       weights some 200 times slower. docs/semantics.md has the error bound. Without
-                                       effect on processors other than x86-64 and AArch64 */
-} heed_context_options;
-#define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
+/* How a device is opened (6.2). */
+typedef struct heed_context_options heed_context_options;
 
 /* Opens a device. options NULL: the CPU with the defaults. The caller destroys *context.
  * Threads: without an executor a CPU context has num_threads - 1 threads of its own, named "heed-worker". They are
@@ -338,56 +272,27 @@ HEED_API heed_status heed_context_create(const heed_context_options* options, he
 /* Drops the caller's reference. NULL is allowed. Objects of the context keep working. */
 HEED_API void heed_context_destroy(heed_context* context) HEED_NOEXCEPT;
 
-/* Waits until all work on the device is done, and reports, once, a failure that occurred after its call had returned.
- * On the CPU calls return when they are done, and this function returns immediately.
- * Errors: DEVICE_LOST, and the error of the deferred failure. All further calls on a lost device fail with DEVICE_LOST
- * until all objects of all contexts on it are destroyed. */
-HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
+/* ---- 1.4 Tensor -------------------------------------------------------------------------------------------------- */
 
-/* Releases memory that the context keeps for later calls and that no call uses: the scratch memory of calls without a
- * workspace (heed_layer_forward, heed_softmax and others). The context keeps one block for each call that ran at the
- * same time, each as large as its largest call needed. May be called at any time, from any thread: blocks in use stay,
- * and later calls allocate again. The memory returns to the context's allocator. If that is heed's own (see
- * heed_context_options), blocks of 128 KiB and more return to the system, together with the freed blocks that the
- * process keeps; smaller blocks are freed by the C library.
- * On Ascend this function waits for the device, and returns the driver memory of destroyed tensors and finished calls,
- * which all contexts on the device share; ATB's operations and heed's constants stay.
- * Errors: on a device, as heed_context_synchronize. */
-HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
+typedef enum heed_dtype HEED_INT32 {
+  HEED_DTYPE_INVALID = -1, /* only as a result: heed_tensor_dtype of a bad handle, heed_weights_dtype */
+  HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
+  HEED_F16 = 1,            /* IEEE 754 binary16 */
+  HEED_BF16 = 2,           /* the upper half of a binary32 */
+  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; storage and conversion only */
+  HEED_I32 = 4,
+  HEED_I64 = 5,
+  HEED_I8 = 6,
+  HEED_U8 = 7,
+  HEED_BOOL = 8            /* one byte; any non-zero byte is true */
+} heed_dtype;
 
-/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
- * instruction set, as HEED_ISA names it; for an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
- * "flush_subnormals", "allocator" ("host" if one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
- * "version", "description". */
-HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
-                                           size_t* num_bytes) HEED_NOEXCEPT;
-
-/* ---- Progress ---------------------------------------------------------------------------------------------------- */
-
-/* Reports of a call that may take long, by which it can also be stopped; a pointer in heed_load_options and
- * heed_layer_inputs.
- *   report   done begins with 0 and never falls; the last report of a call that succeeds, and no earlier one, has total. If
- *            report returns another number than 0, the call ends with HEED_ERROR_CANCELLED, and its sentence says how far it
- *            came; there is no further report
- * It is called on the thread of the call, never on another one: between the operations of a call, and within a long one
- * whenever this thread has computed for some milliseconds, or 1 MiB has been read or made. Results have the same bits with
- * and without. A call that is stopped waits for the tasks that its other threads have begun. Then layers and caches are as
- * before, so the call can be made again; the tensors of outputs are undefined. For that a call that appends to a ring keeps
- * a copy of the rows that it overwrites while it runs.
- * report must not throw a C++ exception, and leaves the floating-point environment as it is. It may call heed: with the
- * cache and the workspace of the call as another thread may, which gets HEED_ERROR_BUSY, and without changing the layer. On
- * a device that computes after a call has returned, a report says what has been queued, and is made between operations
- * alone. The struct and what user points to are needed until the call returns. */
-typedef struct heed_progress {
-  size_t struct_size;
-  int32_t (*report)(void* user, int64_t done, int64_t total); /* required */
-  void* user;
-} heed_progress;
-#define HEED_PROGRESS_INIT { sizeof(heed_progress), NULL, NULL }
-
-/* ---- Tensor ------------------------------------------------------------------------------------------------------ */
-
-/* A strided array of elements over storage that it shares with its views. */
+/* A strided array of elements over storage that it shares with its views.
+ *   made by   heed_tensor_create, _create_from and _wrap; views of another tensor (6.5), files (6.6), DLPack (6.7);
+ *             heed_layer_create_outputs and _create_tap; heed_layer_parameter and _parameter_shape
+ *   used by   the inputs and outputs of calls, heed_layer_set_parameter, heed_cache_read, operations (6.8)
+ *   freed by  heed_tensor_destroy; its elements with the last tensor, view or call that uses them
+ *   threads   many may read it at once; while one writes it, no other may use it */
 typedef struct heed_tensor heed_tensor;
 
 /* A new row-major tensor of zeros in the context's memory, aligned to 64 bytes. dims has rank sizes, each >= 0 (rank 0:
@@ -460,258 +365,7 @@ HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destinati
  * Errors: INVALID_ARGUMENT (read-only, shape-only, strides that heed_tensor_write refuses). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
 
-/* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step, with i as a double:
- * one product and one sum, each rounded in double, then converted as heed_tensor_copy converts from F64. Overflow gives
- * infinity.
- * Errors: INVALID_ARGUMENT (start or step not finite; tensor as heed_tensor_fill). */
-HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double step) HEED_NOEXCEPT;
-
-/* Sets the elements of a tensor (H) to the slopes of ALiBi for H heads, in the order of the heads (Press et al., 2022,
- * "Train Short, Test Long"; docs/semantics.md, rule 5): for H a power of two 2^(-8/H), 2^(-16/H), ..., 2^-8; otherwise
- * those of the largest power of two n below H, then the first, third, fifth, ... of 2n. Computed in double and converted
- * as heed_tensor_copy converts from F64. The slopes that a layer reads (heed_layer_inputs, alibi_slopes) are F32.
- * Errors: INVALID_ARGUMENT (a rank other than 1; tensor as heed_tensor_fill). */
-HEED_API heed_status heed_tensor_fill_alibi_slopes(heed_tensor* tensor) HEED_NOEXCEPT;
-
-/* Sets every element to a random number, uniformly distributed between low and high: low <= element < high in every
- * dtype except BOOL. low == high gives low. The same seed gives the same numbers on every machine and, except for
- * rounding, in every dtype: element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in
- * [0, 1) a multiple of 2^-53 from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is clamped between the
- * dtype's smallest number >= low and its largest number < high, and converted as heed_tensor_copy converts from F64. So
- * integers truncate towards 0: from 0 to 10 they are 0 to 9 with equal probability, but from -5 to 5 they are -4 to 4,
- * and 0 is twice as probable. BOOL is true if the number is not 0.
- * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
- * them; tensor as heed_tensor_fill). */
-HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
-                                              uint64_t seed) HEED_NOEXCEPT;
-
-/* Sets every element to a random number of a normal distribution. The same seed gives the same numbers on every machine
- * and, except for rounding, in every dtype: element i in row-major (logical) order is mean + standard_deviation * z_i
- * in double, with z_i a standard normal number from Philox 4x32-10, at most 6.4 away from 0 (docs/semantics.md, "Random
- * numbers"), converted as heed_tensor_copy converts from F64. heed_tensor_fill_uniform and heed_layer_initialize draw
- * other numbers from the same seed.
- * Errors: INVALID_ARGUMENT (mean or standard_deviation not finite; standard_deviation < 0; tensor as
- * heed_tensor_fill). */
-HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, double standard_deviation,
-                                             uint64_t seed) HEED_NOEXCEPT;
-
-/* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
- * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
- * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
- * true (1); from BOOL, true is 1. The tensors may be of different contexts and of different devices. Anything but a
- * plain copy within one device passes through host memory.
- * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
- * read-only, shape-only, or with strides that heed_tensor_write refuses; source shape-only). */
-HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
-
-/* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
- * element (0, 0, ...), and may be negative. strides NULL: row-major. A view shares storage with the tensor, keeps it
- * alive, and is read-only if the tensor is. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (rank, dims; a byte outside the storage, naming it; shape-only). */
-HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
-                                      int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
-
-/* A view with other dims and the same elements in the same row-major order. One dim may be -1, which is computed from
- * the others. Never copies. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 without a whole solution),
- * UNSUPPORTED (the strides do not allow such a view: copy into a new tensor first). */
-HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims,
-                                         heed_tensor** view) HEED_NOEXCEPT;
-
-/* A view with the axes in another order: axis i of the view is axis axes[i] of the tensor. axes has rank entries, a
- * permutation; NULL reverses the axes. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (an axis out of range or named twice). */
-HEED_API heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed_tensor** view) HEED_NOEXCEPT;
-
-/* A view of the elements start to start + length - 1 along one axis; the rank stays. start may be negative: it counts
- * from the end. The caller destroys *view.
- * Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the dim). */
-HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
-                                       heed_tensor** view) HEED_NOEXCEPT;
-
-/* ---- Tensor: files ----------------------------------------------------------------------------------------------- */
-
-/* A new row-major tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors),
- * in the dtype of the file. Only the header and that tensor are read. The caller destroys *tensor.
- * For a model in several files, path is its index (model.safetensors.index.json, whose "weight_map" names the file of
- * each tensor) or any of the files (model-00001-of-00003.safetensors) with the index beside it. All files are in the
- * folder of the index, and only the one that has the tensor is opened. If the index is missing, the file is read by
- * itself.
- * Errors: IO (with the system's reason; a file of the index is missing), CORRUPT_FILE (truncated; an inconsistent
- * length, range or type, naming it; an index that contradicts its files, or that names files in other folders; a file
- * of another kind, such as PyTorch's .bin, Keras' .keras, HDF5, GGUF or a pointer of Git LFS, which is recognized by
- * its first bytes: the sentence says what it is and what to do), NOT_FOUND (name), UNSUPPORTED (a dtype that heed
- * lacks, rank above 8). */
-HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
-                                                  heed_tensor** tensor) HEED_NOEXCEPT;
-
-/* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
- * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). The caller destroys *tensor.
- *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
- *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
- * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; an
- * invalid header, naming its byte or key; a shape that overflows; a file of another kind, such as .npz, naming it),
- * UNSUPPORTED (big endian, pickled objects, structured arrays, any other dtype, naming it; rank above 8; another
- * version). */
-HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
-
-/* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
- * and 1. Any strides are allowed, and a parameter's snapshot can be saved. The file is replaced atomically; on failure
- * it is unchanged.
- * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
- * first). */
-HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
-
-/* ---- Tensor: DLPack ---------------------------------------------------------------------------------------------- */
-
-/* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
- * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; this header only declares its name). The consumer calls
- * managed->deleter(managed) once, from any thread, when it does not need the elements any more; in Python a capsule
- * named "dltensor" does that.
- *
- *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
- *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
- *
- * The device is kDLCPU (heed exports device_id 0, and ignores it in imports). DLPack has no streams for it: all calls
- * that write the elements must have returned before a tensor is exchanged, and afterwards neither side may write while
- * the other uses the elements. */
-struct DLManagedTensor;
-
-/* A managed tensor that shares the tensor's storage and keeps it alive, also after the tensor and its context are
- * destroyed; each side sees what the other writes. data is the element at index (0, 0, ...) with byte_offset 0, aligned
- * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
- * row-major memory, since DLPack cannot say that it is read-only. The caller or the consumer calls the deleter, which
- * frees *managed with its arrays and drops its reference to the storage.
- * Errors: INVALID_ARGUMENT (shape-only), UNSUPPORTED (a device for which DLPack has no code, such as Ascend). */
-HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
-
-/* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
- * once, on the thread that drops the last reference, when no tensor, view or running call uses the elements any more;
- * it must not fail. If this function fails, heed has not taken ownership and does not call the deleter. strides NULL:
- * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL if there are no
- * elements. The caller destroys *tensor.
- * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
- * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
- * one lane, ndim above 8; a context on a device for which DLPack has no code, such as Ascend). */
-HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
-                                             heed_tensor** tensor) HEED_NOEXCEPT;
-
-/* ---- Operations on tensors --------------------------------------------------------------------------------------- */
-
-/*
- * Operations compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype. Another dtype is
- * refused: copy it first. Inputs may have any strides, also zero and negative ones. The result is a writable tensor of
- * the right dims (heed_tensor_create makes one) that shares no memory with an input. A dim may be 0. Scratch memory
- * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
- *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
- *                      shares memory with an input, or has strides that heed_tensor_write refuses; tensors of
- *                      different devices
- *   NOT_FASTEST        the result's context is strict, and the operation cannot take the fastest path
- *   DEVICE_LOST
- */
-
-/* The product of two matrices, or of many at once, with the shapes of NumPy's matmul: product = a b, that is
- *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
- * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
- * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
- * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
- * in the order of k, so that a matrix has the same bits alone and in a batch [rule 10]; K = 0 gives zeros.
- * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
-HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
-
-/* Softmax along an axis, negative ones counted from the end: result = exp(x) / (sum over the axis of exp(x)), with the
- * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8; result has its dims, and its dtype or
- * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0
- * gives an empty result.
- * Errors: INVALID_ARGUMENT (axis). */
-HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
-
-/* Attention weights from scores: softmax over the last axis, in which a row sees only the keys before its length.
- * scores is (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32,
- * I32 or I64, with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and
- * their dtype or F32. Hidden weights are exactly 0, whatever the scores there, which are not read [rule 8]. A row of
- * length 0 is all 0 [rule 7]; d2l's masked_softmax, which sets hidden scores to -1e6, gives 1/K there, and the same
- * numbers elsewhere unless scores are near -1e6 themselves.
- * Errors: INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
-HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
-                                         heed_tensor* result) HEED_NOEXCEPT;
-
-/* An activation of each element: result = f(tensor), with f one of HEED_ACTIVATION_... below, such as
- * HEED_ACTIVATION_GELU, computed as in a feed-forward network [rule 18]. tensor has rank 1 to 8; result has its dims, and its
- * dtype or F32. NaN gives NaN; -inf gives NaN except with HEED_ACTIVATION_RELU, which gives 0.
- * Errors: INVALID_ARGUMENT (activation). */
-HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) HEED_NOEXCEPT;
-
-/* One attention from parts of it over disjoint keys, as of a cache that is kept in pieces, or of keys that several
- * devices share. With o_n and l_n the output and the log_sum_exp of part n, for each row
- *   l      = log(sum over n of exp(l_n), + exp(sinks[h]) where sinks is given)
- *   output = sum over n of exp(l_n - l) o_n,   log_sum_exp = l
- * with the largest l_n subtracted first, so that nothing overflows (Milakov and Gimelshein, "Online normalizer
- * calculation for softmax", 2018; Dao, "FlashAttention-2", 2023). Logarithms are natural.
- * outputs and log_sum_exps are arrays of num_parts tensors, at least 1: outputs (..., Q, Dv) of one shape and one dtype
- * of F32, F16, BF16, rank 2 to 8; log_sum_exps (..., Q), F32. sinks is NULL or (H) of F32, with outputs (..., H, Q,
- * Dv): for each head the score of a key without a value. It is added once, here, so the parts are computed without it.
- * output has the shape of outputs[0], and its dtype or F32; log_sum_exp is (..., Q), F32; one of the two may be NULL.
- * A part with an l_n of -inf saw no key: it adds nothing, whatever its output is. A row that no part sees gets 0 and
- * -inf [rule 7], with a sink 0 and the sink. An l_n that is NaN or +inf makes its row NaN [rule 8]. The error of an
- * element is at most (n + 2) u max|o_n|, apart from the rounding to its dtype, with u = 2^-24 and n = num_parts.
- * Errors: INVALID_ARGUMENT (shapes, dtypes, memory that results share with parts or with each other). */
-HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, const heed_tensor* const* log_sum_exps,
-                                          int64_t num_parts, const heed_tensor* sinks, heed_tensor* output,
-                                          heed_tensor* log_sum_exp) HEED_NOEXCEPT;
-
-/* ---- Weights ----------------------------------------------------------------------------------------------------- */
-
-/* The named tensors of a .safetensors file, or of all files of a model that is split into several: to list them, and to
- * load many layers while the headers are read once. Read-only; may be used from many threads. */
-typedef struct heed_weights heed_weights;
-
-/* Opens a file, or all files of a model by their index or by one of them, as heed_tensor_load_safetensors takes them,
- * and reads and checks their headers. The files stay open, with one file descriptor each, and must not be changed until
- * *weights is destroyed. The caller destroys *weights.
- * Errors: IO and CORRUPT_FILE as heed_tensor_load_safetensors; UNSUPPORTED (a name with a zero byte). A dtype that heed
- * lacks and a rank above 8 are not errors here; heed_weights_dtype and heed_weights_rank report them. */
-HEED_API heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) HEED_NOEXCEPT;
-
-/* heed_weights_open for the num_bytes at data, which are the contents of one file. They are not copied: they must stay
- * valid and unchanged until *weights is destroyed and no call uses it. Error sentences call the file "memory".
- * Errors: as heed_weights_open, without IO; CORRUPT_FILE (an index, whose files are not in memory). */
-HEED_API heed_status heed_weights_open_memory(heed_context* context, const void* data, size_t num_bytes,
-                                              heed_weights** weights) HEED_NOEXCEPT;
-
-/* Drops the caller's reference. NULL is allowed. Loaded layers have copies. */
-HEED_API void heed_weights_destroy(heed_weights* weights) HEED_NOEXCEPT;
-
-/* How many tensors there are; -1 for NULL. */
-HEED_API int64_t heed_weights_count(const heed_weights* weights) HEED_NOEXCEPT;
-
-/* The name of a tensor, in UTF-8; index is from 0 to heed_weights_count - 1, in bytewise order of the names. Valid until
- * weights is destroyed. NULL for a bad handle or index. */
-HEED_API const char* heed_weights_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
-
-/* The element type of a tensor. HEED_DTYPE_INVALID for a type that heed lacks; that is not a failure and does not
- * change the last error; heed_weights_dtype_name names the type. HEED_DTYPE_INVALID for a bad handle or index too. */
-HEED_API heed_dtype heed_weights_dtype(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
-
-/* The element type as the file names it, such as "F32" or "F8_E4M3". Valid until weights is destroyed. NULL for a bad
- * handle or index. */
-HEED_API const char* heed_weights_dtype_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
-
-/* The number of dimensions of a tensor, which may be above 8; such a tensor cannot be loaded. -1 for a bad handle or
- * index. */
-HEED_API int32_t heed_weights_rank(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
-
-/* The size of an axis in elements; a negative axis counts from the end. -1 for a bad handle or index, an axis out of
- * range, or a tensor of rank above 8 (HEED_ERROR_UNSUPPORTED). */
-HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, int32_t axis) HEED_NOEXCEPT;
-
-/* ---- Layers: options --------------------------------------------------------------------------------------------- */
-
-/* Attention, another part of a network, or a Transformer's encoder or decoder, with its options and parameters. */
-typedef struct heed_layer heed_layer;
-
-/* Scratch memory for one forward at a time. */
-typedef struct heed_workspace heed_workspace;
+/* ---- 1.5 Attention ----------------------------------------------------------------------------------------------- */
 
 /* Causal masking, with its alignment named, since the two differ when Q != K [rule 6]. */
 enum {
@@ -730,53 +384,6 @@ enum {
   HEED_EMPTY_ROWS_MEAN = 1      /* the mean of all K values, weights 1/K: what d2l-java's masked softmax gives */
 };
 
-/* How a query and a key are scored [rule 2]. */
-enum {
-  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale */
-  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale. In multi-head attention scale defaults to
-                                   1/sqrt(head_size) with this scoring too; scale = 1 gives the plain formula */
-};
-
-/* Which elements of a head one rotation turns [rule 16]. The wrong pairing gives wrong numbers that look right, so there
- * is no default: 0 is refused. */
-enum {
-  HEED_ROPE_HALF = 1,           /* (i, i + rotary_size / 2): Llama, Qwen, Gemma, ... in Hugging Face's files */
-  HEED_ROPE_INTERLEAVED = 2     /* (2i, 2i + 1): the paper's; GPT-J, Cohere, Meta's own files of Llama */
-};
-
-/* How rotary positions are stretched for texts that are longer than those of the training [rule 16]. */
-enum {
-  HEED_ROPE_SCALING_NONE = 0,
-  HEED_ROPE_SCALING_LINEAR = 1, /* positions are divided by factor (Chen et al., arXiv 2306.15595) */
-  HEED_ROPE_SCALING_NTK = 2,    /* the base is multiplied by factor^(r / (r - 2)), with r = rotary_size */
-  HEED_ROPE_SCALING_YARN = 3,   /* Peng et al., "YaRN", arXiv 2309.00071 */
-  HEED_ROPE_SCALING_LLAMA3 = 4, /* as Llama 3.1 */
-  HEED_ROPE_SCALING_FACTORS = 5 /* each frequency is divided by a factor of its own: longrope, arXiv 2402.13753 */
-};
-
-/* Norms of queries and keys, head by head. */
-enum {
-  HEED_QK_NORM_RMS = 0,         /* one weight for all heads: Qwen 3, Gemma 3 */
-  HEED_QK_NORM_LAYER = 1        /* a layer norm without bias, with a weight for each head: Cohere */
-};
-
-/* Bias of a score by the distance from query to key, in buckets, as T5's [rule 5]. */
-enum {
-  HEED_RELATIVE_BIAS_NONE = 0,
-  HEED_RELATIVE_BIAS_BOTH_WAYS = 1, /* half of the buckets are for keys after the query: encoders */
-  HEED_RELATIVE_BIAS_ONE_WAY = 2    /* keys after the query share the bucket of distance 0: decoders */
-};
-
-/* Attention with linear biases as a part of a layer, with the slopes of heed_tensor_fill_alibi_slopes [rule 5]. */
-enum {
-  HEED_ALIBI_NONE = 0,
-  HEED_ALIBI_ADDED = 1,         /* added to the scaled scores: Bloom, MPT, the paper */
-  HEED_ALIBI_SCALED = 2         /* the same times the scale, with slopes rounded to BF16: Falcon */
-};
-
-/* Which projections of multi-head attention add a bias, a set of bits. */
-enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HEED_BIAS_O = 8, HEED_BIAS_ALL = 15 };
-
 /* Scaled dot-product attention, softmax(scale * q k^T) v (Vaswani et al., "Attention Is All You Need", 2017, section
  * 3.2.1). It has no parameters. */
 typedef struct heed_dot_product_attention_options {
@@ -794,77 +401,132 @@ typedef struct heed_dot_product_attention_options {
   { sizeof(heed_dot_product_attention_options), 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
     HEED_EMPTY_ROWS_ZERO }
 
-/* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
- * arXiv 1409.0473, appendix A.1.2): the score of a query q and a key k, which may have different sizes, is w_v .
- * tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
- *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
-typedef struct heed_additive_attention_options {
-  size_t struct_size;
-  int64_t num_hiddens;   /* required, >= 1 */
-  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
-  int64_t window_right;
-  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
-  float soft_cap;
-  float dropout;
-  int32_t causal;
-  int32_t window;
-  int32_t empty_rows;
-} heed_additive_attention_options;
-#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
-  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-    HEED_EMPTY_ROWS_ZERO }
+/* What fewer calls have: where rows are (3.3), a cache (4.2), what decoders read besides (3.6), reports and stopping
+ * (6.3), outputs of an attention in a layer (2.5). A member that points to one of these may be NULL. */
+typedef struct heed_sequence_inputs heed_sequence_inputs;
+typedef struct heed_cache_inputs heed_cache_inputs;
+typedef struct heed_decoder_inputs heed_decoder_inputs;
+typedef struct heed_progress heed_progress;
+typedef struct heed_layer_tap heed_layer_tap;
 
-/* Rotary positions (Su et al., "RoFormer", arXiv 2104.09864) [rule 16]. In each head of queries and keys, pair i of the
- * elements rotary_offset to rotary_offset + rotary_size - 1 is rotated by the angle position * theta_i, with theta_i =
- * base^(-2i / rotary_size), changed as scaling says: (a, b) becomes (a cos - b sin, b cos + a sin). Angles are computed in
- * f64, and their cosines and sines rounded once. A query's position is K - Q + i unless heed_sequence_inputs says another,
- * that of a key its index. Members that a scaling does not use must be 0. */
-typedef struct heed_rope_options {
+/* The inputs of a layer, which are neither changed nor kept.
+ *
+ *                multi-head, additive,    dot-product, rank 3     dot-product, rank 4
+ *                general
+ *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
+ *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
+ *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
+ *
+ * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
+ *
+ * Linear layers, norms, feed-forward networks and dropout read only queries, of rank 1 to 8: (..., input size), for
+ * dropout any dims. Embeddings read only queries, ids of any rank up to 7. Positional encodings read queries, (B, S, size)
+ * or packed (total, size), and of sequences positions and query_offsets. Encoder layers and encoders read queries, (B, S,
+ * E) or packed (total, E), and what their self-attention reads, but no keys, values and cache. Decoder layers and decoders
+ * read queries, (B, T, E) or packed (total, E); of sequences what both attentions read; with cross attention keys, and
+ * valid_lens, mask and bias of it; decoder; cache, of self-attention: layer n of a decoder uses the cache's layer
+ * cache->layer + n. All other inputs must then be NULL. Encoders and decoders with an embedding read ids, (B, S) or packed
+ * (total), as queries, encoders of images (B, C, H, W) and of audio (B, mels, frames). Transformers read the decoder's
+ * rows or ids as queries and the encoder's as keys, with decoder->memory or memory_cache no keys; without queries they
+ * run the encoder alone.
+ *
+ * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13], the ids of embeddings I32 or I64. Any of B, Q, K
+ * may be 0, and for layers that read only queries any dim [rule 14]. */
+typedef struct heed_layer_inputs {
   size_t struct_size;
-  int64_t rotary_size;     /* even; 0: the rest of the head */
-  int64_t rotary_offset;   /* the first element that is rotated */
-  int64_t original_length; /* positions of the training: YARN, LLAMA3, FACTORS without an attention_factor */
-  int64_t num_factors;     /* FACTORS: rotary_size / 2 */
-  const float* factors;    /* FACTORS: theta_i is divided by factors[i], above 0; copied */
-  float base;              /* 0: 10000 */
-  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0; required. FACTORS: the same, for the
-                              attention factor alone, where up to 1 means 1; required, unless attention_factor is given */
-  float beta_fast;         /* YARN: frequencies that turn more often in original_length stay as they are; 0: 32 */
-  float beta_slow;         /* YARN: those that turn less often are divided by factor; 0: 1 */
-  float low_freq_factor;   /* LLAMA3: wavelengths above original_length / low_freq_factor are stretched; 0: 1 */
-  float high_freq_factor;  /* LLAMA3: those below original_length / high_freq_factor stay; 0: 4 */
-  float attention_factor;  /* factor on cosines and sines. 0: with a factor above 1, YARN 0.1 ln(factor) + 1, FACTORS
-                              sqrt(1 + ln(factor) / ln(original_length)); else 1 */
-  int32_t layout;          /* HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED; required */
-  int32_t scaling;         /* HEED_ROPE_SCALING_... */
-  int32_t no_rounding;     /* YARN: 1: the ends of the range of frequencies are not rounded to whole pairs, as gpt-oss */
-  const float* short_factors; /* FACTORS: NULL, or num_factors numbers in place of factors for calls whose positions are all
-                                 below original_length ("longrope" of Phi-3); copied. A cache of rotated keys that were
-                                 rotated with the one list is refused in a call that takes the other */
-} heed_rope_options;
-#define HEED_ROPE_OPTIONS_INIT                                                                                    \
-  { sizeof(heed_rope_options), 0, 0, 0, 0, NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, HEED_ROPE_SCALING_NONE, \
-    0, NULL }
+  const heed_tensor* queries;     /* required, but for a Transformer's encoder alone and heed_layer_fill_cache */
+  const heed_tensor* keys;        /* NULL: the queries */
+  const heed_tensor* values;      /* NULL: the keys */
+  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
+                                     j < length; whole numbers, 0 <= length <= K [rule 4] */
+  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), where an axis of size 1 is repeated: any
+                                     non-zero byte = may attend. One row of keys for each batch element is
+                                     (B, 1, 1, K); rank 2 is (Q, K), also where B = Q [rule 5] */
+  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
+                                     scores; -inf hides [rule 5] */
+  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
+  int32_t training;               /* 1: dropout is active */
+  int32_t reserved;               /* 0 */
+  const heed_tensor* alibi_slopes; /* NULL, or F32 of (H), (1) without heads: adds -slope * |p - j| to the scaled scores,
+                                      with p the position of the query, K - Q + i if sequences has no positions, and
+                                      key j [rule 5]; see heed_tensor_fill_alibi_slopes */
+  const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
+  const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
+                                     without a value [rule 3]; in rows without a visible key it is log_sum_exp alone,
+                                     NaN too [rule 7] */
+  const heed_cache_inputs* cache; /* NULL, or a cache that holds the keys and values. Then K is the number of rows of the
+                                     longest sequence of the batch after the call, mask and bias may also have Q in place
+                                     of K, above 1 and below K, and then concern the last Q rows alone, those of this
+                                     call; valid_lens, key_offsets and training are refused */
+  const heed_decoder_inputs* decoder; /* NULL, or what decoder layers and decoders read besides; NULL for other layers */
+  const heed_tensor* token_types; /* NULL: all are 0; or I32 or I64 with the dims of the ids: which segment of the text each
+                                     belongs to, from 0 to num_token_types - 1 (Devlin et al., "BERT", arXiv 1810.04805).
+                                     NULL for layers without token types */
+  const heed_progress* progress;  /* NULL, or reports of heed_layer_forward, heed_layer_fill_cache and
+                                     heed_scaled_dot_product_attention in tasks, and of heed_layer_initialize in bytes of
+                                     the parameters. The functions that compute nothing make no report */
+} heed_layer_inputs;
+#define HEED_LAYER_INPUTS_INIT \
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/* Attention with the general score of Luong et al. ("Effective Approaches to Attention-based Neural Machine Translation",
- * 2015, arXiv 1508.04025, section 3.1): the score of a query q and a key k, which may have different sizes, is q . (W k).
- * Values are not projected. Parameter, (out, in) as in PyTorch, no bias:
- *   W.weight (query_size, Ek) */
-typedef struct heed_general_attention_options {
+/* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
+ * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
+ * another element, of the same output, another output or an input.
+ *
+ *                multi-head           additive,   dot-product, rank 3   dot-product, rank 4   dtype
+ *                                     general
+ *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
+ *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
+ *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
+ *
+ * The output of a linear layer and of a feed-forward network is (..., output_size), that of an embedding (...,
+ * embedding_size) in the parameter's dtype or F32, that of a patch or audio embedding (B, N,
+ * size); those of the other layers without heads, of encoders and of decoders
+ * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
+ *
+ * taps are weights and log_sum_exps of attentions in a layer that is made of others, by their dotted names.
+ *
+ * weights are the attention weights before dropout [rule 11], with one more column for add_bias_kv and for add_zero_attn,
+ * after those of keys. log_sum_exp is a natural logarithm; for a row without a visible key -inf, or its sink [rules 3,
+ * 7]. */
+typedef struct heed_layer_outputs {
   size_t struct_size;
-  int64_t query_size;    /* Eq; required, >= 1 */
-  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
-  int64_t window_right;
-  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
-  float soft_cap;
-  float dropout;
-  int32_t causal;
-  int32_t window;
-  int32_t empty_rows;
-} heed_general_attention_options;
-#define HEED_GENERAL_ATTENTION_OPTIONS_INIT                                                                \
-  { sizeof(heed_general_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
-    HEED_EMPTY_ROWS_ZERO }
+  heed_tensor* output;
+  heed_tensor* weights;
+  heed_tensor* log_sum_exp;
+  const heed_layer_tap* const* taps; /* NULL, or num_taps of them */
+  int64_t num_taps;
+} heed_layer_outputs;
+#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL, NULL, 0 }
+
+/* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
+ * and heed_layer_destroy, with the same bits in the results. options NULL: the macro's values. inputs and outputs are
+ * those of dot-product attention in the table above. Scratch memory comes from the context's pool, which may allocate
+ * when it grows. May be called from many threads on one context, and tensors may be of other contexts of the same
+ * device.
+ * Errors: those of heed_dot_product_attention_create and heed_layer_forward. */
+HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
+                                                       const heed_dot_product_attention_options* options,
+                                                       const heed_layer_inputs* inputs,
+                                                       const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
+/* ==== 2. Layers =================================================================================================== */
+
+/* ---- 2.1 Multi-head attention ------------------------------------------------------------------------------------ */
+
+/* Attention, another part of a network, or a Transformer's encoder or decoder, with its options and parameters.
+ *   made by   heed_<kind>_create (2.1, part 3), heed_model_create and heed_layer_create_from_folder (5.1);
+ *             heed_layer_child, as a part of another layer (2.5)
+ *   used by   heed_layer_load, _initialize or _set_parameter, which give it its parameters (2.2); then heed_layer_forward
+ *   freed by  heed_layer_destroy
+ *   threads   many at once, but while one changes its parameters, no other may use it */
+typedef struct heed_layer heed_layer;
+
+/* Which projections of multi-head attention add a bias, a set of bits. */
+enum { HEED_BIAS_NONE = 0, HEED_BIAS_Q = 1, HEED_BIAS_K = 2, HEED_BIAS_V = 4, HEED_BIAS_O = 8, HEED_BIAS_ALL = 15 };
+
+/* Rotary positions (3.2). */
+typedef struct heed_rope_options heed_rope_options;
 
 /* Multi-head attention (Vaswani et al., section 3.2.2; with num_kv_heads < num_heads grouped-query attention, Ainslie
  * et al., 2023). Parameters, all (out, in) as in d2l, DJL and PyTorch:
@@ -926,28 +588,332 @@ typedef struct heed_multi_head_attention_options {
     HEED_SCORING_DOT_PRODUCT, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, HEED_EMPTY_ROWS_ZERO, 0, NULL, 0, 0, 0.0f,    \
     HEED_QK_NORM_RMS, 0, HEED_RELATIVE_BIAS_NONE, HEED_ALIBI_NONE, 0, 0, 0 }
 
-/* A linear layer, y = x W^T + b, over the last axis of its input of any rank. Parameters, with the names and shapes of
- * PyTorch's nn.Linear:
- *   weight (output_size, input size)     bias (output_size), unless no_bias */
-typedef struct heed_linear_options {
-  size_t struct_size;
-  int64_t output_size;   /* required, >= 1 */
-  int32_t no_bias;       /* 1: y = x W^T */
-  int32_t reserved;      /* 0 */
-} heed_linear_options;
-#define HEED_LINEAR_OPTIONS_INIT { sizeof(heed_linear_options), 0, 0, 0 }
+/* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
+ * *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
+ * and no head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
+ * output_size or HEED_BIAS_O; members of rope that are missing, out of range or not used by its scaling; norms, buckets
+ * or distances out of range, or without the option that uses them; add_bias_kv or add_zero_attn with additive scores). */
+HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
+                                                      const heed_multi_head_attention_options* options,
+                                                      heed_layer** layer) HEED_NOEXCEPT;
 
-/* Dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014) in its
- * inverted form. When training, an element is kept with probability 1 - dropout and then multiplied by 1 / (1 -
- * dropout); a dropped element becomes 0, even if it was NaN or infinite. Otherwise, and with a dropout of 0, the output
- * is the input with the same bits, or converted to F32. Which elements are kept depends only on the seed and on the
- * element's index in row-major order (docs/semantics.md, "Random numbers"). It has no parameters. */
-typedef struct heed_dropout_options {
+/* Drops the caller's reference. NULL is allowed. */
+HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
+
+/* ---- 2.2 Parameters ---------------------------------------------------------------------------------------------- */
+
+/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read, so shape-only tensors are
+ * sufficient). Parameters take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the
+ * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010). Biases, bias_k, bias_v, sinks and the table
+ * of a relative bias are 0, weights of norms 1. The same seed gives the same numbers on every machine
+ * (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
+ * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), CANCELLED (by inputs->progress). */
+HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
+                                           uint64_t seed) HEED_NOEXCEPT;
+
+/* 1 if every parameter is set, else 0; -1 for NULL. */
+HEED_API int32_t heed_layer_is_initialized(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
+ * heed_tensor_load_safetensors takes it: it opens only the files that contain a parameter or a tensor "bias" in the
+ * parameters' module; in GPT-2 that tensor is a causal mask. Parameters are recognized by their names after the prefix
+ * (with or without the separator at its end; NULL or "": no prefix), which may be
+ *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes them, the same as in d2l-pytorch
+ *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
+ *   Hugging Face's                 BERT, ViT, ALBERT, DistilBERT, BART, OPT, Whisper, CLIP, T5, GPT-2, GPT-J, GPT-NeoX,
+ *                                  Falcon, Bloom, MPT, Llama, Mistral, Qwen, Gemma, Phi-3, Cohere, Granite, gpt-oss,
+ *                                  ModernBERT, and the tables of positions of these
+ *   timm's, Keras', DJL's, d2l-java's
+ *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
+ * and are converted from that framework's shapes into heed's. docs/weights.md has all names, the options that belong to
+ * each, and how to write such files. The config.json beside the file, if there is one with a model_type, or else the
+ * names tell what else the model computes. It is an error if the layer's options differ from the model's settings
+ * (heads, causal, scale, soft cap, window, every member of rope, qk_norm, sinks, relative_bias, alibi, first_row), and if
+ * the model has a feature that heed lacks (rotary frequencies that change with the length, clipped projections).
+ * Settings that the files do not contain, as the base of rotary positions, give a HEED_LOG_WARNING; the layer
+ * then computes by its options. Dtypes and shapes as for heed_layer_set_parameter. Either all parameters are set or, on
+ * failure, none. Tensors elsewhere in the file are ignored. A parameter of the same layout that the options lack (a
+ * bias) is an error, and so is any other tensor in the attention's module that is not known to be harmless.
+ * heed_layer_load_weights can accept what is refused here.
+ * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming a missing
+ * one and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the options
+ * lack, naming the option; options that differ from the model's settings, naming all; shape, naming both; packed
+ * projections for grouped heads; not a float dtype), UNSUPPORTED (a dtype that heed lacks; features of the model that
+ * heed lacks, naming all of them and how to accept them; projections packed in an unknown layout; adapters; a linear
+ * layer's weight with a name of Conv1D's); CORRUPT_FILE and IO for a config.json that cannot be read. */
+HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
+
+/* heed_layer_load from the num_bytes at data, which are the contents of such a file. data is only needed during the
+ * call. Error sentences call the file "memory".
+ * Errors: as heed_layer_load, without IO. */
+HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
+                                            const char* prefix) HEED_NOEXCEPT;
+
+/* Writes all parameters to a .safetensors file, with their names. Its __metadata__ has the texts "heed.kind", such as
+ * "multi_head_attention", and "heed.options", a JSON object with the members of the layer's options (docs/weights.md);
+ * loading reads neither. The file is replaced atomically; on failure it is unchanged. Takes as much memory as the
+ * largest weight of a projection meanwhile.
+ * Errors: NOT_INITIALIZED, IO. */
+HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
+
+/* Writes the bytes that heed_layer_save would write to a file to destination, which has capacity bytes. *num_bytes gets
+ * their number (num_bytes may be NULL if destination is not). With destination NULL nothing else is done; the number
+ * stays the same until a parameter is replaced.
+ * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
+ * *num_bytes stays as it was). A failure of the host's executor or of the device may leave a part written. */
+HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
+                                            size_t* num_bytes) HEED_NOEXCEPT;
+
+/* How many parameters the layer has, set or not; -1 for NULL. */
+HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* The name of a parameter, such as "W_q.weight", in a fixed order; valid while the layer lives. NULL for a bad handle or
+ * index. */
+HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
+
+/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. Writing it, filling
+ * it, copying into it or using it as an output fails with INVALID_ARGUMENT, also for its views; heed_tensor_data
+ * returns NULL. On the CPU the snapshot of a projection's weight has memory of its own, which is unpacked with the
+ * context's threads (heed_layer_set_parameter); other snapshots share the layer's memory. The caller destroys *snapshot.
+ * Errors: NOT_FOUND (naming the existing ones), NOT_INITIALIZED (not set yet). */
+HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
+                                          heed_tensor** snapshot) HEED_NOEXCEPT;
+
+/* The dtype and the shape of a parameter, as a shape-only tensor: its values are not unpacked. The caller destroys *shape.
+ * Errors: as heed_layer_parameter. */
+HEED_API heed_status heed_layer_parameter_shape(const heed_layer* layer, const char* name,
+                                                heed_tensor** shape) HEED_NOEXCEPT;
+
+/* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
+ * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
+ * is initialized once every parameter is set. A projection's weight is kept packed, in the layout that calls read fastest,
+ * and snapshots and files get back the bits that were set. So on the CPU a layer takes the memory of its weights, with
+ * the outputs of each projection rounded up to whole vectors. An NPU keeps the unchanged weight besides. While weights
+ * are set or loaded a layer takes in addition only the memory of what is replaced and two pieces of a weight for each
+ * thread of the context, which all take part; for convolutions, and for a tied table with a padding_index, the weight
+ * itself.
+ * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
+HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
+                                              const heed_tensor* value) HEED_NOEXCEPT;
+
+/* ---- 2.3 Workspace ----------------------------------------------------------------------------------------------- */
+
+/* Scratch memory for one forward at a time.
+ *   made by   heed_workspace_create and heed_workspace_wrap, with the size that heed_layer_workspace_size says
+ *   used by   heed_layer_forward and heed_layer_fill_cache, of any layer of the device for which it is large enough
+ *   freed by  heed_workspace_destroy; its memory when no call uses it any more
+ *   threads   one call at a time; a second one fails with HEED_ERROR_BUSY */
+typedef struct heed_workspace heed_workspace;
+
+/* A workspace of num_bytes, which may be 0, in the context's memory; its contents are undefined.
+ * heed_layer_workspace_size says how many bytes a forward needs. The caller destroys *workspace. */
+HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes,
+                                           heed_workspace** workspace) HEED_NOEXCEPT;
+
+/* A workspace in the caller's memory (of the context's device, any alignment), which must outlive the workspace and any
+ * call that uses it; heed never frees it. A call with tensors that share memory with it is refused. The caller destroys
+ * *workspace.
+ * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
+HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
+                                         heed_workspace** workspace) HEED_NOEXCEPT;
+
+/* The size it was made with; 0 for NULL. */
+HEED_API size_t heed_workspace_num_bytes(const heed_workspace* workspace) HEED_NOEXCEPT;
+
+/* Drops the caller's reference. NULL is allowed. A call in flight keeps the memory of heed_workspace_create alive. */
+HEED_API void heed_workspace_destroy(heed_workspace* workspace) HEED_NOEXCEPT;
+
+/* ---- 2.4 Calls --------------------------------------------------------------------------------------------------- */
+
+/* Which outputs heed_layer_create_outputs makes, a set of bits. */
+enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
+
+/* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
+ * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
+ * must be NULL; those that are not requested stay NULL. The caller destroys the tensors. On failure none is made. Works
+ * on a layer that is not initialized.
+ * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
+ * heed_layer_forward), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache of the inputs). */
+HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
+                                               heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
+/* The number of bytes of workspace that forward needs (only shapes and dtypes are read). outputs NULL: only the output
+ * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the
+ * same inputs and outputs given, and the same or smaller B, Q and K: so a workspace for the largest shape serves all.
+ * For a packed batch it suffices for all offsets with the same or smaller totals and number of elements; with given
+ * offsets forward may need less. For dropout the size does not depend on the shape. That of a linear layer grows with the
+ * rows, until each thread has room for as many of them as it computes at a time, and then no more.
+ * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward; BUSY (another call changes a cache of the inputs). */
+HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                               const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
+
+/* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
+ * CPU); with NULL it takes one from the context's pool, which has one for each call in flight and may allocate when it
+ * grows. Without a workspace, the CPU needs less than heed_layer_workspace_size says if lengths or a window hide keys
+ * from all queries. On a device the call may return before it is done: heed_tensor_read and heed_context_synchronize
+ * wait. May be called from many threads on one layer. Tensors may be of other contexts of the same device.
+ * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
+ * not whole; sizes other than the layer's parameters; shape-only tensors; inputs or outputs that a layer of this kind
+ * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
+ * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
+ * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
+ * rows; F32 on a 16-bit device without allow_reduced_precision),
+ * NOT_FASTEST (strict contexts), CANCELLED (by inputs->progress), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a
+ * cache also INVALID_ARGUMENT (a cache of another device, geometry, or whose rows have other rotary positions; layer
+ * or sequences outside the cache; a sequence twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY,
+ * UNSUPPORTED (a layer without such attention;
+ * training). */
+HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                        heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+
+/* A description of what forward would do with these arguments, as a JSON object (a text result, see above). Nothing is
+ * run; only shapes, dtypes and lengths are read; lengths without data count as K [rule 4]. outputs NULL: only the
+ * output is requested. Numbers are whole and fit in an int64_t; larger ones become 2^63 - 1. Members (more may be
+ * added):
+ *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
+ *                                 "additive_attention", "general_attention", "dot_product_attention",
+ *                                 "positional_encoding", "linear", "dropout", "layer_norm", "feed_forward",
+ *                                 "embedding", "patch_embedding", "audio_embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
+ *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
+ *                                 and the instruction set that it uses, such as "portable"
+ *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation
+ *                                 "tile_rows" and "tile_columns" of its output; omitted where there are none
+ *   "items", "threads"            the number of tasks of that operation, and the largest number of threads that run
+ *                                 them, including the caller's
+ *   "flush_subnormals"            true; only in a context with that option
+ *   "workspace_bytes"             as heed_layer_workspace_size
+ *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
+ *                                 the pairs that lengths, causal mask and window leave visible; of the keys and values
+ *                                 of a batch element, the rows from the first to the last visible one are projected
+ *   "bytes"                       the minimum memory traffic: every operand once; of projections the rows that are
+ *                                 computed
+ *   "operations"                  in order, each with "operation", such as "project queries, keys and values" (inputs
+ *                                 that are the same tensor are projected together, which changes no result), the
+ *                                 members from "kernel" to "threads", "scratch_bytes" (its part of the workspace),
+ *                                 "flops", "bytes" and "not_fastest"
+ *   "not_fastest"                 the reasons why this is not the fastest path, as sentences; empty if it is. A strict
+ *                                 context refuses forward for these reasons
+ * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
+HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                        const heed_layer_outputs* outputs, char* text, size_t capacity,
+                                        size_t* num_bytes) HEED_NOEXCEPT;
+
+/* ---- 2.5 Children ------------------------------------------------------------------------------------------------ */
+
+/* How many children the layer has; 0 for a layer that is not made of others; -1 for NULL. */
+HEED_API int64_t heed_layer_child_count(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* The name of a child, such as "self_attention" or "layers.0", in the order of parameters; index is from 0 to
+ * heed_layer_child_count - 1. Valid while the layer lives. NULL for a bad handle or index. */
+HEED_API const char* heed_layer_child_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
+
+/* A child, or a child of a child by its dotted name, such as "layers.0.self_attention", as a layer of its own. It shares
+ * its parameters with the layer: what one of them sets, initializes or loads, the other has too. The caller destroys
+ * *child, before or after the layer.
+ * Errors: NOT_FOUND (naming the children). */
+HEED_API heed_status heed_layer_child(const heed_layer* layer, const char* name, heed_layer** child) HEED_NOEXCEPT;
+
+/* Further outputs of a call: the weights and log_sum_exp of an attention in the layer, with the dims and dtypes that they have
+ * as outputs of that child. At least one of both is not NULL. heed_layer_create_tap makes them. */
+struct heed_layer_tap {
   size_t struct_size;
-  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training */
-  int32_t reserved;      /* 0 */
-} heed_dropout_options;
-#define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
+  const char* child;        /* required: the dotted name of the attention, such as "layers.0.self_attention" */
+  heed_tensor* weights;     /* (B, H, Q, K), or NULL */
+  heed_tensor* log_sum_exp; /* (B, H, Q) of F32, or NULL */
+};
+#define HEED_LAYER_TAP_INIT { sizeof(heed_layer_tap), NULL, NULL, NULL }
+
+/* Makes row-major tensors for a tap of the attention `child` in calls with these inputs, and sets tap->child: weights in F32
+ * with HEED_WANT_WEIGHTS, log_sum_exp in F32 with HEED_WANT_LOG_SUM_EXP, at least one of them. The members of *tap must be
+ * NULL. `child` must live as long as the tap. The caller destroys the tensors. On failure none is made.
+ * Errors: INVALID_ARGUMENT (wanted; a member not NULL; a child that is no attention, or that such a call does not run; inputs
+ * as heed_layer_forward), NOT_FOUND (child), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache
+ * of the inputs). */
+HEED_API heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inputs* inputs, const char* child,
+                                           int32_t wanted, heed_layer_tap* tap) HEED_NOEXCEPT;
+
+/* ==== 3. Options by topic, and the other kinds of layers ========================================================== */
+
+/* ---- 3.1 Scores -------------------------------------------------------------------------------------------------- */
+
+/* How a query and a key are scored [rule 2]. */
+enum {
+  HEED_SCORING_DOT_PRODUCT = 0, /* (q . k) * scale */
+  HEED_SCORING_ADDITIVE = 1     /* (w_v . tanh(q + k)) * scale. In multi-head attention scale defaults to
+                                   1/sqrt(head_size) with this scoring too; scale = 1 gives the plain formula */
+};
+
+/* Norms of queries and keys, head by head. */
+enum {
+  HEED_QK_NORM_RMS = 0,         /* one weight for all heads: Qwen 3, Gemma 3 */
+  HEED_QK_NORM_LAYER = 1        /* a layer norm without bias, with a weight for each head: Cohere */
+};
+
+/* Bias of a score by the distance from query to key, in buckets, as T5's [rule 5]. */
+enum {
+  HEED_RELATIVE_BIAS_NONE = 0,
+  HEED_RELATIVE_BIAS_BOTH_WAYS = 1, /* half of the buckets are for keys after the query: encoders */
+  HEED_RELATIVE_BIAS_ONE_WAY = 2    /* keys after the query share the bucket of distance 0: decoders */
+};
+
+/* Attention with linear biases as a part of a layer, with the slopes of heed_tensor_fill_alibi_slopes [rule 5]. */
+enum {
+  HEED_ALIBI_NONE = 0,
+  HEED_ALIBI_ADDED = 1,         /* added to the scaled scores: Bloom, MPT, the paper */
+  HEED_ALIBI_SCALED = 2         /* the same times the scale, with slopes rounded to BF16: Falcon */
+};
+
+/* ---- 3.2 Positions ----------------------------------------------------------------------------------------------- */
+
+/* Which elements of a head one rotation turns [rule 16]. The wrong pairing gives wrong numbers that look right, so there
+ * is no default: 0 is refused. */
+enum {
+  HEED_ROPE_HALF = 1,           /* (i, i + rotary_size / 2): Llama, Qwen, Gemma, ... in Hugging Face's files */
+  HEED_ROPE_INTERLEAVED = 2     /* (2i, 2i + 1): the paper's; GPT-J, Cohere, Meta's own files of Llama */
+};
+
+/* How rotary positions are stretched for texts that are longer than those of the training [rule 16]. */
+enum {
+  HEED_ROPE_SCALING_NONE = 0,
+  HEED_ROPE_SCALING_LINEAR = 1, /* positions are divided by factor (Chen et al., arXiv 2306.15595) */
+  HEED_ROPE_SCALING_NTK = 2,    /* the base is multiplied by factor^(r / (r - 2)), with r = rotary_size */
+  HEED_ROPE_SCALING_YARN = 3,   /* Peng et al., "YaRN", arXiv 2309.00071 */
+  HEED_ROPE_SCALING_LLAMA3 = 4, /* as Llama 3.1 */
+  HEED_ROPE_SCALING_FACTORS = 5 /* each frequency is divided by a factor of its own: longrope, arXiv 2402.13753 */
+};
+
+/* Rotary positions (Su et al., "RoFormer", arXiv 2104.09864) [rule 16]. In each head of queries and keys, pair i of the
+ * elements rotary_offset to rotary_offset + rotary_size - 1 is rotated by the angle position * theta_i, with theta_i =
+ * base^(-2i / rotary_size), changed as scaling says: (a, b) becomes (a cos - b sin, b cos + a sin). Angles are computed in
+ * f64, and their cosines and sines rounded once. A query's position is K - Q + i unless heed_sequence_inputs says another,
+ * that of a key its index. Members that a scaling does not use must be 0. */
+struct heed_rope_options {
+  size_t struct_size;
+  int64_t rotary_size;     /* even; 0: the rest of the head */
+  int64_t rotary_offset;   /* the first element that is rotated */
+  int64_t original_length; /* positions of the training: YARN, LLAMA3, FACTORS without an attention_factor */
+  int64_t num_factors;     /* FACTORS: rotary_size / 2 */
+  const float* factors;    /* FACTORS: theta_i is divided by factors[i], above 0; copied */
+  float base;              /* 0: 10000 */
+  float factor;            /* LINEAR, NTK, YARN, LLAMA3: how much longer, above 0; required. FACTORS: the same, for the
+                              attention factor alone, where up to 1 means 1; required, unless attention_factor is given */
+  float beta_fast;         /* YARN: frequencies that turn more often in original_length stay as they are; 0: 32 */
+  float beta_slow;         /* YARN: those that turn less often are divided by factor; 0: 1 */
+  float low_freq_factor;   /* LLAMA3: wavelengths above original_length / low_freq_factor are stretched; 0: 1 */
+  float high_freq_factor;  /* LLAMA3: those below original_length / high_freq_factor stay; 0: 4 */
+  float attention_factor;  /* factor on cosines and sines. 0: with a factor above 1, YARN 0.1 ln(factor) + 1, FACTORS
+                              sqrt(1 + ln(factor) / ln(original_length)); else 1 */
+  int32_t layout;          /* HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED; required */
+  int32_t scaling;         /* HEED_ROPE_SCALING_... */
+  int32_t no_rounding;     /* YARN: 1: the ends of the range of frequencies are not rounded to whole pairs, as gpt-oss */
+  const float* short_factors; /* FACTORS: NULL, or num_factors numbers in place of factors for calls whose positions are all
+                                 below original_length ("longrope" of Phi-3); copied. A cache of rotated keys that were
+                                 rotated with the one list is refused in a call that takes the other */
+};
+#define HEED_ROPE_OPTIONS_INIT                                                                                    \
+  { sizeof(heed_rope_options), 0, 0, 0, 0, NULL, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, HEED_ROPE_SCALING_NONE, \
+    0, NULL }
 
 /* The kinds of positional encoding. With p the position, d = size and i from 0: */
 enum {
@@ -974,6 +940,140 @@ typedef struct heed_positional_encoding_options {
 #define HEED_POSITIONAL_ENCODING_OPTIONS_INIT \
   { sizeof(heed_positional_encoding_options), 0, 0, 0, 0.0f, HEED_POSITIONS_SINUSOIDAL }
 
+/* Makes a positional encoding. A learned table is a parameter; the others are initialized from the start. The caller
+ * destroys *layer.
+ * Errors: INVALID_ARGUMENT (max_positions or size below 1; a size that is odd where it must be even; first_row negative,
+ * or not 0 for sinusoids; dropout outside [0, 1); kind). */
+HEED_API heed_status heed_positional_encoding_create(heed_context* context,
+                                                     const heed_positional_encoding_options* options,
+                                                     heed_layer** layer) HEED_NOEXCEPT;
+
+/* ---- 3.3 Padding and packing ------------------------------------------------------------------------------------- */
+
+/* Where the rows of queries and keys are, for attention and positional encoding; a pointer in heed_layer_inputs. All
+ * members are I32 or I64, in memory of the device as the other inputs [rule 4].
+ *
+ * Packed: with query_offsets the rows of all batch elements lie one after another, without padding. Element b has the
+ * rows query_offsets[b] to query_offsets[b + 1] - 1 of queries, which are then (total, Eq), in dot-product attention
+ * (total, D) or (H, total, D); likewise key_offsets, keys and values. output and log_sum_exp have the same form,
+ * (total, output size) and (H, total). Without dropout the results have the same bits as those of each element alone. */
+struct heed_sequence_inputs {
+  size_t struct_size;
+  const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1, on
+                                       an axis where key j has the position j. Causal mask and window, whatever their
+                                       alignment, ALiBi, relative bias and rotary positions use it [rule 6]. NULL, in
+                                       attention: query i has the position that the alignment of mask and window says,
+                                       and K - Q + i for rotary positions, ALiBi and relative bias. NULL, in a positional
+                                       encoding: row s has the position s */
+  const heed_tensor* query_lens;    /* NULL, or (B), from 0 to Q: later rows of queries are padding: they are not computed,
+                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL, or the
+                                       same tensor as queries) they are no keys either */
+  const heed_tensor* query_offsets; /* NULL, or (B + 1): from 0 to total, never falling. Excludes query_lens, valid_lens,
+                                       mask, bias and weights */
+  const heed_tensor* key_offsets;   /* with query_offsets: NULL in self-attention, where keys have the rows of queries; or
+                                       (B + 1): from 0 to the number of rows of keys, never falling */
+};
+#define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
+
+/* ---- 3.4 Other attention ----------------------------------------------------------------------------------------- */
+
+/* Makes a dot-product attention layer. It has no parameters and is initialized from the start. options NULL: the
+ * macro's. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite; dropout outside [0, 1); a window size
+ * without a window; enumerations). */
+HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
+                                                       const heed_dot_product_attention_options* options,
+                                                       heed_layer** layer) HEED_NOEXCEPT;
+
+/* Additive attention (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate", 2014,
+ * arXiv 1409.0473, appendix A.1.2): the score of a query q and a key k, which may have different sizes, is w_v .
+ * tanh(W_q q + W_k k). Values are not projected. Parameters, (out, in) as in d2l, DJL and PyTorch, no biases:
+ *   W_q.weight (num_hiddens, Eq)     W_k.weight (num_hiddens, Ek)     w_v.weight (1, num_hiddens) */
+typedef struct heed_additive_attention_options {
+  size_t struct_size;
+  int64_t num_hiddens;   /* required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t window_right;
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float soft_cap;
+  float dropout;
+  int32_t causal;
+  int32_t window;
+  int32_t empty_rows;
+} heed_additive_attention_options;
+#define HEED_ADDITIVE_ATTENTION_OPTIONS_INIT                                                                \
+  { sizeof(heed_additive_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
+
+/* Makes an additive attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
+ * *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (num_hiddens below 1). */
+HEED_API heed_status heed_additive_attention_create(heed_context* context,
+                                                    const heed_additive_attention_options* options,
+                                                    heed_layer** layer) HEED_NOEXCEPT;
+
+/* Attention with the general score of Luong et al. ("Effective Approaches to Attention-based Neural Machine Translation",
+ * 2015, arXiv 1508.04025, section 3.1): the score of a query q and a key k, which may have different sizes, is q . (W k).
+ * Values are not projected. Parameter, (out, in) as in PyTorch, no bias:
+ *   W.weight (query_size, Ek) */
+typedef struct heed_general_attention_options {
+  size_t struct_size;
+  int64_t query_size;    /* Eq; required, >= 1 */
+  int64_t window_left;   /* this and the following as in heed_dot_product_attention_options, but for scale */
+  int64_t window_right;
+  float scale;           /* factor on the formula above; 0: 1; any other finite number [rule 2] */
+  float soft_cap;
+  float dropout;
+  int32_t causal;
+  int32_t window;
+  int32_t empty_rows;
+} heed_general_attention_options;
+#define HEED_GENERAL_ATTENTION_OPTIONS_INIT                                                                \
+  { sizeof(heed_general_attention_options), 0, 0, 0, 0.0f, 0.0f, 0.0f, HEED_CAUSAL_NONE, HEED_WINDOW_NONE, \
+    HEED_EMPTY_ROWS_ZERO }
+
+/* Makes an attention layer with Luong's general score. The size of keys is learned when it gets its parameter. The caller
+ * destroys *layer.
+ * Errors: those of dot-product attention; INVALID_ARGUMENT (query_size below 1). */
+HEED_API heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
+                                                   heed_layer** layer) HEED_NOEXCEPT;
+
+/* ---- 3.5 Parts of a network -------------------------------------------------------------------------------------- */
+
+/* A linear layer, y = x W^T + b, over the last axis of its input of any rank. Parameters, with the names and shapes of
+ * PyTorch's nn.Linear:
+ *   weight (output_size, input size)     bias (output_size), unless no_bias */
+typedef struct heed_linear_options {
+  size_t struct_size;
+  int64_t output_size;   /* required, >= 1 */
+  int32_t no_bias;       /* 1: y = x W^T */
+  int32_t reserved;      /* 0 */
+} heed_linear_options;
+#define HEED_LINEAR_OPTIONS_INIT { sizeof(heed_linear_options), 0, 0, 0 }
+
+/* Makes a linear layer. Its input size is learned when it gets its parameters. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (output_size below 1; no_bias not 0 or 1). */
+HEED_API heed_status heed_linear_create(heed_context* context, const heed_linear_options* options,
+                                        heed_layer** layer) HEED_NOEXCEPT;
+
+/* Dropout (Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014) in its
+ * inverted form. When training, an element is kept with probability 1 - dropout and then multiplied by 1 / (1 -
+ * dropout); a dropped element becomes 0, even if it was NaN or infinite. Otherwise, and with a dropout of 0, the output
+ * is the input with the same bits, or converted to F32. Which elements are kept depends only on the seed and on the
+ * element's index in row-major order (docs/semantics.md, "Random numbers"). It has no parameters. */
+typedef struct heed_dropout_options {
+  size_t struct_size;
+  float dropout;         /* probability, 0 <= dropout < 1, that an element is dropped when training */
+  int32_t reserved;      /* 0 */
+} heed_dropout_options;
+#define HEED_DROPOUT_OPTIONS_INIT { sizeof(heed_dropout_options), 0.0f, 0 }
+
+/* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's values, with
+ * which nothing is dropped. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (dropout outside [0, 1)). */
+HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
+
 /* The kinds of norm over the last axis. With x a row of d elements, g the parameter weight and b the parameter bias: */
 enum {
   HEED_NORM_LAYER = 0, /* (x - mean) / sqrt(variance + epsilon) * g + b, with the mean and the biased variance of the row
@@ -994,6 +1094,12 @@ typedef struct heed_layer_norm_options {
   int32_t reserved;      /* 0 */
 } heed_layer_norm_options;
 #define HEED_LAYER_NORM_OPTIONS_INIT { sizeof(heed_layer_norm_options), 0.0f, HEED_NORM_LAYER, 0, 0 }
+
+/* Makes a norm. Its size is learned when it gets its parameters. options NULL: the macro's values. The caller destroys
+ * *layer.
+ * Errors: INVALID_ARGUMENT (epsilon negative or not finite; kind; no_bias not 0 or 1). */
+HEED_API heed_status heed_layer_norm_create(heed_context* context, const heed_layer_norm_options* options,
+                                            heed_layer** layer) HEED_NOEXCEPT;
 
 /* Activations, each with its formula, since frameworks call several of them "gelu" (Hendrycks and Gimpel, arXiv
  * 1606.08415). sigma is the logistic function, Phi the distribution function of the normal distribution: */
@@ -1023,6 +1129,12 @@ typedef struct heed_feed_forward_options {
 } heed_feed_forward_options;
 #define HEED_FEED_FORWARD_OPTIONS_INIT { sizeof(heed_feed_forward_options), 0, 0, HEED_ACTIVATION_RELU, 0, 0, 0.0f }
 
+/* Makes a feed-forward network. Its input size is learned when it gets its parameters. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (hidden_size below 1; output_size negative; activation; flags not 0 or 1; dropout outside
+ * [0, 1)). */
+HEED_API heed_status heed_feed_forward_create(heed_context* context, const heed_feed_forward_options* options,
+                                              heed_layer** layer) HEED_NOEXCEPT;
+
 /* An embedding: output[..., :] = weight[id[...], :] * scale. Queries are the ids, I32 or I64, of rank 0 to 7. Parameter:
  *   weight (num_embeddings, embedding_size) */
 typedef struct heed_embedding_options {
@@ -1034,6 +1146,12 @@ typedef struct heed_embedding_options {
   int32_t reserved;       /* 0 */
 } heed_embedding_options;
 #define HEED_EMBEDDING_OPTIONS_INIT { sizeof(heed_embedding_options), 0, 0, -1, 0.0f, 0 }
+
+/* Makes an embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (num_embeddings or embedding_size out of range; padding_index that is neither -1 nor an id;
+ * scale not finite). */
+HEED_API heed_status heed_embedding_create(heed_context* context, const heed_embedding_options* options,
+                                           heed_layer** layer) HEED_NOEXCEPT;
 
 /* The embedding of an image's patches (Dosovitskiy et al., "An Image is Worth 16x16 Words", arXiv 2010.11929, equation 1).
  * Queries are images (B, C, H, W), C num_channels, H a multiple of patch_height and W one of patch_width. The patches lie side
@@ -1056,6 +1174,14 @@ typedef struct heed_patch_embedding_options {
 } heed_patch_embedding_options;
 #define HEED_PATCH_EMBEDDING_OPTIONS_INIT { sizeof(heed_patch_embedding_options), 0, 0, 0, 0, 0, 0, 0, 0 }
 
+/* Makes a patch embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (patch_height, num_channels or size below 1; patch_width negative; a patch of 2^63 elements or
+ * more; flags not 0 or 1; image_height or image_width negative or no multiple of the patch's; image_width without
+ * image_height). heed_layer_forward: INVALID_ARGUMENT (queries of another rank or number of channels; a height or width
+ * that is no multiple of the patch's, or another one than that of the options). */
+HEED_API heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
+                                                 heed_layer** layer) HEED_NOEXCEPT;
+
 /* The convolutions in front of Whisper's encoder (Radford et al., "Robust Speech Recognition via Large-Scale Weak
  * Supervision", arXiv 2212.04356, section 2.2). Queries are the features of frames, such as a log-Mel spectrogram, (B, M, T), M
  * num_mels. The output is (B, T / 2 rounded up, size), with x and h 0 outside of their frames:
@@ -1069,6 +1195,14 @@ typedef struct heed_audio_embedding_options {
   int64_t size;          /* required, >= 1 */
 } heed_audio_embedding_options;
 #define HEED_AUDIO_EMBEDDING_OPTIONS_INIT { sizeof(heed_audio_embedding_options), 0, 0 }
+
+/* Makes the convolutions of an audio embedding. The caller destroys *layer.
+ * Errors: INVALID_ARGUMENT (num_mels or size below 1 or above 2^63 / 3). heed_layer_forward: INVALID_ARGUMENT (queries of
+ * another rank or number of features). */
+HEED_API heed_status heed_audio_embedding_create(heed_context* context, const heed_audio_embedding_options* options,
+                                                 heed_layer** layer) HEED_NOEXCEPT;
+
+/* ---- 3.6 Encoders and decoders ----------------------------------------------------------------------------------- */
 
 /* A layer of a Transformer's encoder (Vaswani et al., section 3.1), over (B, S, E), or packed (total, E). A is
  * self_attention, F is feed_forward:
@@ -1095,6 +1229,14 @@ typedef struct heed_encoder_layer_options {
 #define HEED_ENCODER_LAYER_OPTIONS_INIT \
   { sizeof(heed_encoder_layer_options), NULL, NULL, NULL, 0, 0.0f, 0, 0, 0.0f, 0 }
 
+/* Makes an encoder layer with its children. The caller destroys *layer.
+ * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
+ * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; flags that are not 0 or
+ * 1; output_norms or no_first_norm without norm_first; residual_scale not finite, or with output_norms; dropout outside
+ * [0, 1)). */
+HEED_API heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
+                                               heed_layer** layer) HEED_NOEXCEPT;
+
 /* A layer of a Transformer's decoder (Vaswani et al., section 3.1), over (B, T, E), or packed (total, E). A is
  * self_attention, C(x) is cross_attention of queries x to the encoder's output, inputs->keys, F is feed_forward:
  *   norm_first 0   h = norm_1(x + dropout_1(A(x)))   g = norm_2(h + dropout_2(C(h)))
@@ -1120,6 +1262,11 @@ typedef struct heed_decoder_layer_options {
 } heed_decoder_layer_options;
 #define HEED_DECODER_LAYER_OPTIONS_INIT \
   { sizeof(heed_decoder_layer_options), NULL, NULL, NULL, NULL, 0, 0.0f, 0, 0, 0.0f, 0 }
+
+/* Makes a decoder layer with its children. The caller destroys *layer.
+ * Errors: as heed_encoder_layer_create; INVALID_ARGUMENT (cross_attention of another num_hiddens). */
+HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed_decoder_layer_options* options,
+                                               heed_layer** layer) HEED_NOEXCEPT;
 
 /* The last projection of a model, for example to logits: cap(scale (W x + b)), with cap(z) = soft_cap tanh(z / soft_cap), or z
  * without soft_cap. Child "output", a linear layer with parameters
@@ -1172,6 +1319,15 @@ typedef struct heed_encoder_options {
 #define HEED_ENCODER_OPTIONS_INIT \
   { sizeof(heed_encoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
+/* Makes a stack of encoder layers. The memory of a call is that of one layer and of two activations (B, S, E). The caller
+ * destroys *layer.
+ * Errors: as heed_encoder_layer_create, with "layer->" or "layers[i]->" in the names; INVALID_ARGUMENT (not exactly one of
+ * layer and layers; num_layers outside 1 to 4096; flags that are not 0 or 1; layers of different sizes; positions or an
+ * output that do not fit the embedding; a tied output or token types without an embedding; more than one of
+ * embedding, patches and audio; patches or audio of another size). */
+HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
+
 /* A stack of decoder layers, all of which attend to the same inputs->keys; otherwise as heed_encoder_options. With a cache,
  * positions continue those of its sequences. */
 typedef struct heed_decoder_options {
@@ -1192,6 +1348,11 @@ typedef struct heed_decoder_options {
 } heed_decoder_options;
 #define HEED_DECODER_OPTIONS_INIT { sizeof(heed_decoder_options), NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 }
 
+/* Makes a stack of decoder layers, likewise. The caller destroys *layer.
+ * Errors: as heed_encoder_create and heed_decoder_layer_create. */
+HEED_API heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
+                                         heed_layer** layer) HEED_NOEXCEPT;
+
 /* A Transformer (Vaswani et al., section 3): an encoder, and a decoder that attends to its output. inputs->keys are what the
  * encoder reads, (B, S), and queries what the decoder reads, (B, T): ids with an embedding, rows without; keys are images or
  * features if the encoder has patches or audio. valid_lens are the
@@ -1208,19 +1369,46 @@ typedef struct heed_transformer_options {
 } heed_transformer_options;
 #define HEED_TRANSFORMER_OPTIONS_INIT { sizeof(heed_transformer_options), NULL, NULL, NULL, NULL }
 
-/* ---- Cache ------------------------------------------------------------------------------------------------------- */
+/* Makes a Transformer: an encoder and a decoder, each with its options, and what they share. The caller destroys *layer.
+ * Errors: as heed_encoder_create and heed_decoder_create, with "encoder->" or "decoder->" in the names; INVALID_ARGUMENT (no
+ * cross attention; an embedding or an output for both and for one of them; sizes that do not fit). */
+HEED_API heed_status heed_transformer_create(heed_context* context, const heed_transformer_options* options,
+                                             heed_layer** layer) HEED_NOEXCEPT;
+
+/* What decoder layers and decoders read besides heed_layer_inputs, whose queries are the decoder's rows, and whose keys,
+ * valid_lens, mask and bias are those of cross attention: keys is the encoder's output, (B, S, E of the encoder). A pointer
+ * in heed_layer_inputs. */
+struct heed_decoder_inputs {
+  size_t struct_size;
+  const heed_tensor* self_valid_lens; /* NULL, or the valid_lens of self-attention, over the T rows of queries */
+  const heed_tensor* self_mask;       /* NULL, or the mask of self-attention */
+  const heed_tensor* self_bias;       /* NULL, or the bias of self-attention */
+  const heed_tensor* memory;          /* NULL, or for a Transformer the encoder's output, (B, S, E), which an earlier call
+                                         gave; decoders have it in keys */
+  const heed_cache_inputs* memory_cache; /* NULL, or for decoders with cross attention a cache that heed_layer_fill_cache
+                                            filled with the keys and values of the encoder's output, with HEED_CACHE_READ;
+                                            layer n of the decoder reads layer + n of the cache. Then keys, valid_lens and
+                                            memory are NULL */
+};
+#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL, NULL, NULL }
+
+/* ==== 4. Caches =================================================================================================== */
+
+/* ---- 4.1 Cache --------------------------------------------------------------------------------------------------- */
 
 /* The projected keys and values of sequences that grow row by row, so that a layer need not project them again
  * (docs/caches.md). A cache holds up to max_sequences sequences for num_layers layers of one geometry. Row i of a
  * sequence is the i-th that was appended, from 0; every layer has its own keys and values of it. heed_layer_forward
  * appends rows and attends to all of them (heed_cache_inputs).
+ *   made by   heed_cache_create
+ *   used by   heed_layer_forward and heed_layer_fill_cache, with heed_cache_inputs (4.2); functions on sequences (4.3)
+ *   freed by  heed_cache_destroy; its memory when no call uses it any more
+ *   threads   one call at a time changes a cache, by forward with HEED_CACHE_APPEND or by a function below that takes a
+ *             heed_cache that is not const; others fail meanwhile with HEED_ERROR_BUSY. Calls that only read run together
  *
  * The length of a sequence is the number of its rows that all layers have: a step appends to one layer after the other.
  * A row also has a position, its index unless heed_sequence_inputs or heed_cache_discard say otherwise; rotary
- * positions, ALiBi, relative bias and windows use it, and causal masks use the row's index [rule 17].
- *
- * Threads: one call at a time changes a cache, by forward with HEED_CACHE_APPEND or by a function below that takes a
- * heed_cache that is not const; others fail meanwhile with HEED_ERROR_BUSY. Calls that only read run together. */
+ * positions, ALiBi, relative bias and windows use it, and causal masks use the row's index [rule 17]. */
 typedef struct heed_cache heed_cache;
 
 /* Where rows are kept. The results of forward have the same bits for every layout that keeps the same rows. */
@@ -1231,12 +1419,6 @@ enum {
                                 call, are hidden without a causal mask too. With HEED_CACHE_READ every query counts as
                                 the last row of the sequence */
   HEED_CACHE_PAGED = 2       /* sequences share num_pages pages of page_size rows, and take one when they need it */
-};
-
-/* What forward does with a cache. */
-enum {
-  HEED_CACHE_APPEND = 0, /* appends the keys and values of the call's rows, then attends to all rows of the sequence */
-  HEED_CACHE_READ = 1    /* attends to the rows of the sequence; keys and values must be NULL */
 };
 
 /* The geometry of a cache. */
@@ -1287,6 +1469,52 @@ HEED_API heed_status heed_cache_create(heed_context* context, const heed_cache_o
 
 /* Drops the caller's reference. NULL is allowed. A call in flight keeps the cache alive. */
 HEED_API void heed_cache_destroy(heed_cache* cache) HEED_NOEXCEPT;
+
+/* ---- 4.2 Calls with a cache -------------------------------------------------------------------------------------- */
+
+/* What forward does with a cache. */
+enum {
+  HEED_CACHE_APPEND = 0, /* appends the keys and values of the call's rows, then attends to all rows of the sequence */
+  HEED_CACHE_READ = 1    /* attends to the rows of the sequence; keys and values must be NULL */
+};
+
+/* What one call does with a cache; a pointer in heed_layer_inputs. Multi-head attention with HEED_SCORING_DOT_PRODUCT
+ * takes caches [rule 17].
+ *
+ * APPEND: keys and values, if not NULL, have as many rows as queries: row i of the queries of batch element b is
+ * appended to its sequence, and attends to all rows of the sequence that causal mask and window leave visible, those of
+ * this call included. Elements may differ in length (query_lens), also 0, and be packed (query_offsets), so that prompts
+ * and single rows run in one call. A row has the same bits alone, in any batch, and with any other number of rows in the
+ * same call. positions of heed_sequence_inputs are those of the appended rows, from 0 to 2^31 - 1; NULL: they continue
+ * after the last row's. A failed call leaves the cache as it was, except that a ring has lost rows that the call
+ * overwrote if, without a heed_progress, the host's executor or the device has failed while it computed.
+ *
+ * READ: the rows attend to the sequence as it is, as in cross attention. */
+struct heed_cache_inputs {
+  size_t struct_size;
+  heed_cache* cache;            /* required; READ does not change it */
+  const heed_tensor* sequences; /* NULL: batch element b is sequence b; or I32 or I64 of (B): its sequence. With APPEND all
+                                   are different */
+  int64_t layer;                /* which of the cache's layers this one is, from 0 */
+  int32_t use;                  /* HEED_CACHE_APPEND or HEED_CACHE_READ */
+  int32_t reserved;             /* 0 */
+};
+#define HEED_CACHE_INPUTS_INIT { sizeof(heed_cache_inputs), NULL, NULL, 0, HEED_CACHE_APPEND, 0 }
+
+/* Projects keys and values and appends them to a cache without attending to them: the memory of cross attention, which
+ * later calls with HEED_CACHE_READ attend to. inputs->cache is required, with HEED_CACHE_APPEND. The rows are those of
+ * keys, (B, K, Ek), and values; keys NULL: those of queries; queries may be NULL if keys are given. query_lens (B) says
+ * how many rows of each element are appended, query_offsets that they are packed. With a workspace nothing is allocated
+ * (on the CPU); heed_layer_workspace_size of the same inputs with all outputs suffices.
+ * Decoders with cross attention read keys, the encoder's output (B, S, E), and append the keys and values of every layer,
+ * of layer n to the cache's layer cache->layer + n; Transformers likewise, with keys that the encoder runs first, or its
+ * output as decoder->memory. With valid_lens (B) the padding of each element is not appended. Later calls read them with
+ * decoder->memory_cache.
+ * Errors: those of heed_layer_forward; UNSUPPORTED also for layers without an attention that reads a cache. */
+HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                           heed_workspace* workspace) HEED_NOEXCEPT;
+
+/* ---- 4.3 Sequences ----------------------------------------------------------------------------------------------- */
 
 /* The number of rows of a sequence that all layers have, rows that a ring has dropped included; -1 for a bad handle or a
  * sequence below 0 or above max_sequences - 1. While another call changes the cache it may be the length before or after
@@ -1354,6 +1582,8 @@ HEED_API heed_status heed_cache_discard(heed_cache* cache, int64_t sequence, int
 HEED_API heed_status heed_cache_read(const heed_cache* cache, int64_t layer, int64_t sequence, heed_tensor* keys,
                                      heed_tensor* values) HEED_NOEXCEPT;
 
+/* ---- 4.4 Files of caches ----------------------------------------------------------------------------------------- */
+
 /* Saves the rows that all layers have as a .safetensors file: "layers.<i>.keys" (Hkv, T, D) and "layers.<i>.values"
  * (Hkv, T, Dv) in the cache's dtype, with HEED_I8 "layers.<i>.key_scales" and "layers.<i>.value_scales" (Hkv, T),
  * "layers.<i>.positions" I32 (T), "rows" I64 with what docs/caches.md lists, and "rope" U8 with the rotary positions as
@@ -1381,285 +1611,9 @@ HEED_API heed_status heed_cache_save_memory(const heed_cache* cache, int64_t seq
 HEED_API heed_status heed_cache_load_memory(heed_cache* cache, int64_t sequence, const void* data,
                                             size_t num_bytes) HEED_NOEXCEPT;
 
-/* What one call does with a cache; a pointer in heed_layer_inputs. Multi-head attention with HEED_SCORING_DOT_PRODUCT
- * takes caches [rule 17].
- *
- * APPEND: keys and values, if not NULL, have as many rows as queries: row i of the queries of batch element b is
- * appended to its sequence, and attends to all rows of the sequence that causal mask and window leave visible, those of
- * this call included. Elements may differ in length (query_lens), also 0, and be packed (query_offsets), so that prompts
- * and single rows run in one call. A row has the same bits alone, in any batch, and with any other number of rows in the
- * same call. positions of heed_sequence_inputs are those of the appended rows, from 0 to 2^31 - 1; NULL: they continue
- * after the last row's. A failed call leaves the cache as it was, except that a ring has lost rows that the call
- * overwrote if, without a heed_progress, the host's executor or the device has failed while it computed.
- *
- * READ: the rows attend to the sequence as it is, as in cross attention. */
-typedef struct heed_cache_inputs {
-  size_t struct_size;
-  heed_cache* cache;            /* required; READ does not change it */
-  const heed_tensor* sequences; /* NULL: batch element b is sequence b; or I32 or I64 of (B): its sequence. With APPEND all
-                                   are different */
-  int64_t layer;                /* which of the cache's layers this one is, from 0 */
-  int32_t use;                  /* HEED_CACHE_APPEND or HEED_CACHE_READ */
-  int32_t reserved;             /* 0 */
-} heed_cache_inputs;
-#define HEED_CACHE_INPUTS_INIT { sizeof(heed_cache_inputs), NULL, NULL, 0, HEED_CACHE_APPEND, 0 }
+/* ==== 5. Models =================================================================================================== */
 
-/* ---- Layers: inputs and outputs ---------------------------------------------------------------------------------- */
-
-/* Where the rows of queries and keys are, for attention and positional encoding; a pointer in heed_layer_inputs. All
- * members are I32 or I64, in memory of the device as the other inputs [rule 4].
- *
- * Packed: with query_offsets the rows of all batch elements lie one after another, without padding. Element b has the
- * rows query_offsets[b] to query_offsets[b + 1] - 1 of queries, which are then (total, Eq), in dot-product attention
- * (total, D) or (H, total, D); likewise key_offsets, keys and values. output and log_sum_exp have the same form,
- * (total, output size) and (H, total). Without dropout the results have the same bits as those of each element alone. */
-typedef struct heed_sequence_inputs {
-  size_t struct_size;
-  const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1, on
-                                       an axis where key j has the position j. Causal mask and window, whatever their
-                                       alignment, ALiBi, relative bias and rotary positions use it [rule 6]. NULL: those
-                                       rules say where a query is; rotary positions, ALiBi and relative bias take
-                                       K - Q + i. In a positional encoding NULL means s */
-  const heed_tensor* query_lens;    /* NULL, or (B), from 0 to Q: later rows of queries are padding: they are not computed,
-                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL, or the
-                                       same tensor as queries) they are no keys either */
-  const heed_tensor* query_offsets; /* NULL, or (B + 1): from 0 to total, never falling. Excludes query_lens, valid_lens,
-                                       mask, bias and weights */
-  const heed_tensor* key_offsets;   /* with query_offsets: NULL in self-attention, where keys have the rows of queries; or
-                                       (B + 1): from 0 to the number of rows of keys, never falling */
-} heed_sequence_inputs;
-#define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
-
-/* What decoder layers and decoders read besides heed_layer_inputs, whose queries are the decoder's rows, and whose keys,
- * valid_lens, mask and bias are those of cross attention: keys is the encoder's output, (B, S, E of the encoder). A pointer
- * in heed_layer_inputs. */
-typedef struct heed_decoder_inputs {
-  size_t struct_size;
-  const heed_tensor* self_valid_lens; /* NULL, or the valid_lens of self-attention, over the T rows of queries */
-  const heed_tensor* self_mask;       /* NULL, or the mask of self-attention */
-  const heed_tensor* self_bias;       /* NULL, or the bias of self-attention */
-  const heed_tensor* memory;          /* NULL, or for a Transformer the encoder's output, (B, S, E), which an earlier call
-                                         gave; decoders have it in keys */
-  const heed_cache_inputs* memory_cache; /* NULL, or for decoders with cross attention a cache that heed_layer_fill_cache
-                                            filled with the keys and values of the encoder's output, with HEED_CACHE_READ;
-                                            layer n of the decoder reads layer + n of the cache. Then keys, valid_lens and
-                                            memory are NULL */
-} heed_decoder_inputs;
-#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL, NULL, NULL }
-
-/* The inputs of a layer, which are neither changed nor kept.
- *
- *                multi-head, additive,    dot-product, rank 3     dot-product, rank 4
- *                general
- *   queries      (B, Q, Eq)               (B, Q, D)               (B, H, Q, D)
- *   keys         (B, K, Ek)               (B, K, D)               (B, Hkv, K, D), Hkv divides H [rule 12]
- *   values       (B, K, Ev)               (B, K, Dv)              (B, Hkv, K, Dv)
- *
- * Any strides are allowed: heads in the layout (B, S, H, D) are a transposed view.
- *
- * Linear layers, norms, feed-forward networks and dropout read only queries, of rank 1 to 8: (..., input size), for
- * dropout any dims. Embeddings read only queries, ids of any rank up to 7. Positional encodings read queries, (B, S, size)
- * or packed (total, size), and of sequences positions and query_offsets. Encoder layers and encoders read queries, (B, S,
- * E) or packed (total, E), and what their self-attention reads, but no keys, values and cache. Decoder layers and decoders
- * read queries, (B, T, E) or packed (total, E); of sequences what both attentions read; with cross attention keys, and
- * valid_lens, mask and bias of it; decoder; cache, of self-attention: layer n of a decoder uses the cache's layer
- * cache->layer + n. All other inputs must then be NULL. Encoders and decoders with an embedding read ids, (B, S) or packed
- * (total), as queries, encoders of images (B, C, H, W) and of audio (B, mels, frames). Transformers read the decoder's
- * rows or ids as queries and the encoder's as keys, with decoder->memory or memory_cache no keys; without queries they
- * run the encoder alone.
- *
- * queries, keys and values have one dtype of F32, F16 and BF16 [rule 13], the ids of embeddings I32 or I64. Any of B, Q, K
- * may be 0, and for layers that read only queries any dim [rule 14]. */
-typedef struct heed_layer_inputs {
-  size_t struct_size;
-  const heed_tensor* queries;     /* required, but for a Transformer's encoder alone and heed_layer_fill_cache */
-  const heed_tensor* keys;        /* NULL: the queries */
-  const heed_tensor* values;      /* NULL: the keys */
-  const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
-                                     j < length; whole numbers, 0 <= length <= K [rule 4] */
-  const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), where an axis of size 1 is repeated: any
-                                     non-zero byte = may attend. One row of keys for each batch element is
-                                     (B, 1, 1, K); rank 2 is (Q, K), also where B = Q [rule 5] */
-  const heed_tensor* bias;        /* NULL, or F32 or the inputs' dtype, shaped as the mask: added to the scaled
-                                     scores; -inf hides [rule 5] */
-  uint64_t dropout_seed;          /* seed of the dropout; the same seed drops the same weights [rule 11], or elements */
-  int32_t training;               /* 1: dropout is active */
-  int32_t reserved;               /* 0 */
-  const heed_tensor* alibi_slopes; /* NULL, or F32 of (H), (1) without heads: adds -slope * |p - j| to the scaled scores,
-                                      with p the position of the query, K - Q + i if sequences has no positions, and
-                                      key j [rule 5]; see heed_tensor_fill_alibi_slopes */
-  const heed_sequence_inputs* sequences; /* NULL, or where rows are: positions, packed batches, lengths of queries */
-  const heed_tensor* sinks;       /* NULL, or F32 of (H), (1) without heads: for each head one more score in the softmax,
-                                     without a value [rule 3]; in rows without a visible key it is log_sum_exp alone,
-                                     NaN too [rule 7] */
-  const heed_cache_inputs* cache; /* NULL, or a cache that holds the keys and values. Then K is the number of rows of the
-                                     longest sequence of the batch after the call, mask and bias may also have Q in place
-                                     of K, above 1 and below K, and then concern the last Q rows alone, those of this
-                                     call; valid_lens, key_offsets and training are refused */
-  const heed_decoder_inputs* decoder; /* NULL, or what decoder layers and decoders read besides; NULL for other layers */
-  const heed_tensor* token_types; /* NULL: all are 0; or I32 or I64 with the dims of the ids: which segment of the text each
-                                     belongs to, from 0 to num_token_types - 1 (Devlin et al., "BERT", arXiv 1810.04805).
-                                     NULL for layers without token types */
-  const heed_progress* progress;  /* NULL, or reports of heed_layer_forward, heed_layer_fill_cache and
-                                     heed_scaled_dot_product_attention in tasks, and of heed_layer_initialize in bytes of
-                                     the parameters. The functions that compute nothing make no report */
-} heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
-
-/* Which outputs heed_layer_create_outputs makes, a set of bits. */
-enum { HEED_WANT_OUTPUT = 1, HEED_WANT_WEIGHTS = 2, HEED_WANT_LOG_SUM_EXP = 4 };
-
-/* Further outputs of a call: the weights and log_sum_exp of an attention in the layer, with the dims and dtypes that they have
- * as outputs of that child. At least one of both is not NULL. heed_layer_create_tap makes them. */
-typedef struct heed_layer_tap {
-  size_t struct_size;
-  const char* child;        /* required: the dotted name of the attention, such as "layers.0.self_attention" */
-  heed_tensor* weights;     /* (B, H, Q, K), or NULL */
-  heed_tensor* log_sum_exp; /* (B, H, Q) of F32, or NULL */
-} heed_layer_tap;
-#define HEED_LAYER_TAP_INIT { sizeof(heed_layer_tap), NULL, NULL, NULL }
-
-/* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
- * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
- * another element, of the same output, another output or an input.
- *
- *                multi-head           additive,   dot-product, rank 3   dot-product, rank 4   dtype
- *                                     general
- *   output       (B, Q, output size)  (B, Q, Ev)  (B, Q, Dv)            (B, H, Q, Dv)         the inputs', or F32
- *   weights      (B, H, Q, K)         (B, Q, K)   (B, Q, K)             (B, H, Q, K)          the inputs', or F32
- *   log_sum_exp  (B, H, Q)            (B, Q)      (B, Q)                (B, H, Q)             F32
- *
- * The output of a linear layer and of a feed-forward network is (..., output_size), that of an embedding (...,
- * embedding_size) in the parameter's dtype or F32, that of a patch or audio embedding (B, N,
- * size); those of the other layers without heads, of encoders and of decoders
- * have the dims of queries; the dtypes are as above. weights and log_sum_exp must be NULL for all these.
- *
- * taps are weights and log_sum_exps of attentions in a layer that is made of others, by their dotted names.
- *
- * weights are the attention weights before dropout [rule 11], with one more column for add_bias_kv and for add_zero_attn,
- * after those of keys. log_sum_exp is a natural logarithm; for a row without a visible key -inf, or its sink [rules 3,
- * 7]. */
-typedef struct heed_layer_outputs {
-  size_t struct_size;
-  heed_tensor* output;
-  heed_tensor* weights;
-  heed_tensor* log_sum_exp;
-  const heed_layer_tap* const* taps; /* NULL, or num_taps of them */
-  int64_t num_taps;
-} heed_layer_outputs;
-#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL, NULL, 0 }
-
-/* ---- Layers: functions ------------------------------------------------------------------------------------------- */
-
-/* Makes a dot-product attention layer. It has no parameters and is initialized from the start. options NULL: the
- * macro's. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (scale not finite; soft_cap negative or not finite; dropout outside [0, 1); a window size
- * without a window; enumerations). */
-HEED_API heed_status heed_dot_product_attention_create(heed_context* context,
-                                                       const heed_dot_product_attention_options* options,
-                                                       heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes an additive attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
- * *layer.
- * Errors: those of dot-product attention; INVALID_ARGUMENT (num_hiddens below 1). */
-HEED_API heed_status heed_additive_attention_create(heed_context* context,
-                                                    const heed_additive_attention_options* options,
-                                                    heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes an attention layer with Luong's general score. The size of keys is learned when it gets its parameter. The caller
- * destroys *layer.
- * Errors: those of dot-product attention; INVALID_ARGUMENT (query_size below 1). */
-HEED_API heed_status heed_general_attention_create(heed_context* context, const heed_general_attention_options* options,
-                                                   heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a multi-head attention layer. Its input sizes are learned when it gets its parameters. The caller destroys
- * *layer.
- * Errors: those of dot-product attention; INVALID_ARGUMENT (num_heads missing; num_hiddens not divisible by num_heads
- * and no head_size; num_heads not divisible by num_kv_heads; a negative or overflowing size; no_output_projection with
- * output_size or HEED_BIAS_O; members of rope that are missing, out of range or not used by its scaling; norms, buckets
- * or distances out of range, or without the option that uses them; add_bias_kv or add_zero_attn with additive scores). */
-HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
-                                                      const heed_multi_head_attention_options* options,
-                                                      heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a positional encoding. A learned table is a parameter; the others are initialized from the start. The caller
- * destroys *layer.
- * Errors: INVALID_ARGUMENT (max_positions or size below 1; a size that is odd where it must be even; first_row negative,
- * or not 0 for sinusoids; dropout outside [0, 1); kind). */
-HEED_API heed_status heed_positional_encoding_create(heed_context* context,
-                                                     const heed_positional_encoding_options* options,
-                                                     heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a linear layer. Its input size is learned when it gets its parameters. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (output_size below 1; no_bias not 0 or 1). */
-HEED_API heed_status heed_linear_create(heed_context* context, const heed_linear_options* options,
-                                        heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a norm. Its size is learned when it gets its parameters. options NULL: the macro's values. The caller destroys
- * *layer.
- * Errors: INVALID_ARGUMENT (epsilon negative or not finite; kind; no_bias not 0 or 1). */
-HEED_API heed_status heed_layer_norm_create(heed_context* context, const heed_layer_norm_options* options,
-                                            heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a feed-forward network. Its input size is learned when it gets its parameters. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (hidden_size below 1; output_size negative; activation; flags not 0 or 1; dropout outside
- * [0, 1)). */
-HEED_API heed_status heed_feed_forward_create(heed_context* context, const heed_feed_forward_options* options,
-                                              heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes an embedding. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (num_embeddings or embedding_size out of range; padding_index that is neither -1 nor an id;
- * scale not finite). */
-HEED_API heed_status heed_embedding_create(heed_context* context, const heed_embedding_options* options,
-                                           heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a patch embedding. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (patch_height, num_channels or size below 1; patch_width negative; a patch of 2^63 elements or
- * more; flags not 0 or 1; image_height or image_width negative or no multiple of the patch's; image_width without
- * image_height). heed_layer_forward: INVALID_ARGUMENT (queries of another rank or number of channels; a height or width
- * that is no multiple of the patch's, or another one than that of the options). */
-HEED_API heed_status heed_patch_embedding_create(heed_context* context, const heed_patch_embedding_options* options,
-                                                 heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes the convolutions of an audio embedding. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (num_mels or size below 1 or above 2^63 / 3). heed_layer_forward: INVALID_ARGUMENT (queries of
- * another rank or number of features). */
-HEED_API heed_status heed_audio_embedding_create(heed_context* context, const heed_audio_embedding_options* options,
-                                                 heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes an encoder layer with its children. The caller destroys *layer.
- * Errors: those of its children, with their names, as options->attention->num_heads; INVALID_ARGUMENT (attention or
- * feed_forward NULL; num_hiddens 0; an output_size other than num_hiddens; no_output_projection; flags that are not 0 or
- * 1; output_norms or no_first_norm without norm_first; residual_scale not finite, or with output_norms; dropout outside
- * [0, 1)). */
-HEED_API heed_status heed_encoder_layer_create(heed_context* context, const heed_encoder_layer_options* options,
-                                               heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a decoder layer with its children. The caller destroys *layer.
- * Errors: as heed_encoder_layer_create; INVALID_ARGUMENT (cross_attention of another num_hiddens). */
-HEED_API heed_status heed_decoder_layer_create(heed_context* context, const heed_decoder_layer_options* options,
-                                               heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a stack of encoder layers. The memory of a call is that of one layer and of two activations (B, S, E). The caller
- * destroys *layer.
- * Errors: as heed_encoder_layer_create, with "layer->" or "layers[i]->" in the names; INVALID_ARGUMENT (not exactly one of
- * layer and layers; num_layers outside 1 to 4096; flags that are not 0 or 1; layers of different sizes; positions or an
- * output that do not fit the embedding; a tied output or token types without an embedding; more than one of
- * embedding, patches and audio; patches or audio of another size). */
-HEED_API heed_status heed_encoder_create(heed_context* context, const heed_encoder_options* options,
-                                         heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a stack of decoder layers, likewise. The caller destroys *layer.
- * Errors: as heed_encoder_create and heed_decoder_layer_create. */
-HEED_API heed_status heed_decoder_create(heed_context* context, const heed_decoder_options* options,
-                                         heed_layer** layer) HEED_NOEXCEPT;
-
-/* Makes a Transformer: an encoder and a decoder, each with its options, and what they share. The caller destroys *layer.
- * Errors: as heed_encoder_create and heed_decoder_create, with "encoder->" or "decoder->" in the names; INVALID_ARGUMENT (no
- * cross attention; an embedding or an output for both and for one of them; sizes that do not fit). */
-HEED_API heed_status heed_transformer_create(heed_context* context, const heed_transformer_options* options,
-                                             heed_layer** layer) HEED_NOEXCEPT;
+/* ---- 5.1 Models from folders ------------------------------------------------------------------------------------- */
 
 /* Options for loading parameters: of heed_layer_load_weights, and of heed_model_create. */
 typedef struct heed_load_options {
@@ -1707,106 +1661,54 @@ HEED_API heed_status heed_model_create(heed_context* context, const char* folder
 HEED_API heed_status heed_layer_create_from_folder(heed_context* context, const char* folder,
                                                    heed_layer** layer) HEED_NOEXCEPT;
 
-/* Makes a dropout layer. It has no parameters and is initialized from the start. options NULL: the macro's values, with
- * which nothing is dropped. The caller destroys *layer.
- * Errors: INVALID_ARGUMENT (dropout outside [0, 1)). */
-HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,
-                                         heed_layer** layer) HEED_NOEXCEPT;
+/* ---- 5.2 Weights ------------------------------------------------------------------------------------------------- */
 
-/* Drops the caller's reference. NULL is allowed. */
-HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
+/* The named tensors of a .safetensors file, or of all files of a model that is split into several: to list them, and to
+ * load many layers while the headers are read once. Read-only; may be used from many threads.
+ *   made by   heed_weights_open and heed_weights_open_memory
+ *   used by   heed_layer_load_weights, of any number of layers, which copy what they need
+ *   freed by  heed_weights_destroy, which closes the files
+ *   threads   many at once */
+typedef struct heed_weights heed_weights;
 
-/* How many children the layer has; 0 for a layer that is not made of others; -1 for NULL. */
-HEED_API int64_t heed_layer_child_count(const heed_layer* layer) HEED_NOEXCEPT;
+/* Opens a file, or all files of a model by their index or by one of them, as heed_tensor_load_safetensors takes them,
+ * and reads and checks their headers. The files stay open, with one file descriptor each, and must not be changed until
+ * *weights is destroyed. The caller destroys *weights.
+ * Errors: IO and CORRUPT_FILE as heed_tensor_load_safetensors; UNSUPPORTED (a name with a zero byte). A dtype that heed
+ * lacks and a rank above 8 are not errors here; heed_weights_dtype and heed_weights_rank report them. */
+HEED_API heed_status heed_weights_open(heed_context* context, const char* path, heed_weights** weights) HEED_NOEXCEPT;
 
-/* The name of a child, such as "self_attention" or "layers.0", in the order of parameters; index is from 0 to
- * heed_layer_child_count - 1. Valid while the layer lives. NULL for a bad handle or index. */
-HEED_API const char* heed_layer_child_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
+/* heed_weights_open for the num_bytes at data, which are the contents of one file. They are not copied: they must stay
+ * valid and unchanged until *weights is destroyed and no call uses it. Error sentences call the file "memory".
+ * Errors: as heed_weights_open, without IO; CORRUPT_FILE (an index, whose files are not in memory). */
+HEED_API heed_status heed_weights_open_memory(heed_context* context, const void* data, size_t num_bytes,
+                                              heed_weights** weights) HEED_NOEXCEPT;
 
-/* A child, or a child of a child by its dotted name, such as "layers.0.self_attention", as a layer of its own. It shares
- * its parameters with the layer: what one of them sets, initializes or loads, the other has too. The caller destroys
- * *child, before or after the layer.
- * Errors: NOT_FOUND (naming the children). */
-HEED_API heed_status heed_layer_child(const heed_layer* layer, const char* name, heed_layer** child) HEED_NOEXCEPT;
+/* Drops the caller's reference. NULL is allowed. Loaded layers have copies. */
+HEED_API void heed_weights_destroy(heed_weights* weights) HEED_NOEXCEPT;
 
-/* Makes all parameters for inputs of these shapes (only shapes and dtypes are read, so shape-only tensors are
- * sufficient). Parameters take the queries' dtype. Weights are drawn from a normal distribution with variance 2 / (the
- * weight's second dim), DJL's default initializer (Glorot and Bengio, 2010). Biases, bias_k, bias_v, sinks and the table
- * of a relative bias are 0, weights of norms 1. The same seed gives the same numbers on every machine
- * (docs/semantics.md, "Random numbers"). On an initialized layer all parameters are replaced.
- * Errors: INVALID_ARGUMENT (shapes and dtypes as heed_layer_forward), CANCELLED (by inputs->progress). */
-HEED_API heed_status heed_layer_initialize(heed_layer* layer, const heed_layer_inputs* inputs,
-                                           uint64_t seed) HEED_NOEXCEPT;
+/* How many tensors there are; -1 for NULL. */
+HEED_API int64_t heed_weights_count(const heed_weights* weights) HEED_NOEXCEPT;
 
-/* 1 if every parameter is set, else 0; -1 for NULL. */
-HEED_API int32_t heed_layer_is_initialized(const heed_layer* layer) HEED_NOEXCEPT;
+/* The name of a tensor, in UTF-8; index is from 0 to heed_weights_count - 1, in bytewise order of the names. Valid until
+ * weights is destroyed. NULL for a bad handle or index. */
+HEED_API const char* heed_weights_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* How many parameters the layer has, set or not; -1 for NULL. */
-HEED_API int64_t heed_layer_parameter_count(const heed_layer* layer) HEED_NOEXCEPT;
+/* The element type of a tensor. HEED_DTYPE_INVALID for a type that heed lacks; that is not a failure and does not
+ * change the last error; heed_weights_dtype_name names the type. HEED_DTYPE_INVALID for a bad handle or index too. */
+HEED_API heed_dtype heed_weights_dtype(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* The name of a parameter, such as "W_q.weight", in a fixed order; valid while the layer lives. NULL for a bad handle or
+/* The element type as the file names it, such as "F32" or "F8_E4M3". Valid until weights is destroyed. NULL for a bad
+ * handle or index. */
+HEED_API const char* heed_weights_dtype_name(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
+
+/* The number of dimensions of a tensor, which may be above 8; such a tensor cannot be loaded. -1 for a bad handle or
  * index. */
-HEED_API const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) HEED_NOEXCEPT;
+HEED_API int32_t heed_weights_rank(const heed_weights* weights, int64_t index) HEED_NOEXCEPT;
 
-/* A read-only snapshot of a parameter: it keeps its values when the layer's parameter is replaced. Writing it, filling
- * it, copying into it or using it as an output fails with INVALID_ARGUMENT, also for its views; heed_tensor_data
- * returns NULL. On the CPU the snapshot of a projection's weight has memory of its own, which is unpacked with the
- * context's threads (heed_layer_set_parameter); other snapshots share the layer's memory. The caller destroys *snapshot.
- * Errors: NOT_FOUND (naming the existing ones), NOT_INITIALIZED (not set yet). */
-HEED_API heed_status heed_layer_parameter(const heed_layer* layer, const char* name,
-                                          heed_tensor** snapshot) HEED_NOEXCEPT;
-
-/* The dtype and the shape of a parameter, as a shape-only tensor: its values are not unpacked. The caller destroys *shape.
- * Errors: as heed_layer_parameter. */
-HEED_API heed_status heed_layer_parameter_shape(const heed_layer* layer, const char* name,
-                                                heed_tensor** shape) HEED_NOEXCEPT;
-
-/* Replaces a parameter by a converted copy of value. On an initialized layer the parameter keeps its dtype and shape.
- * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
- * is initialized once every parameter is set. A projection's weight is kept packed, in the layout that calls read fastest,
- * and snapshots and files get back the bits that were set. So on the CPU a layer takes the memory of its weights, with
- * the outputs of each projection rounded up to whole vectors. An NPU keeps the unchanged weight besides. While weights
- * are set or loaded a layer takes in addition only the memory of what is replaced and two pieces of a weight for each
- * thread of the context, which all take part; for convolutions, and for a tied table with a padding_index, the weight
- * itself.
- * Errors: NOT_FOUND (name), INVALID_ARGUMENT (another shape, naming both; not a float dtype; shape-only). */
-HEED_API heed_status heed_layer_set_parameter(heed_layer* layer, const char* name,
-                                              const heed_tensor* value) HEED_NOEXCEPT;
-
-/* Sets all parameters from a .safetensors file, which may be a whole model's, or from a model in several files as
- * heed_tensor_load_safetensors takes it: it opens only the files that contain a parameter or a tensor "bias" in the
- * parameters' module; in GPT-2 that tensor is a causal mask. Parameters are recognized by their names after the prefix
- * (with or without the separator at its end; NULL or "": no prefix), which may be
- *   heed's own                     "<prefix>.W_q.weight", as heed_layer_save writes them, the same as in d2l-pytorch
- *   PyTorch's                      nn.MultiheadAttention: in_proj_weight, or q_proj_weight and so on
- *   Hugging Face's                 BERT, ViT, ALBERT, DistilBERT, BART, OPT, Whisper, CLIP, T5, GPT-2, GPT-J, GPT-NeoX,
- *                                  Falcon, Bloom, MPT, Llama, Mistral, Qwen, Gemma, Phi-3, Cohere, Granite, gpt-oss,
- *                                  ModernBERT, and the tables of positions of these
- *   timm's, Keras', DJL's, d2l-java's
- *   a linear layer's               PyTorch's nn.Linear, Keras' Dense, DJL's Linear
- * and are converted from that framework's shapes into heed's. docs/weights.md has all names, the options that belong to
- * each, and how to write such files. The config.json beside the file, if there is one with a model_type, or else the
- * names tell what else the model computes. It is an error if the layer's options differ from the model's settings
- * (heads, causal, scale, soft cap, window, every member of rope, qk_norm, sinks, relative_bias, alibi, first_row), and if
- * the model has a feature that heed lacks (rotary frequencies that change with the length, clipped projections).
- * Settings that the files do not contain, as the base of rotary positions, give a HEED_LOG_WARNING; the layer
- * then computes by its options. Dtypes and shapes as for heed_layer_set_parameter. Either all parameters are set or, on
- * failure, none. Tensors elsewhere in the file are ignored. A parameter of the same layout that the options lack (a
- * bias) is an error, and so is any other tensor in the attention's module that is not known to be harmless.
- * heed_layer_load_weights can accept what is refused here.
- * Errors: IO, CORRUPT_FILE as heed_tensor_load_safetensors; NOT_FOUND (no layout has all parameters, naming a missing
- * one and where else in the file they may be); INVALID_ARGUMENT (two layouts are complete; a parameter that the options
- * lack, naming the option; options that differ from the model's settings, naming all; shape, naming both; packed
- * projections for grouped heads; not a float dtype), UNSUPPORTED (a dtype that heed lacks; features of the model that
- * heed lacks, naming all of them and how to accept them; projections packed in an unknown layout; adapters; a linear
- * layer's weight with a name of Conv1D's); CORRUPT_FILE and IO for a config.json that cannot be read. */
-HEED_API heed_status heed_layer_load(heed_layer* layer, const char* path, const char* prefix) HEED_NOEXCEPT;
-
-/* heed_layer_load from the num_bytes at data, which are the contents of such a file. data is only needed during the
- * call. Error sentences call the file "memory".
- * Errors: as heed_layer_load, without IO. */
-HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data, size_t num_bytes,
-                                            const char* prefix) HEED_NOEXCEPT;
+/* The size of an axis in elements; a negative axis counts from the end. -1 for a bad handle or index, an axis out of
+ * range, or a tensor of rank above 8 (HEED_ERROR_UNSUPPORTED). */
+HEED_API int64_t heed_weights_dim(const heed_weights* weights, int64_t index, int32_t axis) HEED_NOEXCEPT;
 
 /* heed_layer_load from weights that are open already. options NULL: the macro's values. weights may be of another
  * context, and is only needed during the call.
@@ -1814,143 +1716,374 @@ HEED_API heed_status heed_layer_load_memory(heed_layer* layer, const void* data,
 HEED_API heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weights, const char* prefix,
                                              const heed_load_options* options) HEED_NOEXCEPT;
 
-/* Writes all parameters to a .safetensors file, with their names. Its __metadata__ has the texts "heed.kind", such as
- * "multi_head_attention", and "heed.options", a JSON object with the members of the layer's options (docs/weights.md);
- * loading reads neither. The file is replaced atomically; on failure it is unchanged. Takes as much memory as the
- * largest weight of a projection meanwhile.
- * Errors: NOT_INITIALIZED, IO. */
-HEED_API heed_status heed_layer_save(const heed_layer* layer, const char* path) HEED_NOEXCEPT;
+/* ==== 6. The host, and more of contexts and tensors =============================================================== */
 
-/* Writes the bytes that heed_layer_save would write to a file to destination, which has capacity bytes. *num_bytes gets
- * their number (num_bytes may be NULL if destination is not). With destination NULL nothing else is done; the number
- * stays the same until a parameter is replaced.
- * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (capacity too small, naming both sizes: nothing is written then, and
- * *num_bytes stays as it was). A failure of the host's executor or of the device may leave a part written. */
-HEED_API heed_status heed_layer_save_memory(const heed_layer* layer, void* destination, size_t capacity,
-                                            size_t* num_bytes) HEED_NOEXCEPT;
+/* ---- 6.1 Callbacks of the host ----------------------------------------------------------------------------------- */
 
-/* Makes row-major output tensors of the right shapes for these inputs (only shapes and dtypes are read): output and
- * weights in the inputs' dtype, log_sum_exp in F32. wanted: HEED_WANT_... bits, at least one. The members of *outputs
- * must be NULL; those that are not requested stay NULL. The caller destroys the tensors. On failure none is made. Works
- * on a layer that is not initialized.
- * Errors: INVALID_ARGUMENT (wanted, also where the layer has no such output; a member not NULL; inputs as
- * heed_layer_forward), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache of the inputs). */
-HEED_API heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted,
-                                               heed_layer_outputs* outputs) HEED_NOEXCEPT;
+/* The host's own allocator. All memory that outlives a call comes from it: the handles and the objects behind them,
+ * parameters, outputs, workspaces and the context's pool of them, and everything else that tensors and layers keep.
+ * Memory that a call frees before it returns comes from the C library: texts, the header of a file, lists of tensors
+ * that are being loaded, C++ exceptions. heed_layer_forward with a workspace allocates from neither; only for query_lens
+ * or query_offsets of some 100 batch elements and more the context takes 64 bytes for each, and keeps them for later
+ * calls, and with a heed_progress a call copies the rows of a ring that it overwrites. Device memory, and the host
+ * memory of a device's plugin and its vendor's libraries, do not come from the allocator.
+ *   allocate  num_bytes (at least 1) at an address that is a multiple of alignment: 64 for elements and workspaces,
+ *             otherwise a power of two that is at least C's alignof(max_align_t). The bytes may have any value. If it
+ *             returns NULL, the call fails with HEED_ERROR_OUT_OF_MEMORY; a misaligned address is released, and the
+ *             call fails with HEED_ERROR_INVALID_ARGUMENT
+ *   release   gets the address and the num_bytes of one allocate; called once for each, on any thread
+ * Both may be called from many threads at once, and may call heed, which holds no lock meanwhile; neither may throw a
+ * C++ exception. The struct is copied. The functions and what user points to must stay valid until the context and all
+ * objects made in it are destroyed and no call uses them any more. Objects that are made from others (views, snapshots)
+ * belong to the same context as these. */
+typedef struct heed_allocator {
+  size_t struct_size;
+  void* (*allocate)(void* user, size_t num_bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t num_bytes);
+  void* user;
+} heed_allocator;
+#define HEED_ALLOCATOR_INIT { sizeof(heed_allocator), NULL, NULL, NULL }
 
-/* Makes row-major tensors for a tap of the attention `child` in calls with these inputs, and sets tap->child: weights in F32
- * with HEED_WANT_WEIGHTS, log_sum_exp in F32 with HEED_WANT_LOG_SUM_EXP, at least one of them. The members of *tap must be
- * NULL. `child` must live as long as the tap. The caller destroys the tensors. On failure none is made.
- * Errors: INVALID_ARGUMENT (wanted; a member not NULL; a child that is no attention, or that such a call does not run; inputs
- * as heed_layer_forward), NOT_FOUND (child), UNSUPPORTED (weights of a packed batch), BUSY (another call changes a cache
- * of the inputs). */
-HEED_API heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inputs* inputs, const char* child,
-                                           int32_t wanted, heed_layer_tap* tap) HEED_NOEXCEPT;
+/* The host's own thread pool, which computes instead of heed's own threads.
+ *   parallel_for  calls run(task, item) once for each item from 0 to num_items - 1, on any threads, in any order, and
+ *                 returns when all these calls have returned. It should use as many threads at a time as there are
+ *                 items, including the thread that it is called on. 2 <= num_items <= num_threads
+ *   num_threads   the number of threads of the pool, from 1 to 1024
+ * heed calls parallel_for on the thread whose call computes, or loads, sets, initializes, reads or saves parameters: once
+ * for each operation that is large enough to run in parallel, so several times in a call of a layer, and never for a small one.
+ * A context has one parallel_for running at a time: calls on other threads, and calls within run, meanwhile compute on
+ * their own thread. parallel_for must not throw a C++ exception. If it skips an item, runs one twice or one out of
+ * range, or returns before all calls of run have returned, the call fails with HEED_ERROR_INVALID_ARGUMENT and a
+ * sentence that says which. The struct is copied; parallel_for and user must stay valid as those of heed_allocator. */
+typedef struct heed_executor {
+  size_t struct_size;
+  void (*parallel_for)(void* user, int64_t num_items, void (*run)(void* task, int64_t item), void* task);
+  int64_t num_threads;
+  void* user;
+} heed_executor;
+#define HEED_EXECUTOR_INIT { sizeof(heed_executor), NULL, 0, NULL }
 
-/* The number of bytes of workspace that forward needs (only shapes and dtypes are read). outputs NULL: only the output
- * is requested. The size is sufficient for any alignment, and for every call of this layer with the same dtypes, the
- * same inputs and outputs given, and the same or smaller B, Q and K: so a workspace for the largest shape serves all.
- * For a packed batch it suffices for all offsets with the same or smaller totals and number of elements; with given
- * offsets forward may need less. For dropout the size does not depend on the shape. That of a linear layer grows with the
- * rows, until each thread has room for as many of them as it computes at a time, and then no more.
- * Errors: NOT_INITIALIZED, INVALID_ARGUMENT as heed_layer_forward; BUSY (another call changes a cache of the inputs). */
-HEED_API heed_status heed_layer_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
-                                               const heed_layer_outputs* outputs, size_t* num_bytes) HEED_NOEXCEPT;
+/* The level of a message. Later versions may add levels. */
+enum {
+  HEED_LOG_ERROR = 1,   /* a call failed: its name and its sentence, such as "heed_layer_load: ..." */
+  HEED_LOG_WARNING = 2, /* a forward or an operation does not take the fastest path, with the reason; a layer was loaded
+                           from one of several files without their index, or from names that several models have */
+  HEED_LOG_INFO = 3,    /* a context was opened, a layer was loaded from a file or from memory, or made from a folder */
+  HEED_LOG_DEBUG = 4    /* the kernel of each operation that runs */
+};
 
-/* Runs the layer: reads inputs, writes the outputs that are not NULL. With a workspace nothing is allocated (on the
- * CPU); with NULL it takes one from the context's pool, which has one for each call in flight and may allocate when it
- * grows. Without a workspace, the CPU needs less than heed_layer_workspace_size says if lengths or a window hide keys
- * from all queries. On a device the call may return before it is done: heed_tensor_read and heed_context_synchronize
- * wait. May be called from many threads on one layer. Tensors may be of other contexts of the same device.
- * Errors: NOT_INITIALIZED; INVALID_ARGUMENT (ranks, sizes that differ, naming both; dtypes; lengths outside 0 to K or
- * not whole; sizes other than the layer's parameters; shape-only tensors; inputs or outputs that a layer of this kind
- * does not have; outputs that are read-only, overlap, or have a zero or negative stride; no output at all; a product of
- * sizes that overflows; a workspace that shares memory with a tensor), WORKSPACE_TOO_SMALL (naming both), BUSY,
- * UNSUPPORTED (weights of a packed batch; dropout of weights with a dim above 2^32; rotary positions of more than 2^32
- * rows; F32 on a 16-bit device without allow_reduced_precision),
- * NOT_FASTEST (strict contexts), CANCELLED (by inputs->progress), OUT_OF_MEMORY and, on a device, DEVICE_LOST. With a
- * cache also INVALID_ARGUMENT (a cache of another device, geometry, or whose rows have other rotary positions; layer
- * or sequences outside the cache; a sequence twice), CACHE_FULL (needed and free pages, or rows of a sequence), BUSY,
- * UNSUPPORTED (a layer without such attention;
- * training). */
-HEED_API heed_status heed_layer_forward(const heed_layer* layer, const heed_layer_inputs* inputs,
-                                        heed_workspace* workspace, const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+/* Receives heed's messages; without a logger heed is silent. write gets a level HEED_LOG_... and one line of ASCII text
+ * without a newline, which is valid only during the call. It is called on the thread whose call the message is about,
+ * so possibly on many threads at once; it must not throw a C++ exception. It may call heed, which holds no lock
+ * meanwhile: messages about such calls are dropped, and they do not change the thread's last error. A failure is
+ * reported to the logger of the function's first argument. If that is NULL, and in heed_context_create, which has no
+ * context yet, it is only in heed_last_error. The struct is copied; write and user must stay valid as those of
+ * heed_allocator. */
+typedef struct heed_logger {
+  size_t struct_size;
+  void (*write)(void* user, int32_t level, const char* text);
+  void* user;
+} heed_logger;
+#define HEED_LOGGER_INIT { sizeof(heed_logger), NULL, NULL }
 
-/* Projects keys and values and appends them to a cache without attending to them: the memory of cross attention, which
- * later calls with HEED_CACHE_READ attend to. inputs->cache is required, with HEED_CACHE_APPEND. The rows are those of
- * keys, (B, K, Ek), and values; keys NULL: those of queries; queries may be NULL if keys are given. query_lens (B) says
- * how many rows of each element are appended, query_offsets that they are packed. With a workspace nothing is allocated
- * (on the CPU); heed_layer_workspace_size of the same inputs with all outputs suffices.
- * Decoders with cross attention read keys, the encoder's output (B, S, E), and append the keys and values of every layer,
- * of layer n to the cache's layer cache->layer + n; Transformers likewise, with keys that the encoder runs first, or its
- * output as decoder->memory. With valid_lens (B) the padding of each element is not appended. Later calls read them with
- * decoder->memory_cache.
- * Errors: those of heed_layer_forward; UNSUPPORTED also for layers without an attention that reads a cache. */
-HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
-                                           heed_workspace* workspace) HEED_NOEXCEPT;
+/* ---- 6.2 Options of a context ------------------------------------------------------------------------------------ */
 
-/* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
- * and heed_layer_destroy, with the same bits in the results. options NULL: the macro's values. inputs and outputs are
- * those of dot-product attention in the table above. Scratch memory comes from the context's pool, which may allocate
- * when it grows. May be called from many threads on one context, and tensors may be of other contexts of the same
- * device.
- * Errors: those of heed_dot_product_attention_create and heed_layer_forward. */
-HEED_API heed_status heed_scaled_dot_product_attention(heed_context* context,
-                                                       const heed_dot_product_attention_options* options,
-                                                       const heed_layer_inputs* inputs,
-                                                       const heed_layer_outputs* outputs) HEED_NOEXCEPT;
+typedef enum heed_device HEED_INT32 {
+  HEED_DEVICE_CPU = 0,
+  HEED_DEVICE_ASCEND = 1   /* Huawei Ascend NPU */
+} heed_device;
 
-/* A description of what forward would do with these arguments, as a JSON object (a text result, see above). Nothing is
- * run; only shapes, dtypes and lengths are read; lengths without data count as K [rule 4]. outputs NULL: only the
- * output is requested. Numbers are whole and fit in an int64_t; larger ones become 2^63 - 1. Members (more may be
- * added):
- *   "layer", "backend", "device"  such as "multi_head_attention", "cpu", "cpu:0"; the other layers are
- *                                 "additive_attention", "general_attention", "dot_product_attention",
- *                                 "positional_encoding", "linear", "dropout", "layer_norm", "feed_forward",
- *                                 "embedding", "patch_embedding", "audio_embedding", "encoder_layer", "decoder_layer", "encoder" and "decoder"
- *   "kernel", "isa"               of the attention (in layers without attention, of their only operation): the kernel,
- *                                 and the instruction set that it uses, such as "portable"
- *   "block_queries", "block_keys" how many queries and keys that kernel processes at a time; for a linear operation
- *                                 "tile_rows" and "tile_columns" of its output; omitted where there are none
- *   "items", "threads"            the number of tasks of that operation, and the largest number of threads that run
- *                                 them, including the caller's
- *   "flush_subnormals"            true; only in a context with that option
- *   "workspace_bytes"             as heed_layer_workspace_size
- *   "flops"                       multiplications and additions, and each tanh of additive scores as one operation, for
- *                                 the pairs that lengths, causal mask and window leave visible; of the keys and values
- *                                 of a batch element, the rows from the first to the last visible one are projected
- *   "bytes"                       the minimum memory traffic: every operand once; of projections the rows that are
- *                                 computed
- *   "operations"                  in order, each with "operation", such as "project queries, keys and values" (inputs
- *                                 that are the same tensor are projected together, which changes no result), the
- *                                 members from "kernel" to "threads", "scratch_bytes" (its part of the workspace),
- *                                 "flops", "bytes" and "not_fastest"
- *   "not_fastest"                 the reasons why this is not the fastest path, as sentences; empty if it is. A strict
- *                                 context refuses forward for these reasons
- * Errors: as heed_layer_workspace_size; INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
-HEED_API heed_status heed_layer_explain(const heed_layer* layer, const heed_layer_inputs* inputs,
-                                        const heed_layer_outputs* outputs, char* text, size_t capacity,
-                                        size_t* num_bytes) HEED_NOEXCEPT;
+/* How many devices of that kind can be used: 1 for the CPU; 0 for another kind if its driver, plugin or device is
+ * missing, with the reason as the last error (HEED_ERROR_DEVICE_UNAVAILABLE; HEED_ERROR_INVALID_ARGUMENT for an unknown
+ * kind). The plugin of a device is a library in the folder of this library (of the program or library that libheed.a is
+ * linked into), or in a folder that the environment variable HEED_PLUGIN_PATH names (several are separated by colons).
+ * For Ascend it is libheed_ascend.so, see docs/ascend.md. This function and heed_context_create load it, once in a
+ * process, and it is never unloaded. */
+HEED_API int32_t heed_device_count(heed_device device) HEED_NOEXCEPT;
 
-/* ---- Workspace --------------------------------------------------------------------------------------------------- */
+/* How a device is opened.
+ * Without an allocator heed maps each block of 128 KiB and more, mostly the elements of larger tensors, separately from
+ * the system. When the last tensor, view, workspace or call that uses a block is gone, its memory returns to the
+ * system, whatever else is in use. The process keeps up to 16 MiB of freed blocks for later blocks of the same size;
+ * heed_context_trim releases these, and so does the end of a context. Smaller blocks come from malloc. */
+struct heed_context_options {
+  size_t struct_size;
+  const heed_allocator* allocator;  /* NULL: heed's own, as above */
+  const heed_executor* executor;    /* NULL: heed's own threads */
+  const heed_logger* logger;        /* NULL: no messages */
+  int32_t device;                   /* a heed_device */
+  int32_t device_index;             /* index among the devices of that kind, from 0; the CPU has one */
+  int32_t num_threads;              /* largest number of threads that a call computes on, including the calling thread;
+                                       at most 1024. 0: the number of threads of the executor, or of processors that
+                                       this thread may run on (its affinity and the limits of its control groups). Never
+                                       more than an executor has. Never changes a result [rule 10] */
+  int32_t strict;                   /* 1: a call that cannot take the fastest path fails with HEED_ERROR_NOT_FASTEST and
+                                       the reason, which heed_layer_explain gives too; 0: it runs. Reasons on the CPU
+                                       are strides that require gathering or scattering single elements, and with few
+                                       queries also strides with which keys and values must be transposed or, if those
+                                       of a batch element take 2 MiB and more, are read in short pieces, as in (B, S, H,
+                                       D). On Ascend it is everything that the CPU has to compute */
+  int32_t allow_reduced_precision;  /* 1: a device that computes only in 16 bits may round F32 tensors, and parameters
+                                       of another 16-bit dtype than the inputs, to its 16-bit format; with 0 calls with
+                                       F32 fail there with HEED_ERROR_UNSUPPORTED. The CPU never needs it */
+  int32_t flush_subnormals;         /* 1: what the CPU computes takes subnormal numbers as 0, those that it reads and
+                                       those that would be results: magnitudes below 2^-126 in F32 and BF16. Numbers
+                                       of F16 are never flushed. 0: they are kept, which makes a layer with such
+                                       weights some 200 times slower. docs/semantics.md has the error bound. Without
+                                       effect on processors other than x86-64 and AArch64 */
+};
+#define HEED_CONTEXT_OPTIONS_INIT { sizeof(heed_context_options), NULL, NULL, NULL, HEED_DEVICE_CPU, 0, 0, 0, 0, 0 }
 
-/* A workspace of num_bytes, which may be 0, in the context's memory; its contents are undefined.
- * heed_layer_workspace_size says how many bytes a forward needs. The caller destroys *workspace. */
-HEED_API heed_status heed_workspace_create(heed_context* context, size_t num_bytes,
-                                           heed_workspace** workspace) HEED_NOEXCEPT;
+/* Waits until all work on the device is done, and reports, once, a failure that occurred after its call had returned.
+ * On the CPU calls return when they are done, and this function returns immediately.
+ * Errors: DEVICE_LOST, and the error of the deferred failure. All further calls on a lost device fail with DEVICE_LOST
+ * until all objects of all contexts on it are destroyed. */
+HEED_API heed_status heed_context_synchronize(heed_context* context) HEED_NOEXCEPT;
 
-/* A workspace in the caller's memory (of the context's device, any alignment), which must outlive the workspace and any
- * call that uses it; heed never frees it. A call with tensors that share memory with it is refused. The caller destroys
- * *workspace.
- * Errors: INVALID_ARGUMENT (memory NULL with num_bytes above 0). */
-HEED_API heed_status heed_workspace_wrap(heed_context* context, void* memory, size_t num_bytes,
-                                         heed_workspace** workspace) HEED_NOEXCEPT;
+/* Releases memory that the context keeps for later calls and that no call uses: the scratch memory of calls without a
+ * workspace (heed_layer_forward, heed_softmax and others). The context keeps one block for each call that ran at the
+ * same time, each as large as its largest call needed. May be called at any time, from any thread: blocks in use stay,
+ * and later calls allocate again. The memory returns to the context's allocator. If that is heed's own (see
+ * heed_context_options), blocks of 128 KiB and more return to the system, together with the freed blocks that the
+ * process keeps; smaller blocks are freed by the C library.
+ * On Ascend this function waits for the device, and returns the driver memory of destroyed tensors and finished calls,
+ * which all contexts on the device share; ATB's operations and heed's constants stay.
+ * Errors: on a device, as heed_context_synchronize. */
+HEED_API heed_status heed_context_trim(heed_context* context) HEED_NOEXCEPT;
 
-/* The size it was made with; 0 for NULL. */
-HEED_API size_t heed_workspace_num_bytes(const heed_workspace* workspace) HEED_NOEXCEPT;
+/* The device and the options in force as a JSON object (a text result, see above): "device", "device_index", "isa" (the
+ * instruction set, as HEED_ISA names it; for an NPU the chip), "num_threads", "strict", "allow_reduced_precision",
+ * "flush_subnormals", "allocator" ("host" if one was given, else "heed"), "executor" (likewise), "logger" (whether there is one),
+ * "version", "description". */
+HEED_API heed_status heed_context_describe(const heed_context* context, char* text, size_t capacity,
+                                           size_t* num_bytes) HEED_NOEXCEPT;
 
-/* Drops the caller's reference. NULL is allowed. A call in flight keeps the memory of heed_workspace_create alive. */
-HEED_API void heed_workspace_destroy(heed_workspace* workspace) HEED_NOEXCEPT;
+/* ---- 6.3 Progress ------------------------------------------------------------------------------------------------ */
+
+/* Reports of a call that may take long, by which it can also be stopped; a pointer in heed_load_options and
+ * heed_layer_inputs.
+ *   report   done begins with 0 and never falls; the last report of a call that succeeds, and no earlier one, has total. If
+ *            report returns another number than 0, the call ends with HEED_ERROR_CANCELLED, and its sentence says how far it
+ *            came; there is no further report
+ * It is called on the thread of the call, never on another one: between the operations of a call, and within a long one
+ * whenever this thread has computed for some milliseconds, or 1 MiB has been read or made. Results have the same bits with
+ * and without. A call that is stopped waits for the tasks that its other threads have begun. Then layers and caches are as
+ * before, so the call can be made again; the tensors of outputs are undefined. For that a call that appends to a ring keeps
+ * a copy of the rows that it overwrites while it runs.
+ * report must not throw a C++ exception, and leaves the floating-point environment as it is. It may call heed: with the
+ * cache and the workspace of the call as another thread may, which gets HEED_ERROR_BUSY, and without changing the layer. On
+ * a device that computes after a call has returned, a report says what has been queued, and is made between operations
+ * alone. The struct and what user points to are needed until the call returns. */
+struct heed_progress {
+  size_t struct_size;
+  int32_t (*report)(void* user, int64_t done, int64_t total); /* required */
+  void* user;
+};
+#define HEED_PROGRESS_INIT { sizeof(heed_progress), NULL, NULL }
+
+/* ---- 6.4 Filling and copying ------------------------------------------------------------------------------------- */
+
+/* Sets element i, counted in row-major (logical) order whatever the strides, to start + i * step, with i as a double:
+ * one product and one sum, each rounded in double, then converted as heed_tensor_copy converts from F64. Overflow gives
+ * infinity.
+ * Errors: INVALID_ARGUMENT (start or step not finite; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_arange(heed_tensor* tensor, double start, double step) HEED_NOEXCEPT;
+
+/* Sets the elements of a tensor (H) to the slopes of ALiBi for H heads, in the order of the heads (Press et al., 2022,
+ * "Train Short, Test Long"; docs/semantics.md, rule 5): for H a power of two 2^(-8/H), 2^(-16/H), ..., 2^-8; otherwise
+ * those of the largest power of two n below H, then the first, third, fifth, ... of 2n. Computed in double and converted
+ * as heed_tensor_copy converts from F64. The slopes that a layer reads (heed_layer_inputs, alibi_slopes) are F32.
+ * Errors: INVALID_ARGUMENT (a rank other than 1; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_alibi_slopes(heed_tensor* tensor) HEED_NOEXCEPT;
+
+/* Sets every element to a random number, uniformly distributed between low and high: low <= element < high in every
+ * dtype except BOOL. low == high gives low. The same seed gives the same numbers on every machine and, except for
+ * rounding, in every dtype: element i in row-major (logical) order is low + f_i * (high - low) in double, with f_i in
+ * [0, 1) a multiple of 2^-53 from Philox 4x32-10 (docs/semantics.md, "Random numbers"); it is clamped between the
+ * dtype's smallest number >= low and its largest number < high, and converted as heed_tensor_copy converts from F64. So
+ * integers truncate towards 0: from 0 to 10 they are 0 to 9 with equal probability, but from -5 to 5 they are -4 to 4,
+ * and 0 is twice as probable. BOOL is true if the number is not 0.
+ * Errors: INVALID_ARGUMENT (low or high not finite; low > high; high - low overflows; a dtype without a number between
+ * them; tensor as heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_uniform(heed_tensor* tensor, double low, double high,
+                                              uint64_t seed) HEED_NOEXCEPT;
+
+/* Sets every element to a random number of a normal distribution. The same seed gives the same numbers on every machine
+ * and, except for rounding, in every dtype: element i in row-major (logical) order is mean + standard_deviation * z_i
+ * in double, with z_i a standard normal number from Philox 4x32-10, at most 6.4 away from 0 (docs/semantics.md, "Random
+ * numbers"), converted as heed_tensor_copy converts from F64. heed_tensor_fill_uniform and heed_layer_initialize draw
+ * other numbers from the same seed.
+ * Errors: INVALID_ARGUMENT (mean or standard_deviation not finite; standard_deviation < 0; tensor as
+ * heed_tensor_fill). */
+HEED_API heed_status heed_tensor_fill_normal(heed_tensor* tensor, double mean, double standard_deviation,
+                                             uint64_t seed) HEED_NOEXCEPT;
+
+/* Copies source into destination with conversion of the dtype and NumPy's broadcasting: axes are aligned at the end, a
+ * source axis that is missing or 1 is repeated. Floats narrow by rounding to nearest even, overflow gives infinity.
+ * Float to integer truncates and saturates, NaN gives 0; integer to integer saturates; to BOOL, non-zero (NaN too) is
+ * true (1); from BOOL, true is 1. The tensors may be of different contexts and of different devices. Anything but a
+ * plain copy within one device passes through host memory.
+ * Errors: INVALID_ARGUMENT (shapes that do not broadcast, naming both; source and destination overlap; destination
+ * read-only, shape-only, or with strides that heed_tensor_write refuses; source shape-only). */
+HEED_API heed_status heed_tensor_copy(heed_tensor* destination, const heed_tensor* source) HEED_NOEXCEPT;
+
+/* ---- 6.5 Views --------------------------------------------------------------------------------------------------- */
+
+/* A view with any dims and strides that stay inside the tensor's storage. offset is in elements from the tensor's
+ * element (0, 0, ...), and may be negative. strides NULL: row-major. A view shares storage with the tensor, keeps it
+ * alive, and is read-only if the tensor is. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (rank, dims; a byte outside the storage, naming it; shape-only). */
+HEED_API heed_status heed_tensor_view(heed_tensor* tensor, int32_t rank, const int64_t* dims, const int64_t* strides,
+                                      int64_t offset, heed_tensor** view) HEED_NOEXCEPT;
+
+/* A view with other dims and the same elements in the same row-major order. One dim may be -1, which is computed from
+ * the others. Never copies. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (another number of elements, naming both; two dims of -1; a -1 without a whole solution),
+ * UNSUPPORTED (the strides do not allow such a view: copy into a new tensor first). */
+HEED_API heed_status heed_tensor_reshape(heed_tensor* tensor, int32_t rank, const int64_t* dims,
+                                         heed_tensor** view) HEED_NOEXCEPT;
+
+/* A view with the axes in another order: axis i of the view is axis axes[i] of the tensor. axes has rank entries, a
+ * permutation; NULL reverses the axes. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (an axis out of range or named twice). */
+HEED_API heed_status heed_tensor_transpose(heed_tensor* tensor, const int32_t* axes, heed_tensor** view) HEED_NOEXCEPT;
+
+/* A view of the elements start to start + length - 1 along one axis; the rank stays. start may be negative: it counts
+ * from the end. The caller destroys *view.
+ * Errors: INVALID_ARGUMENT (axis, start or length out of range, naming the dim). */
+HEED_API heed_status heed_tensor_slice(heed_tensor* tensor, int32_t axis, int64_t start, int64_t length,
+                                       heed_tensor** view) HEED_NOEXCEPT;
+
+/* ---- 6.6 Files of tensors ---------------------------------------------------------------------------------------- */
+
+/* A new row-major tensor with the contents of one tensor of a .safetensors file (github.com/huggingface/safetensors),
+ * in the dtype of the file. Only the header and that tensor are read. The caller destroys *tensor.
+ * For a model in several files, path is its index (model.safetensors.index.json, whose "weight_map" names the file of
+ * each tensor) or any of the files (model-00001-of-00003.safetensors) with the index beside it. All files are in the
+ * folder of the index, and only the one that has the tensor is opened. If the index is missing, the file is read by
+ * itself.
+ * Errors: IO (with the system's reason; a file of the index is missing), CORRUPT_FILE (truncated; an inconsistent
+ * length, range or type, naming it; an index that contradicts its files, or that names files in other folders; a file
+ * of another kind, such as PyTorch's .bin, Keras' .keras, HDF5, GGUF or a pointer of Git LFS, which is recognized by
+ * its first bytes: the sentence says what it is and what to do), NOT_FOUND (name), UNSUPPORTED (a dtype that heed
+ * lacks, rank above 8). */
+HEED_API heed_status heed_tensor_load_safetensors(heed_context* context, const char* path, const char* name,
+                                                  heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* A new row-major tensor with the array of a .npy file, in the dtype of the file, whether the file is in row-major (C)
+ * or column-major (Fortran) order (NumPy's numpy.lib.format, versions 1.0, 2.0 and 3.0). The caller destroys *tensor.
+ *   descr   <f4  <f2  <f8  <i4  <i8  |i1  |u1  |b1
+ *   dtype   F32  F16  F64  I32  I64  I8   U8   BOOL
+ * Errors: IO (with the system's reason), CORRUPT_FILE (no magic string; truncated or too long, naming both sizes; an
+ * invalid header, naming its byte or key; a shape that overflows; a file of another kind, such as .npz, naming it),
+ * UNSUPPORTED (big endian, pickled objects, structured arrays, any other dtype, naming it; rank above 8; another
+ * version). */
+HEED_API heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* Writes the tensor to a .npy file of version 1.0 in row-major (C) order, as numpy.save does, byte for byte; BOOL as 0
+ * and 1. Any strides are allowed, and a parameter's snapshot can be saved. The file is replaced atomically; on failure
+ * it is unchanged.
+ * Errors: IO, INVALID_ARGUMENT (shape-only), UNSUPPORTED (BF16, which the format lacks: copy into a tensor of F32
+ * first). */
+HEED_API heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) HEED_NOEXCEPT;
+
+/* ---- 6.7 DLPack -------------------------------------------------------------------------------------------------- */
+
+/* Tensors are exchanged with other array libraries (PyTorch, NumPy, JAX, ...) without a copy as DLPack's
+ * DLManagedTensor (github.com/dmlc/dlpack, dlpack/dlpack.h; this header only declares its name). The consumer calls
+ * managed->deleter(managed) once, from any thread, when it does not need the elements any more; in Python a capsule
+ * named "dltensor" does that.
+ *
+ *   DLPack  float 32  float 16  bfloat 16  float 64  int 32  int 64  int 8  uint 8  bool 8 (code 6)   each with 1 lane
+ *   dtype   F32       F16       BF16       F64       I32     I64     I8     U8      BOOL
+ *
+ * The device is kDLCPU (heed exports device_id 0, and ignores it in imports). DLPack has no streams for it: all calls
+ * that write the elements must have returned before a tensor is exchanged, and afterwards neither side may write while
+ * the other uses the elements. */
+struct DLManagedTensor;
+
+/* A managed tensor that shares the tensor's storage and keeps it alive, also after the tensor and its context are
+ * destroyed; each side sees what the other writes. data is the element at index (0, 0, ...) with byte_offset 0, aligned
+ * to its element's size; strides are always given. A parameter's snapshot, and a view of one, is copied into new
+ * row-major memory, since DLPack cannot say that it is read-only. The caller or the consumer calls the deleter, which
+ * frees *managed with its arrays and drops its reference to the storage.
+ * Errors: INVALID_ARGUMENT (shape-only), UNSUPPORTED (a device for which DLPack has no code, such as Ascend). */
+HEED_API heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) HEED_NOEXCEPT;
+
+/* A tensor over the elements of a managed tensor, of which heed takes ownership: its deleter (may be NULL) is called
+ * once, on the thread that drops the last reference, when no tensor, view or running call uses the elements any more;
+ * it must not fail. If this function fails, heed has not taken ownership and does not call the deleter. strides NULL:
+ * row-major; zero and negative strides are allowed for tensors that are only read. data may be NULL if there are no
+ * elements. The caller destroys *tensor.
+ * Errors: INVALID_ARGUMENT (a device other than the context's, naming both; ndim or a dim that is negative; shape NULL;
+ * data NULL or, with byte_offset, misaligned; sizes or strides that overflow), UNSUPPORTED (any other dtype, more than
+ * one lane, ndim above 8; a context on a device for which DLPack has no code, such as Ascend). */
+HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTensor* managed,
+                                             heed_tensor** tensor) HEED_NOEXCEPT;
+
+/* ---- 6.8 Operations on tensors ----------------------------------------------------------------------------------- */
+
+/*
+ * Operations compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype. Another dtype is
+ * refused: copy it first. Inputs may have any strides, also zero and negative ones. The result is a writable tensor of
+ * the right dims (heed_tensor_create makes one) that shares no memory with an input. A dim may be 0. Scratch memory
+ * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
+ *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
+ *                      shares memory with an input, or has strides that heed_tensor_write refuses; tensors of
+ *                      different devices
+ *   NOT_FASTEST        the result's context is strict, and the operation cannot take the fastest path
+ *   DEVICE_LOST
+ */
+
+/* The product of two matrices, or of many at once, with the shapes of NumPy's matmul: product = a b, that is
+ *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
+ * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
+ * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
+ * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
+ * in the order of k, so that a matrix has the same bits alone and in a batch [rule 10]; K = 0 gives zeros.
+ * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
+HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
+
+/* Softmax along an axis, negative ones counted from the end: result = exp(x) / (sum over the axis of exp(x)), with the
+ * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8; result has its dims, and its dtype or
+ * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0
+ * gives an empty result.
+ * Errors: INVALID_ARGUMENT (axis). */
+HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
+
+/* Attention weights from scores: softmax over the last axis, in which a row sees only the keys before its length.
+ * scores is (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32,
+ * I32 or I64, with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and
+ * their dtype or F32. Hidden weights are exactly 0, whatever the scores there, which are not read [rule 8]. A row of
+ * length 0 is all 0 [rule 7]; d2l's masked_softmax, which sets hidden scores to -1e6, gives 1/K there, and the same
+ * numbers elsewhere unless scores are near -1e6 themselves.
+ * Errors: INVALID_ARGUMENT (lengths outside 0 to K or not whole). */
+HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
+                                         heed_tensor* result) HEED_NOEXCEPT;
+
+/* An activation of each element: result = f(tensor), with f one of HEED_ACTIVATION_... (3.5), such as
+ * HEED_ACTIVATION_GELU, computed as in a feed-forward network [rule 18]. tensor has rank 1 to 8; result has its dims, and its
+ * dtype or F32. NaN gives NaN; -inf gives NaN except with HEED_ACTIVATION_RELU, which gives 0.
+ * Errors: INVALID_ARGUMENT (activation). */
+HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) HEED_NOEXCEPT;
+
+/* One attention from parts of it over disjoint keys, as of a cache that is kept in pieces, or of keys that several
+ * devices share. With o_n and l_n the output and the log_sum_exp of part n, for each row
+ *   l      = log(sum over n of exp(l_n), + exp(sinks[h]) where sinks is given)
+ *   output = sum over n of exp(l_n - l) o_n,   log_sum_exp = l
+ * with the largest l_n subtracted first, so that nothing overflows (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; Dao, "FlashAttention-2", 2023). Logarithms are natural.
+ * outputs and log_sum_exps are arrays of num_parts tensors, at least 1: outputs (..., Q, Dv) of one shape and one dtype
+ * of F32, F16, BF16, rank 2 to 8; log_sum_exps (..., Q), F32. sinks is NULL or (H) of F32, with outputs (..., H, Q,
+ * Dv): for each head the score of a key without a value. It is added once, here, so the parts are computed without it.
+ * output has the shape of outputs[0], and its dtype or F32; log_sum_exp is (..., Q), F32; one of the two may be NULL.
+ * A part with an l_n of -inf saw no key: it adds nothing, whatever its output is. A row that no part sees gets 0 and
+ * -inf [rule 7], with a sink 0 and the sink. An l_n that is NaN or +inf makes its row NaN [rule 8]. The error of an
+ * element is at most (n + 2) u max|o_n|, apart from the rounding to its dtype, with u = 2^-24 and n = num_parts.
+ * Errors: INVALID_ARGUMENT (shapes, dtypes, memory that results share with parts or with each other). */
+HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, const heed_tensor* const* log_sum_exps,
+                                          int64_t num_parts, const heed_tensor* sinks, heed_tensor* output,
+                                          heed_tensor* log_sum_exp) HEED_NOEXCEPT;
 
 #ifdef __cplusplus
 }

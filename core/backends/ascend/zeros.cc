@@ -20,8 +20,7 @@ void* zero_block(Npu& npu) {
 
 }  // namespace
 
-// Copies the zeros that are already there behind themselves, so that the number of copies grows with the logarithm of
-// the size. Copies on the device want aligned addresses; the bytes before the first aligned address are uploaded from
+// Doubles the cleared prefix until the array is full. Copies on the device want aligned addresses; the bytes before the first aligned address are uploaded from
 // the host.
 void write_zeros(Npu& npu, void* memory, size_t num_bytes) {
   const size_t past_aligned = reinterpret_cast<uintptr_t>(memory) % kMemoryAlignment;

@@ -2,8 +2,8 @@
 #include "backends/cpu/activate.h"
 
 #include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/planned_loop.h"
 
 namespace heed::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "backends/backend.h"
-#include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/attention/attention.h"
 #include "base/rounding.h"
 #include "ops/attention.h"
 #include "ops/cost.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backends/cpu/scratch.h"
+#include "backends/cpu/engine/scratch.h"
 
 namespace heed::cpu {
 

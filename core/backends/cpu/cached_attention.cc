@@ -289,7 +289,7 @@ class CachedCall {
       element.first_result = used;
       used += needed;
     };
-    // The leaders of an element are before it, so that a chunk that is left to a leader is computed by one that is cut.
+    // A leader has a smaller index, so leaders are cut before their followers, whose chunks they compute.
     for (int64_t b = 0; b < problem_.batch; ++b) {
       Element& element = elements_[b];
       if (element.leader < 0) continue;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/planned_loop.h"
 
 namespace heed::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/rows/rows.h"
 #include "backends/plan.h"
 #include "ops/operand.h"
 #include "ops/sequence.h"

@@ -7,8 +7,8 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/attention_choice.h"
+#include "backends/cpu/engine/parallel.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/parallel.h"
 #include "ops/attention.h"
 
 namespace heed::cpu {

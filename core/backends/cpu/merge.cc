@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {

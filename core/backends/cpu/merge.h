@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "backends/cpu/engine/parallel.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/parallel.h"
 #include "ops/merge.h"
 
 namespace heed::cpu {

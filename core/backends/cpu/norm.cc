@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {

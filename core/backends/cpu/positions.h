@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/cpu/engine/parallel.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/parallel.h"
 #include "ops/positions.h"
 
 namespace heed::cpu {

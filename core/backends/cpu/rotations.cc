@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "backends/cpu/planned_loop.h"
+#include "backends/cpu/engine/planned_loop.h"
 #include "base/rounding.h"
 
 namespace heed::cpu {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
-#include "backends/cpu/planned_loop.h"
 #include "base/rounding.h"
 #include "ops/lengths.h"
 

@@ -2,11 +2,11 @@
 // Compiled once per ISA, with the compiler flags of that ISA's kernels.
 #include "math_probe.h"
 
-#include "backends/cpu/kernels/activation-inl.h"
-#include "backends/cpu/kernels/elements-inl.h"
-#include "backends/cpu/kernels/exp2-inl.h"
-#include "backends/cpu/kernels/philox-inl.h"
-#include "backends/cpu/kernels/tanh-inl.h"
+#include "backends/cpu/kernels/rows/activation-inl.h"
+#include "backends/cpu/kernels/simd/elements-inl.h"
+#include "backends/cpu/kernels/simd/exp2-inl.h"
+#include "backends/cpu/kernels/simd/philox-inl.h"
+#include "backends/cpu/kernels/simd/tanh-inl.h"
 
 namespace heed::cpu {
 namespace HEED_ISA_NAMESPACE {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cpu/processors.h"
+#include "backends/cpu/engine/processors.h"
 #include "platform/processors_linux.h"
 #include "support/platform/processors.h"
 

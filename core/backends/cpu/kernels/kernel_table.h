@@ -2,9 +2,9 @@
 // The table of kernels that the object file of each ISA exports. A context uses one table.
 #pragma once
 
-#include "backends/cpu/kernels/attention.h"
-#include "backends/cpu/kernels/linear.h"
-#include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/linear/linear.h"
+#include "backends/cpu/kernels/rows/rows.h"
 
 namespace heed::cpu {
 

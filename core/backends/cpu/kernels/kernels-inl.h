@@ -3,17 +3,17 @@
 // HEED_ISA_TEXT, HEED_ISA_TABLE and the choice of its shim, and includes this file.
 #pragma once
 
-#include "backends/cpu/kernels/activation_row-inl.h"
-#include "backends/cpu/kernels/cached_attention-inl.h"
-#include "backends/cpu/kernels/decode_attention-inl.h"
-#include "backends/cpu/kernels/dropout-inl.h"
-#include "backends/cpu/kernels/flash_attention-inl.h"
+#include "backends/cpu/kernels/attention/cached_attention-inl.h"
+#include "backends/cpu/kernels/attention/decode_attention-inl.h"
+#include "backends/cpu/kernels/attention/flash_attention-inl.h"
+#include "backends/cpu/kernels/attention/merge-inl.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/kernels/linear-inl.h"
-#include "backends/cpu/kernels/merge-inl.h"
-#include "backends/cpu/kernels/norm-inl.h"
-#include "backends/cpu/kernels/packing-inl.h"
-#include "backends/cpu/kernels/softmax-inl.h"
+#include "backends/cpu/kernels/linear/linear-inl.h"
+#include "backends/cpu/kernels/linear/packing-inl.h"
+#include "backends/cpu/kernels/rows/activation_row-inl.h"
+#include "backends/cpu/kernels/rows/dropout-inl.h"
+#include "backends/cpu/kernels/rows/norm-inl.h"
+#include "backends/cpu/kernels/rows/softmax-inl.h"
 
 namespace heed::cpu {
 

@@ -223,7 +223,7 @@ public final class AttentionInputs {
 
     /**
      * Sets how many queries, from the first, each batch element has. Later rows are padding: they are not computed, and
-     * their results are 0, logSumExp negative infinity. Without keys they are no keys either.
+     * their results are 0, logSumExp negative infinity. In self-attention, padding rows are also hidden as keys.
      *
      * @param queryLens INT32 or INT64 of (B), from 0 to Q; null: all rows are queries
      * @return this

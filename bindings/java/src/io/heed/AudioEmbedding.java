@@ -15,7 +15,7 @@ package io.heed;
  * at the same time; a call that changes the parameters waits for them.
  */
 public final class AudioEmbedding extends SingleInputBlock<AudioEmbedding.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     AudioEmbedding(Builder options, ChildLayer.Place place) {
         super("AudioEmbedding", options);
         construct(place);

@@ -10,7 +10,7 @@ package io.heed;
  * threads may call it on one block at the same time.
  */
 public final class Dropout extends SingleInputBlock<Dropout.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     Dropout(Builder options, ChildLayer.Place place) {
         super("Dropout", options);
         construct(place);

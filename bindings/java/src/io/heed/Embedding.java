@@ -10,7 +10,7 @@ package io.heed;
  * block at the same time; a call that changes the parameter waits for them.
  */
 public final class Embedding extends SingleInputBlock<Embedding.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     Embedding(Builder options, ChildLayer.Place place) {
         super("Embedding", options);
         construct(place);

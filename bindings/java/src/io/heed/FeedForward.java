@@ -16,7 +16,7 @@ import java.util.Objects;
  * parameters waits for them.
  */
 public final class FeedForward extends SingleInputBlock<FeedForward.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     FeedForward(Builder options, ChildLayer.Place place) {
         super("FeedForward", options);
         construct(place);

@@ -13,7 +13,7 @@ import java.util.Objects;
  * Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class LayerNorm extends SingleInputBlock<LayerNorm.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     LayerNorm(Builder options, ChildLayer.Place place) {
         super("LayerNorm", options);
         construct(place);

@@ -10,7 +10,7 @@ package io.heed;
  * waits for them.
  */
 public final class Linear extends SingleInputBlock<Linear.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     Linear(Builder options, ChildLayer.Place place) {
         super("Linear", options);
         construct(place);

@@ -52,7 +52,7 @@ public final class MultiHeadAttention extends NativeBlock {
                 null);
     }
 
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     MultiHeadAttention(Builder options, boolean keepWeights, ChildLayer.Place place) {
         super("MultiHeadAttention");
         this.options = options.copy();

@@ -16,7 +16,7 @@ package io.heed;
  * them.
  */
 public final class PatchEmbedding extends SingleInputBlock<PatchEmbedding.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     PatchEmbedding(Builder options, ChildLayer.Place place) {
         super("PatchEmbedding", options);
         construct(place);

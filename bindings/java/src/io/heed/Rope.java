@@ -151,8 +151,9 @@ public final class Rope {
         /**
          * Sets how much longer texts may be than those of the training.
          *
-         * @param factor above 0, for LINEAR, NTK, YARN and LLAMA3; for FACTORS it only gives the attention factor,
-         *     where up to 1 counts as 1, and is not needed if that is set
+         * @param factor above 0, for LINEAR, NTK, YARN and LLAMA3: above 1 frequencies become smaller, between 0 and 1
+         *     larger. FACTORS only computes the attention factor from it, which is 1 for factors up to 1, and needs none
+         *     if the attention factor is set
          * @return this
          */
         public Builder optFactor(float factor) {

@@ -17,7 +17,7 @@ package io.heed;
  * same time; a call that changes the parameters waits for them.
  */
 public final class TransformerDecoder extends TransformerBlock<TransformerDecoder.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     TransformerDecoder(Builder options, ChildLayer.Place place) {
         super("TransformerDecoder", options, InputList.DECODER);
         construct(place);

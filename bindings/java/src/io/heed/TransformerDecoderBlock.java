@@ -36,7 +36,7 @@ import java.util.Objects;
  * <p>Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class TransformerDecoderBlock extends TransformerBlock<TransformerDecoderBlock.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     TransformerDecoderBlock(Builder options, ChildLayer.Place place) {
         super("TransformerDecoderBlock", options, InputList.DECODER);
         construct(place);

@@ -18,7 +18,7 @@ package io.heed;
  * rows. Many threads may call it on one block at the same time; a call that changes the parameters waits for them.
  */
 public final class TransformerEncoder extends TransformerBlock<TransformerEncoder.Builder> {
-    /** Makes a block, or with a place the child of another. */
+    /** Creates a root block, or a child when a place in a parent is given. */
     TransformerEncoder(Builder options, ChildLayer.Place place) {
         super("TransformerEncoder", options, options.hasTokenTypes() ? InputList.ENCODER_OF_IDS : InputList.ENCODER);
         construct(place);

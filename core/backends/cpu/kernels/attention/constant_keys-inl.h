@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores that every row has beside those of the call's keys: its head's sink, the bias key and the zero key
+// (ops/attention.h). A row begins with them, before any key, so that maximum, total and sums contain them from the start.
+#pragma once
+
+#include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/attention/block-inl.h"
+#include "backends/cpu/kernels/attention/query_tile-inl.h"
+#include "backends/cpu/kernels/simd/elements-inl.h"
+#include "backends/cpu/kernels/simd/simd.h"
+
+namespace heed::cpu::HEED_ISA_NAMESPACE {
+namespace {
+
+HEED_INLINE bool has_constant_scores(const AttentionProblem& problem) {
+  return problem.sinks.data != nullptr || num_constant_keys(problem) > 0;
+}
+
+// The scores of a constant key, or of zeros if `key` is null, from the query tile's queries or, in the decode kernel, from
+// its rows. Those of zeros are NaN where a query is not finite.
+static void score_constant_key(const TileTask& task, const QueryTile& query_tile, const float* key, float* scores) {
+  const AttentionProblem& problem = *task.problem;
+  const auto element = [&](int64_t d) { return key != nullptr ? key[d] : 0.0f; };
+  if (task.row_queries != nullptr) {
+    const int64_t stride = row_stride(problem.head_size);
+    const int64_t whole = problem.head_size / kLanes * kLanes;
+    for (int64_t i = 0; i < kQueryTileRows; ++i) scores[i] = 0.0f;
+    for (int64_t r = 0; r < query_tile.num_rows; ++r) {
+      const float* query = task.row_queries + r * stride;
+      Vec sum{};
+      for (int64_t d = 0; d < whole; d += kLanes)
+        sum = fma(load(query + d), key != nullptr ? load(key + d) : Vec{}, sum);
+      scores[r] = sum_of_lanes(sum);
+      const float* tail = query + whole + tail_lane(problem.head_size);
+      for (int64_t d = whole; d < problem.head_size; ++d) scores[r] += tail[d - whole] * element(d);
+    }
+  } else {
+    for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
+      Vec sum{};
+      for (int64_t d = 0; first_lane < query_tile.num_rows && d < problem.head_size; ++d)
+        sum = fma(load(query_tile.queries + d * kQueryTileRows + first_lane), broadcast(element(d)), sum);
+      store(scores + first_lane, sum);
+    }
+  }
+  for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
+    store(scores + first_lane, load(scores + first_lane) * broadcast(task.arguments->score_scale));
+    if (problem.soft_cap != 0) cap_scores<1>(problem.soft_cap, 1, scores + first_lane);
+  }
+}
+
+static Vec sinks_of_rows(const TileTask& task, const QueryTile& query_tile, int64_t first_lane) {
+  const Operand& sinks = task.problem->sinks;
+  float scores[kLanes] = {};
+  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t) {
+    scores[lane] = load_element(element_address(sinks, head * sinks.strides[1]), sinks.dtype);
+  });
+  return load(scores);
+}
+
+// The probability of a score relative to the row's maximum.
+HEED_INLINE Vec probability_of(Vec score, Vec maximum) {
+  const Vec pivots[1] = {pivot_of(maximum)};
+  Vec probability[1] = {score - shift_of(maximum)};
+  find_probabilities<false>(probability, pivots);
+  return probability[0];
+}
+
+// Sets the maximum and the total of all rows to those of these scores, and task.scores[lane] to the probability of the
+// bias key with which its value is multiplied.
+static void begin_with_constant_scores(const TileTask& task, const QueryTile& query_tile) {
+  const AttentionProblem& problem = *task.problem;
+  const bool has_bias = problem.bias_key.data != nullptr;
+  float zero_scores[kQueryTileRows];
+  if (has_bias) score_constant_key(task, query_tile, task.bias_key, query_tile.bias_scores);
+  if (problem.has_zero_key != 0) score_constant_key(task, query_tile, nullptr, zero_scores);
+  for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
+    const Vec none = broadcast(-kInfinity);
+    const Vec sink = problem.sinks.data != nullptr ? sinks_of_rows(task, query_tile, first_lane) : none;
+    const Vec bias = has_bias ? load(query_tile.bias_scores + first_lane) : none;
+    const Vec zero = problem.has_zero_key != 0 ? load(zero_scores + first_lane) : none;
+    // A NaN is never greater; it reaches the total through its exponential.
+    const Vec maximum = max(sink, max(bias, max(zero, none)));
+    const Vec of_bias = probability_of(bias, maximum);
+    store(query_tile.maximum + first_lane, maximum);
+    store(query_tile.total + first_lane, probability_of(sink, maximum) + of_bias + probability_of(zero, maximum));
+    if (num_constant_keys(problem) > 0) store(query_tile.sees_any + first_lane, broadcast(int32_t{-1}));
+    if (has_bias) store(task.scores + first_lane, of_bias);
+  }
+  if (has_bias && task.arguments->drops != 0)
+    drop<kTileVectors>(task, query_tile, task.sequence->key_count, task.sequence->key_count + 1);
+}
+
+// The sums that the bias key makes of the probabilities or weights in task.scores[lane].
+static void begin_sums_with_bias_value(const TileTask& task, const QueryTile& query_tile,
+                                       const IntVec (&rows)[kTileVectors]) {
+  const bool has_bias = task.problem->bias_value.data != nullptr;
+  for (int v = 0; v < kTileVectors; ++v) {
+    const Vec probability = has_bias ? load(task.scores + v * kLanes) : Vec{};
+    for (int64_t d = 0; d < task.problem->value_head_size; ++d) {
+      float* address = query_tile.sums + d * kQueryTileRows + v * kLanes;
+      const Vec sum = has_bias ? probability * broadcast(task.bias_value[d]) : Vec{};
+      store(address, select(rows[v], sum, load(address)));
+    }
+  }
+}
+
+// Writes the weights of the constant keys to task.scores, [num_constant_keys][kQueryTileRows].
+static void find_constant_weights(const TileTask& task, const QueryTile& query_tile) {
+  const AttentionProblem& problem = *task.problem;
+  for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
+    const Vec maximum = load(query_tile.maximum + first_lane);
+    const Vec total = load(query_tile.total + first_lane);
+    float* to = task.scores + first_lane;
+    if (problem.bias_key.data != nullptr) {
+      store(to, probability_of(load(query_tile.bias_scores + first_lane), maximum) / total);
+      to += kQueryTileRows;
+    }
+    if (problem.has_zero_key != 0) store(to, probability_of(Vec{}, maximum) / total);
+  }
+}
+
+}  // namespace
+}  // namespace heed::cpu::HEED_ISA_NAMESPACE

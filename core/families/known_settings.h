@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of config.json whose meaning heed knows: it reads them, or they do not change what a model computes without
+// training. Another one might change the numbers, so that the model is refused.
+#pragma once
+
+#include <string_view>
+
+#include "families/model_config.h"
+
+namespace heed {
+
+// Throws Unsupported that names the first setting which is neither null nor false, and not known or only of other
+// families. `model_type`: of a family of model_table.h.
+void require_known_settings(const ModelConfig& config, std::string_view model_type);
+
+}  // namespace heed

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "families/model_config.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "base/shown_text.h"
+
+namespace heed {
+namespace {
+
+// Python writes numbers that JSON does not allow, such as NaN for a setting without a value. Each is replaced by an
+// empty string, so that the setting has no number.
+void replace_what_is_no_json(std::string& text) {
+  constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
+  bool is_in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (is_in_string) {
+      if (text[i] == '\\')
+        ++i;
+      else if (text[i] == '"')
+        is_in_string = false;
+      continue;
+    }
+    if (text[i] == '"') is_in_string = true;
+    for (const std::string_view word : kWords) {
+      if (text.compare(i, word.size(), word) != 0) continue;
+      text.replace(i, word.size(), "\"\"" + std::string(word.size() - 2, ' '));
+      i += word.size() - 1;
+      break;
+    }
+  }
+}
+
+// `what` follows the name of the file in the sentence.
+[[noreturn]] void fail_config(const std::string& shown_path, const std::string& what) {
+  fail(Status::CorruptFile, "\"%s\" %s", shown_path.c_str(), what.c_str());
+}
+
+std::string no_json(size_t position) { return "is not JSON in UTF-8 at its byte " + std::to_string(position); }
+
+std::string joined(const std::string& path, std::string_view name) {
+  std::string whole = path;
+  if (!whole.empty()) whole += '.';
+  return whole += name;
+}
+
+}  // namespace
+
+// Reads the JSON as a sequence of events; the parser does not recurse, however deep the nesting.
+class ModelConfigParser : public JsonEvents {
+ public:
+  using Kind = ModelConfig::Kind;
+  using Setting = ModelConfig::Setting;
+
+  explicit ModelConfigParser(const std::string& path) : shown_path_(shown(path)) {}
+
+  std::vector<Setting> take_settings() {
+    std::sort(settings_.begin(), settings_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    const auto twice = std::adjacent_find(settings_.begin(), settings_.end(),
+                                          [](const auto& a, const auto& b) { return a.path == b.path; });
+    if (twice != settings_.end()) fail_config(shown_path_, "has \"" + shown(twice->path) + "\" twice");
+    return std::move(settings_);
+  }
+
+  bool null() override { return add({{}, Kind::Null, 0, {}}); }
+  bool boolean(bool value) override { return add({{}, Kind::Flag, value ? 1.0 : 0.0, {}}); }
+  bool number_integer(number_integer_t value) override {
+    return add({{}, Kind::Number, static_cast<double>(value), {}});
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return add({{}, Kind::Number, static_cast<double>(value), {}});
+  }
+  bool number_float(number_float_t value, const string_t&) override { return add({{}, Kind::Number, value, {}}); }
+  bool string(string_t& value) override { return add({{}, Kind::Text, 0, std::move(value)}); }
+  bool binary(binary_t&) override { return true; }
+
+  bool key(string_t& value) override {
+    key_ = std::move(value);
+    return true;
+  }
+
+  bool start_object(size_t) override { return start(Kind::Object); }
+  bool start_array(size_t) override { return start(Kind::Array); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    fail_config(shown_path_, no_json(position));
+  }
+
+ private:
+  struct Level {
+    bool is_array = false;
+    bool is_kept = true;
+    std::string path;
+    size_t num_elements = 0;
+  };
+
+  // The path of the next value in the innermost level.
+  std::string next_path() {
+    Level& level = levels_.back();
+    return joined(level.path, level.is_array ? std::to_string(level.num_elements++) : key_);
+  }
+
+  bool add(Setting setting) {
+    if (num_deeper_ > 0) return true;
+    if (levels_.empty()) fail_config(shown_path_, "is no JSON object, expected a model's settings");
+    if (!levels_.back().is_kept) return true;
+    setting.path = next_path();
+    setting.is_inner = levels_.size() > 1;
+    if (settings_.size() == kMaxModelSettings)
+      fail_config(shown_path_, "has more than " + std::to_string(kMaxModelSettings) + " settings");
+    settings_.push_back(std::move(setting));
+    return true;
+  }
+
+  bool start(Kind kind) {
+    if (levels_.size() > kMaxModelSettingDepth) {
+      ++num_deeper_;
+      return true;
+    }
+    Level level;
+    level.is_array = kind == Kind::Array;
+    if (levels_.empty()) {
+      if (level.is_array) return add({});
+      levels_.push_back(std::move(level));
+      return true;
+    }
+    // There may be very many names of labels, and they do not affect the computation.
+    level.is_kept =
+        levels_.size() < kMaxModelSettingDepth && levels_.back().is_kept && key_ != "id2label" && key_ != "label2id";
+    if (level.is_kept) {
+      const size_t before = settings_.size();
+      add({{}, kind, 0, {}});
+      level.path = settings_[before].path;
+    }
+    levels_.push_back(std::move(level));
+    return true;
+  }
+
+  bool end() {
+    if (num_deeper_ > 0) {
+      --num_deeper_;
+    } else {
+      levels_.pop_back();
+    }
+    return true;
+  }
+
+  std::string shown_path_;
+  std::vector<Setting> settings_;
+  // At most kMaxModelSettingDepth + 1 levels; deeper ones are only counted, in num_deeper_.
+  std::vector<Level> levels_;
+  size_t num_deeper_ = 0;
+  std::string key_;
+};
+
+ModelConfig::ModelConfig(const ByteSource& source) : path_(source.name()) {
+  const std::string shown_path = shown(path_);
+  const uint64_t num_bytes = source.num_bytes();
+  if (num_bytes > kMaxModelConfig) {
+    fail_config(shown_path, "has " + std::to_string(num_bytes) + " bytes, expected at most " +
+                                std::to_string(kMaxModelConfig) + " of a model's settings");
+  }
+  std::string text(num_bytes, '\0');
+  source.read(0, text.data(), text.size());
+  // The parser would take a zero byte as the end of the text.
+  if (const size_t zero = text.find('\0'); zero != std::string::npos) fail_config(shown_path, no_json(zero));
+  replace_what_is_no_json(text);
+  ModelConfigParser parser(path_);
+  read_json(text, parser);
+  settings_ = parser.take_settings();
+  constexpr std::string_view kModelType = "model_type";
+  for (const Setting& setting : settings_) {
+    if (setting.kind != Kind::Text || setting.text.empty()) continue;
+    if (setting.path == kModelType) {
+      models_.insert(models_.begin(), std::string());
+    } else if (setting.path.ends_with(".model_type")) {
+      models_.push_back(setting.path.substr(0, setting.path.size() - kModelType.size() - 1));
+    }
+  }
+}
+
+const ModelConfig::Setting* ModelConfig::find_any(std::string_view setting) const {
+  const auto at = std::lower_bound(settings_.begin(), settings_.end(), setting,
+                                   [](const Setting& one, std::string_view wanted) { return one.path < wanted; });
+  return at != settings_.end() && at->path == setting ? &*at : nullptr;
+}
+
+const ModelConfig::Setting* ModelConfig::find(std::string_view setting) const {
+  const Setting* found = find_any(setting);
+  return found != nullptr && found->kind != Kind::Null ? found : nullptr;
+}
+
+bool ModelConfig::is_null(std::string_view setting) const {
+  const Setting* found = find_any(setting);
+  return found != nullptr && found->kind == Kind::Null;
+}
+
+bool ModelConfig::is_object(std::string_view setting) const {
+  const Setting* found = find(setting);
+  return found != nullptr && found->kind == Kind::Object;
+}
+
+std::optional<double> ModelConfig::number(std::string_view setting) const {
+  const Setting* found = find(setting);
+  return found != nullptr && found->kind == Kind::Number ? std::optional(found->number) : std::nullopt;
+}
+
+std::optional<bool> ModelConfig::flag(std::string_view setting) const {
+  const Setting* found = find(setting);
+  return found != nullptr && found->kind == Kind::Flag ? std::optional(found->number != 0) : std::nullopt;
+}
+
+std::optional<std::string_view> ModelConfig::text(std::string_view setting) const {
+  const Setting* found = find(setting);
+  return found != nullptr && found->kind == Kind::Text ? std::optional<std::string_view>(found->text) : std::nullopt;
+}
+
+std::vector<std::string> ModelConfig::names_in_use() const {
+  std::vector<std::string> names;
+  for (const Setting& setting : settings_) {
+    const bool is_off = setting.kind == Kind::Null || (setting.kind == Kind::Flag && setting.number == 0);
+    if (!is_off && !setting.is_inner) names.push_back(setting.path);
+  }
+  return names;
+}
+
+std::optional<ModelConfig> find_model_config(const std::string& folder) {
+  const std::string path = folder + "/config.json";
+  if (!platform::file_exists(path.c_str())) return std::nullopt;
+  return ModelConfig(FileSource(path.c_str()));
+}
+
+}  // namespace heed

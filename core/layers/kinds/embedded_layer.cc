@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/embedded_layer.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "layers/errors_of_member.h"
+#include "layers/kinds/dropout.h"
+#include "layers/kinds/linear.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMostTokenTypes = INT32_MAX;
+
+template <typename Kind, typename Options>
+std::shared_ptr<Layer> make_part(const std::shared_ptr<Context>& context, const Options& options) {
+  return host_make_shared<Kind>(context->host_allocator(), context, options);
+}
+
+// The size of the rows of the embedding.
+int64_t embedding_size_of(const EmbeddedOptions& options, int64_t size) {
+  return options.embedding && options.embedding->embedding_size != 0 ? options.embedding->embedding_size : size;
+}
+
+EmbeddingOptions token_types_of(const EmbeddedOptions& options, int64_t size) {
+  if (!options.embedding) {
+    fail(Status::InvalidArgument,
+         "options->num_token_types is %" PRId64
+         ", but options->embedding is NULL: expected both, since token types are "
+         "added to rows of ids",
+         options.num_token_types);
+  }
+  if (options.num_token_types < 0 || options.num_token_types > kMostTokenTypes) {
+    fail(Status::InvalidArgument, "options->num_token_types is %" PRId64 ", expected 0 for none, to %" PRId64,
+         options.num_token_types, kMostTokenTypes);
+  }
+  return {.num_embeddings = options.num_token_types, .embedding_size = embedding_size_of(options, size)};
+}
+
+// What makes rows of images or features. `member`: its options. `other`: those of another layer for the input, or null.
+template <typename Kind, typename Options>
+std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const char* member, Options options,
+                                 int64_t size, const char* other) {
+  if (other != nullptr) {
+    fail(Status::InvalidArgument, "options->%s is set, but so is options->%s: expected NULL for one of them", member,
+         other);
+  }
+  if (options.size == 0) options.size = size;
+  if (options.size != size) {
+    fail(Status::InvalidArgument, "options->%s->size is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
+         member, options.size, size);
+  }
+  return ErrorsOfMember(member).of([&] { return make_part<Kind>(context, options); });
+}
+
+// `size`: of the layers' rows.
+std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, const EmbeddedOptions& given,
+                                      int64_t size) {
+  PositionalEncodingOptions options = *given.positions;
+  const int64_t own_size = embedding_size_of(given, size);
+  if (options.size == 0) options.size = own_size;
+  if (options.size != own_size && options.size != size) {
+    if (own_size == size) {
+      fail(Status::InvalidArgument,
+           "options->positions->size is %" PRId64 ", expected %" PRId64
+           " or 0: positions are added to rows of that size",
+           options.size, size);
+    }
+    fail(Status::InvalidArgument,
+         "options->positions->size is %" PRId64 ", expected 0, %" PRId64 " or %" PRId64
+         ": positions are added to rows of the embedding, of %" PRId64 ", or of the layers, of %" PRId64,
+         options.size, own_size, size, own_size, size);
+  }
+  return ErrorsOfMember("positions").of([&] { return make_part<PositionalEncoding>(context, options); });
+}
+
+std::shared_ptr<Layer> make_embedding(const std::shared_ptr<Context>& context, EmbeddingOptions options, int64_t size,
+                                      bool is_tied) {
+  if (options.embedding_size == 0) options.embedding_size = size;
+  options.is_tied = is_tied;
+  return ErrorsOfMember("embedding").of([&] { return make_part<Embedding>(context, options); });
+}
+
+}  // namespace
+
+const char* words_of_rows(const EmbeddedOptions& options) {
+  if (options.embedding) return "ids";
+  if (options.patches) return "images";
+  return options.audio ? "features of audio" : "rows";
+}
+
+const EmbeddedLayer::First EmbeddedLayer::kFirst[8] = {{"embedding", Role::Embedding},
+                                                       {"patches", Role::Patches},
+                                                       {"audio", Role::Audio},
+                                                       {"token_type_embedding", Role::TokenTypes},
+                                                       {"positions", Role::Positions},
+                                                       {"embedding_norm", Role::Norm},
+                                                       {"embedding_projection", Role::Projection},
+                                                       {"embedding_dropout", Role::Dropout}};
+
+std::vector<Layer::NamedLayer> EmbeddedLayer::first_children(const std::shared_ptr<Context>& context,
+                                                             const EmbeddedOptions& options, int64_t size,
+                                                             const LayerNormOptions& norm, float dropout,
+                                                             bool is_tied) {
+  std::vector<NamedLayer> children;
+  const auto add = [&](Role role, std::shared_ptr<Layer> layer) {
+    children.push_back({kFirst[static_cast<size_t>(role)].name, std::move(layer)});
+  };
+  const int64_t own_size = embedding_size_of(options, size);
+  if (options.embedding) add(Role::Embedding, make_embedding(context, *options.embedding, size, is_tied));
+  const char* const ids = options.embedding ? "embedding" : nullptr;
+  if (options.patches) add(Role::Patches, make_rows<PatchEmbedding>(context, "patches", *options.patches, size, ids));
+  if (options.audio)
+    add(Role::Audio,
+        make_rows<AudioEmbedding>(context, "audio", *options.audio, size, options.patches ? "patches" : ids));
+  if (options.num_token_types != 0) add(Role::TokenTypes, make_part<Embedding>(context, token_types_of(options, size)));
+  const bool projects = own_size != size;
+  // Positions of the layers' size can only be added after the projection to that size.
+  const bool projects_first = projects && options.positions && options.positions->size == size;
+  const auto add_projection = [&] {
+    add(Role::Projection,
+        make_part<Linear>(context, LinearOptions{.output_size = size, .no_bias = options.no_projection_bias}));
+  };
+  if (projects_first) add_projection();
+  if (options.positions) add(Role::Positions, make_positions(context, options, size));
+  if (options.embedding_norm) add(Role::Norm, make_part<LayerNorm>(context, norm));
+  if (projects && !projects_first) add_projection();
+  if (!children.empty()) add(Role::Dropout, make_part<Dropout>(context, DropoutOptions{dropout}));
+  return children;
+}
+
+EmbeddedLayer::EmbeddedLayer(std::shared_ptr<Context> context, std::span<const NamedLayer> children,
+                             const EmbeddedOptions& options, int64_t size, float dropout)
+    : Layer(std::move(context), {}, kNoParameters, children), options_(options), size_(size), dropout_(dropout) {
+  while (num_first_children_ < num_children() && find_first(num_first_children_) != std::end(kFirst))
+    ++num_first_children_;
+}
+
+const EmbeddedLayer::First* EmbeddedLayer::find_first(size_t child) const {
+  return std::find_if(std::begin(kFirst), std::end(kFirst),
+                      [&](const First& first) { return first.name == std::string_view(child_name(child)); });
+}
+
+Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
+  const Value& input = call.inputs.queries;
+  const bool packed = is_packed(call.inputs);
+  const int32_t rank = packed ? 2 : 3;
+  if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);
+  if (reads_signals() && packed) {
+    fail(Status::InvalidArgument,
+         "inputs->sequences has offsets, but the images or features of %s have one size: expected NULL", call.ids_name);
+  }
+  if (!has_embedding() && !reads_signals() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
+    fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
+         to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
+  }
+  const Tensor* const token_types = call.inputs.others->token_types;
+  if (token_types != nullptr && !(token_types->shape() == input.shape())) {
+    fail(Status::InvalidArgument, "inputs->token_types has dims %s, expected %s, those of the ids",
+         to_string(token_types->shape()).c_str(), to_string(input.shape()).c_str());
+  }
+  make_children(schedule, call);
+  call.arrays = schedule.arena().allocate_for<Value>(num_first_children_);
+  Value rows = input;
+  for (size_t i = 0; i < num_first_children_; ++i) {
+    const Role role = role_of(i);
+    if (role == Role::Dropout && !drops(call)) break;
+    LayerCall& part = call.children[i];
+    InputValues inputs;
+    inputs.queries = rows;
+    inputs.others = call.inputs.others;
+    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio) part.ids_name = call.ids_name;
+    if (role == Role::TokenTypes) {
+      part.ids_name = "inputs->token_types";
+      part.id_words = &kTokenTypeWords;
+      part.has_zero_ids = token_types == nullptr;
+      inputs.queries = token_types == nullptr ? input : Value(token_types);
+    }
+    const Shape shape = check_child(i, inputs, schedule, purpose, call).output;
+    if (role == Role::Patches) check_num_patches(call, shape[1]);
+    // Token types are added in place, and a norm may run in place, too.
+    const bool is_in_place = role == Role::TokenTypes || (role == Role::Norm && rows.intermediate() != nullptr);
+    if (!is_in_place) rows = schedule.reserve_spread(shape);
+    std::construct_at(&call.arrays[i], rows);
+  }
+  return rows;
+}
+
+void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) const {
+  const bool has_table = options_.positions && options_.positions->kind == PositionKind::Learned;
+  if (!has_table || call.inputs.others->positions != nullptr || num_rows == options_.positions->max_positions) return;
+  fail(Status::InvalidArgument,
+       "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
+       ", %s: a learned table belongs to images of one size",
+       call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions,
+       words_of_max(*options_.positions).c_str());
+}
+
+void EmbeddedLayer::set_row_limits(LayerCall& call, const KeyLimits* limits) const {
+  call.row_limits = limits;
+  for (size_t i = 0; i < num_first_children_; ++i) {
+    const Role role = role_of(i);
+    if (role == Role::Norm || role == Role::Projection || role == Role::Dropout) call.children[i].row_limits = limits;
+  }
+}
+
+void EmbeddedLayer::compose_first_children(Schedule& schedule, const LayerCall& call) const {
+  for (size_t i = 0; i < num_first_children_; ++i) {
+    const Role role = role_of(i);
+    if (role == Role::Dropout && !drops(call)) break;
+    OutputValues outputs;
+    outputs.output = call.arrays[i];
+    if (role == Role::TokenTypes) outputs.addend = call.arrays[i];
+    compose_child(i, schedule, call, outputs);
+  }
+}
+
+DType EmbeddedLayer::row_dtype(const LayerInputs& inputs) const {
+  if (!has_embedding()) return Layer::row_dtype(inputs);
+  const Parameter& table = parameters().front();
+  return table.is_set() ? table.value().dtype() : DType::F32;
+}
+
+void EmbeddedLayer::write_embedded_options(JsonWriter& json) const {
+  for (size_t i = 0; i < num_first_children_; ++i) {
+    const Role role = role_of(i);
+    if (role == Role::Embedding || role == Role::Patches || role == Role::Audio || role == Role::Positions)
+      write_child_options(i, child_name(i), json);
+  }
+  json.member("num_token_types", options_.num_token_types);
+  json.member("embedding_norm", options_.embedding_norm);
+  json.member("no_projection_bias", options_.no_projection_bias);
+}
+
+void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
+  if (!has_embedding()) {
+    check_queries(inputs, reads_signals() ? words_of_rows(options_) : nullptr);
+  } else {
+    if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor of ids");
+    check_ids(*inputs.queries, "inputs->queries");
+  }
+  if (inputs.token_types == nullptr) return;
+  if (options_.num_token_types == 0) {
+    fail(Status::InvalidArgument, "inputs->token_types is set, but the %s has no token types: expected NULL", kind());
+  }
+  check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
+}
+
+void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {
+  if (ids.rank() == (is_packed ? 1 : 2)) return;
+  fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", name,
+       to_string(ids.shape()).c_str(), is_packed ? "total" : "B, S");
+}
+
+}  // namespace heed

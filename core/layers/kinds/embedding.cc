@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/embedding.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/decimal_text.h"
+#include "base/error.h"
+#include "tensor/device.h"
+#include "tensor/walk.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kEmbeddingParameterNames[] = {"weight", nullptr};
+constexpr int64_t kMostEmbeddings = INT32_MAX;
+
+EmbeddingOptions complete(EmbeddingOptions options) {
+  if (options.scale == 0) options.scale = 1;
+  return options;
+}
+
+std::vector<Parameter> make_parameters(const EmbeddingOptions& options) {
+  if (options.num_embeddings < 1 || options.num_embeddings > kMostEmbeddings) {
+    fail(Status::InvalidArgument, "options->num_embeddings is %" PRId64 ", expected 1 to %" PRId64,
+         options.num_embeddings, kMostEmbeddings);
+  }
+  if (options.embedding_size < 1) {
+    fail(Status::InvalidArgument, "options->embedding_size is %" PRId64 ", expected at least 1",
+         options.embedding_size);
+  }
+  if (options.padding_index < -1 || options.padding_index >= options.num_embeddings) {
+    fail(Status::InvalidArgument, "options->padding_index is %" PRId64 ", expected 0 to %" PRId64 ", or -1 for none",
+         options.padding_index, options.num_embeddings - 1);
+  }
+  if (!std::isfinite(options.scale)) {
+    fail(Status::InvalidArgument, "options->scale is %s, expected a finite number",
+         DecimalText(static_cast<double>(options.scale), 9).c_str());
+  }
+  std::vector<Parameter> parameters;
+  parameters.emplace_back(kEmbeddingParameterNames[0], Shape{options.num_embeddings, options.embedding_size}, 1,
+                          options.is_tied ? Use::Projection : Use::Other, std::nullopt, Initializer::Normal);
+  parameters.front().set_zero_row(options.padding_index);
+  return parameters;
+}
+
+// For example "[1, 3]".
+std::string index_text(const Shape& shape, int64_t number) {
+  if (shape.rank == 0) return "";
+  std::string text;
+  for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
+    if (!text.empty()) text.insert(0, ", ");
+    text.insert(0, std::to_string(number % shape[axis]));
+    number /= shape[axis];
+  }
+  return "[" + std::move(text) + "]";
+}
+
+}  // namespace
+
+Embedding::Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& options)
+    : Layer(std::move(context), make_parameters(options), kEmbeddingParameterNames), options_(complete(options)) {}
+
+void check_ids(const Tensor& ids, const char* name, const IdWords& words) {
+  if (ids.dtype() == DType::I32 || ids.dtype() == DType::I64) return;
+  fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: %s", name, name_of(ids.dtype()), words.all);
+}
+
+LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
+  constexpr const char* kIds = "inputs->queries";
+  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a tensor", kIds);
+  const Tensor& ids = *inputs.queries;
+  check_ids(ids, kIds);
+  check_no_other_inputs(inputs, kind(), kIds);
+  if (ids.rank() == kMaxRank) {
+    fail(Status::InvalidArgument,
+         "%s has dims %s of rank %d, expected rank 0 to %d, since the output has one axis more", kIds,
+         to_string(ids.shape()).c_str(), ids.rank(), kMaxRank - 1);
+  }
+  check_same_device(kIds, ids.device_name(), owner(), context()->device_name());
+  return inputs;
+}
+
+const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, const LayerCall& call) const {
+  const Tensor& ids = schedule.on_host(given);
+  auto* const read = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(ids.num_elements()));
+  const auto read_all = [&]<typename Id>(const Id* from) {
+    int64_t number = 0;
+    walk<1>(ids.shape(), {ids.strides()}, [&](const auto& offsets) {
+      const auto id = static_cast<int64_t>(from[offsets[0]]);
+      if (id < 0 || id >= options_.num_embeddings) {
+        fail(Status::InvalidArgument, "%s%s is %" PRId64 ", expected 0 to %" PRId64 ", %s", call.ids_name,
+             index_text(ids.shape(), number).c_str(), id, options_.num_embeddings - 1, call.id_words->one);
+      }
+      read[number++] = static_cast<int32_t>(id);
+    });
+  };
+  if (ids.dtype() == DType::I32)
+    read_all(reinterpret_cast<const int32_t*>(ids.data()));
+  else
+    read_all(reinterpret_cast<const int64_t*>(ids.data()));
+  return read;
+}
+
+void Embedding::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
+  const Value& ids = call.inputs.queries;
+  call.shapes.dtype = table().is_set() ? table().value().dtype() : DType::F32;
+  call.shapes.output = ids.shape();
+  call.shapes.output[call.shapes.output.rank++] = options_.embedding_size;
+  // A shape alone may have more ids than there is memory for.
+  if (purpose != Purpose::Run || !ids.tensor()->has_data()) return;
+  if (call.has_zero_ids) {
+    const auto num_ids = static_cast<size_t>(ids.tensor()->num_elements());
+    auto* const zeros = schedule.arena().allocate_for<int32_t>(num_ids);
+    std::fill_n(zeros, num_ids, 0);
+    call.ids = zeros;
+  } else {
+    call.ids = read_ids(schedule, *ids.tensor(), call);
+  }
+}
+
+void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Shape& shape = call.shapes.output;
+  EmbeddingProblem& problem = schedule.add_embedding("look up embeddings");
+  std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
+  problem.ids = call.ids;
+  problem.num_table_rows = options_.num_embeddings;
+  schedule.set_operand(problem.table, table().value(), {-1, -1, 0, 1});
+  if (!table().value().has_data()) problem.packed_table = table().packed();
+  if (outputs.addend.is_given()) schedule.set_elementwise(problem.addend, outputs.addend);
+  schedule.set_elementwise(problem.output, outputs.output);
+  problem.scale = options_.scale;
+}
+
+void Embedding::write_options(JsonWriter& json) const {
+  json.member("num_embeddings", options_.num_embeddings);
+  json.member("embedding_size", options_.embedding_size);
+  json.member("padding_index", options_.padding_index);
+  json.member("scale", options_.scale);
+}
+
+}  // namespace heed

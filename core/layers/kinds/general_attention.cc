@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/general_attention.h"
+
+#include <cinttypes>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "layers/kinds/projection.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kParameterNames[] = {"W.weight", nullptr};
+
+// Checks the options and fills in their defaults.
+GeneralAttentionOptions with_defaults(const GeneralAttentionOptions& given) {
+  GeneralAttentionOptions options = given;
+  check_options(options.attention);
+  if (options.query_size < 1)
+    fail(Status::InvalidArgument, "options->query_size is %" PRId64 ", expected at least 1", options.query_size);
+  if (options.attention.scale == 0) options.attention.scale = 1;
+  return options;
+}
+
+std::vector<Parameter> make_parameters(int64_t query_size) {
+  std::vector<Parameter> parameters;
+  parameters.emplace_back(kParameterNames[0], Shape{query_size, kOpenDim}, 1, Use::Projection, ProjectedInput::Keys);
+  return parameters;
+}
+
+}  // namespace
+
+GeneralAttention::GeneralAttention(std::shared_ptr<Context> context, const GeneralAttentionOptions& options)
+    : AttentionLayer(std::move(context), make_parameters(options.query_size), kParameterNames),
+      options_(with_defaults(options)) {}
+
+int64_t GeneralAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
+  const int64_t batch = check_sequences(inputs);
+  const int32_t last = inputs.queries.rank() - 1;
+  if (inputs.queries.dim(last) != options_.query_size) {
+    fail(Status::InvalidArgument,
+         "inputs->queries has dims %s, expected %" PRId64 " elements in a row, the layer's options->query_size",
+         to_string(inputs.queries.shape()).c_str(), options_.query_size);
+  }
+  shapes = shapes_without_heads(inputs);
+  return batch;
+}
+
+void GeneralAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
+  set_attention_without_heads(inputs, reads_lengths, options_.query_size, options_.attention, problem);
+}
+
+void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const InputValues& inputs = call.inputs;
+  const Projected projected[] = {{ProjectedInput::Keys, {parameter_at(0)}, options_.query_size, WantedRows::Visible}};
+  const Value keys = project(schedule, inputs, call.attention->limits, projected)[0];
+
+  AttentionProblem& attention = *call.attention;
+  schedule.add_attention("attention", attention);
+  const int32_t batch = batch_axis(inputs);
+  const int32_t rows = row_axis(inputs);
+  schedule.set_operand(attention.queries, inputs.queries, {batch, -1, rows, rows + 1});
+  schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
+  set_values_and_results(schedule, attention, inputs, outputs);
+}
+
+void GeneralAttention::write_options(JsonWriter& json) const {
+  json.member("query_size", options_.query_size);
+  heed::write_options(options_.attention, json);
+}
+
+}  // namespace heed

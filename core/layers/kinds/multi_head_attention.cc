@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/multi_head_attention.h"
+
+#include <array>
+#include <cinttypes>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/decimal_text.h"
+#include "base/error.h"
+#include "base/half.h"
+#include "ops/linear.h"
+#include "ops/visible_keys.h"
+#include "tensor/copy.h"
+#include "tensor/fill.h"
+#include "tensor/host_memory.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kParameterNames[] = {"W_q.weight",           "W_q.bias",      "W_k.weight",    "W_k.bias",
+                                           "W_v.weight",           "W_v.bias",      "W_o.weight",    "W_o.bias",
+                                           "w_v.weight",           "q_norm.weight", "k_norm.weight", "sinks",
+                                           "relative_bias.weight", "bias_k",        "bias_v",        nullptr};
+// Indices of the weights in kParameterNames. The bias of a projection follows its weight.
+enum : size_t {
+  kQueryWeight = 0,
+  kKeyWeight = 2,
+  kValueWeight = 4,
+  kOutputWeight = 6,
+  kScoreWeights = 8,
+  kQueryNorm = 9,
+  kKeyNorm = 10,
+  kSinks = 11,
+  kRelativeBias = 12,
+  kBiasKey = 13,
+  kBiasValue = 14
+};
+
+void check_size(const char* name, int64_t size) {
+  if (size < 0) fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected at least 0", name, size);
+}
+
+// The number of heads times their size: a dim of a parameter.
+int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, int64_t size) {
+  int64_t product = 0;
+  if (!checked_multiply(heads, size, product)) {
+    fail(Status::InvalidArgument,
+         "options->%s is %" PRId64 " and options->%s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
+         heads_name, heads, size_name, size);
+  }
+  return product;
+}
+
+void check_qk_norm(const MultiHeadAttentionOptions& options) {
+  if (!std::isfinite(options.qk_norm_epsilon) || options.qk_norm_epsilon < 0) {
+    fail(Status::InvalidArgument, "options->qk_norm_epsilon is %s, expected a finite number above 0, or 0 for no norm",
+         DecimalText(options.qk_norm_epsilon).c_str());
+  }
+  if (options.qk_norm_epsilon == 0 && options.qk_norm != QkNorm::Rms) {
+    fail(Status::InvalidArgument,
+         "options->qk_norm is HEED_QK_NORM_LAYER, but options->qk_norm_epsilon is 0: expected the "
+         "norm's epsilon, above 0");
+  }
+}
+
+// Fills in the defaults and checks the options against each other.
+MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) {
+  MultiHeadAttentionOptions options = given;
+  check_options(options.attention);
+  check_size("num_hiddens", options.num_hiddens);
+  check_size("num_kv_heads", options.num_kv_heads);
+  check_size("head_size", options.head_size);
+  check_size("value_head_size", options.value_head_size);
+  check_size("output_size", options.output_size);
+  if (options.num_heads < 1)
+    fail(Status::InvalidArgument, "options->num_heads is %" PRId64 ", expected at least 1", options.num_heads);
+  if (options.num_kv_heads == 0) options.num_kv_heads = options.num_heads;
+  if (options.num_heads % options.num_kv_heads != 0) {
+    fail(Status::InvalidArgument,
+         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64
+         ", does not divide: expected a divisor",
+         options.num_heads, options.num_kv_heads);
+  }
+  if (options.head_size == 0) {
+    if (options.num_hiddens == 0)
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is 0 and so is options->head_size, expected one of them above 0");
+    if (options.num_hiddens % options.num_heads != 0) {
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64
+           ", does not divide: expected a multiple, or options->head_size above 0",
+           options.num_hiddens, options.num_heads);
+    }
+    options.head_size = options.num_hiddens / options.num_heads;
+  }
+  if (options.value_head_size == 0) options.value_head_size = options.head_size;
+  if (options.biases < 0 || options.biases > kBiasAll) {
+    fail(Status::InvalidArgument, "options->biases is %d, expected a set of HEED_BIAS_ bits, 0 to %d", options.biases,
+         kBiasAll);
+  }
+  if (options.no_output_projection) {
+    if (options.output_size != 0) {
+      fail(Status::InvalidArgument,
+           "options->output_size is %" PRId64 ", but options->no_output_projection is set: expected one or the other",
+           options.output_size);
+    }
+    if ((options.biases & kBiasO) != 0) {
+      fail(Status::InvalidArgument,
+           "options->biases has HEED_BIAS_O, but options->no_output_projection is set: expected one or the other");
+    }
+    options.output_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
+  } else if (options.output_size == 0) {
+    if (options.num_hiddens == 0) {
+      fail(Status::InvalidArgument,
+           "options->num_hiddens is 0, expected above 0, or options->output_size above 0, or "
+           "options->no_output_projection 1");
+    }
+    options.output_size = options.num_hiddens;
+  }
+  check_qk_norm(options);
+  if (options.scoring == Scoring::Additive && (options.add_bias_kv || options.add_zero_attn)) {
+    fail(Status::InvalidArgument, "options->%s is 1, but options->scoring is HEED_SCORING_ADDITIVE: expected 0",
+         options.add_bias_kv ? "add_bias_kv" : "add_zero_attn");
+  }
+  options.relative_bias = with_defaults(options.relative_bias);
+  return options;
+}
+
+// The slopes of ALiBi that the layer has by itself. Scaled slopes are rounded to BF16 first, as Falcon's are.
+std::optional<Tensor> own_alibi_slopes(const std::shared_ptr<Context>& context,
+                                       const MultiHeadAttentionOptions& options) {
+  if (options.alibi == AlibiUse::None) return std::nullopt;
+  Tensor slopes = Tensor::undefined(host_memory_of(context), DType::F32, {options.num_heads});
+  fill_alibi_slopes(slopes);
+  if (options.alibi == AlibiUse::Scaled) {
+    const float scale = options.attention.scale != 0
+                            ? options.attention.scale
+                            : static_cast<float>(1.0 / std::sqrt(static_cast<double>(options.head_size)));
+    auto* numbers = reinterpret_cast<float*>(slopes.data());
+    for (int64_t h = 0; h < options.num_heads; ++h)
+      numbers[h] = widen(narrow_to_bfloat16(static_cast<double>(numbers[h]))) * scale;
+  }
+  return context->is_host() ? slopes : converted_copy(context, slopes, DType::F32);
+}
+
+}  // namespace
+
+MultiHeadAttention::Resolved MultiHeadAttention::resolve(const MultiHeadAttentionOptions& given) {
+  Resolved result;
+  result.options = with_defaults(given);
+  const MultiHeadAttentionOptions& options = result.options;
+  const int64_t query_size = all_heads("num_heads", options.num_heads, "head_size", options.head_size);
+  const int64_t key_size = all_heads("num_kv_heads", options.num_kv_heads, "head_size", options.head_size);
+  const int64_t value_size =
+      all_heads("num_kv_heads", options.num_kv_heads, "value_head_size", options.value_head_size);
+  const int64_t merged_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
+  std::vector<Parameter>& parameters = result.parameters;
+  const auto add = [&](size_t weight_name, int32_t bias_bit, int64_t num_heads, const Shape& weight,
+                       std::optional<ProjectedInput> projected_input) {
+    Projection projection;
+    projection.weight = parameters.size();
+    parameters.emplace_back(kParameterNames[weight_name], weight, num_heads, Use::Projection, projected_input);
+    if ((options.biases & bias_bit) != 0) {
+      projection.bias = parameters.size();
+      parameters.emplace_back(kParameterNames[weight_name + 1], Shape{weight[0]}, num_heads, Use::Other, std::nullopt,
+                              Initializer::Zeros);
+    }
+    return projection;
+  };
+  ParameterIndices& indices = result.indices;
+  indices.queries = add(kQueryWeight, kBiasQ, options.num_heads, {query_size, kOpenDim}, ProjectedInput::Queries);
+  indices.keys = add(kKeyWeight, kBiasK, options.num_kv_heads, {key_size, kOpenDim}, ProjectedInput::Keys);
+  indices.values = add(kValueWeight, kBiasV, options.num_kv_heads, {value_size, kOpenDim}, ProjectedInput::Values);
+  if (!options.no_output_projection)
+    indices.output = add(kOutputWeight, kBiasO, options.num_heads, {options.output_size, merged_size}, std::nullopt);
+  if (options.scoring == Scoring::Additive) {
+    indices.score_weights = parameters.size();
+    parameters.emplace_back(kParameterNames[kScoreWeights], Shape{options.num_heads, options.head_size},
+                            options.num_heads);
+  }
+  const auto add_other = [&](size_t name, const Shape& shape, Initializer initializer) {
+    parameters.emplace_back(kParameterNames[name], shape, options.num_heads, Use::Other, std::nullopt, initializer);
+    return parameters.size() - 1;
+  };
+  if (options.qk_norm_epsilon > 0) {
+    const bool is_shared = options.qk_norm == QkNorm::Rms;
+    const Shape of_all{options.head_size};
+    indices.query_norm =
+        add_other(kQueryNorm, is_shared ? of_all : Shape{options.num_heads, options.head_size}, Initializer::Ones);
+    indices.key_norm =
+        add_other(kKeyNorm, is_shared ? of_all : Shape{options.num_kv_heads, options.head_size}, Initializer::Ones);
+  }
+  if (options.add_bias_kv) {
+    indices.bias_key = add_other(kBiasKey, {key_size}, Initializer::Zeros);
+    indices.bias_value = add_other(kBiasValue, {value_size}, Initializer::Zeros);
+  }
+  if (options.sinks) indices.sinks = add_other(kSinks, {options.num_heads}, Initializer::Zeros);
+  if (options.relative_bias.kind != RelativeBias::None)
+    indices.relative_bias =
+        add_other(kRelativeBias, {options.relative_bias.num_buckets, options.num_heads}, Initializer::Zeros);
+  return result;
+}
+
+MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options)
+    : MultiHeadAttention(std::move(context), resolve(options)) {}
+
+MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved)
+    : AttentionLayer(std::move(context), std::move(resolved.parameters), kParameterNames),
+      options_(resolved.options),
+      indices_(resolved.indices),
+      relative_buckets_(HostStlAllocator<int32_t>(this->context()->host_allocator())),
+      alibi_slopes_(own_alibi_slopes(this->context(), options_)) {
+  const HostAllocator& allocator = this->context()->host_allocator();
+  if (options_.rope) {
+    rotary_ = std::make_unique<RotaryPositions>(*options_.rope, options_.head_size, allocator);
+    options_.rope = rotary_->options();
+  }
+  if (options_.relative_bias.kind == RelativeBias::None) return;
+  const std::vector<int32_t> buckets = relative_buckets(options_.relative_bias);
+  relative_buckets_.assign(buckets.begin(), buckets.end());
+}
+
+LayerAttention MultiHeadAttention::layer_attention() const {
+  LayerAttention attention;
+  attention.is_multi_head = options_.scoring == Scoring::DotProduct;
+  attention.num_heads = options_.num_heads;
+  attention.num_kv_heads = options_.num_kv_heads;
+  attention.head_size = options_.head_size;
+  attention.options = options_.attention;
+  attention.rope = options_.rope;
+  attention.qk_norm_epsilon = options_.qk_norm_epsilon;
+  attention.qk_norm = options_.qk_norm;
+  attention.sinks = options_.sinks;
+  attention.relative_bias = options_.relative_bias;
+  attention.alibi = options_.alibi;
+  return attention;
+}
+
+std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
+  if (options_.scoring != Scoring::DotProduct) return std::nullopt;
+  CachedLayer layer;
+  layer.num_kv_heads = options_.num_kv_heads;
+  layer.head_size = options_.head_size;
+  layer.value_head_size = options_.value_head_size;
+  layer.options = &options_.attention;
+  layer.rotary = rotary_ != nullptr ? &rotary_->table() : nullptr;
+  if (rotary_ != nullptr && rotary_->short_table() != nullptr) {
+    layer.short_rotary = &rotary_->short_table();
+    layer.short_length = rotary_->options().original_length;
+  }
+  layer.reads_distances = options_.alibi != AlibiUse::None || options_.relative_bias.kind != RelativeBias::None;
+  return layer;
+}
+
+int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {
+  const int64_t batch = check_sequences(inputs);
+  const AttentionInputs& others = *inputs.others;
+  if (options_.alibi != AlibiUse::None && others.alibi_slopes != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->alibi_slopes is set, but the layer has slopes of its own, by options->alibi: expected NULL");
+  }
+  if (options_.sinks && others.sinks != nullptr)
+    fail(Status::InvalidArgument, "inputs->sinks is set, but the layer has the parameter sinks: expected NULL");
+  const Value& queries = rows_of(inputs);
+  shapes.dtype = queries.dtype();
+  shapes.is_packed = is_packed(inputs);
+  if (shapes.is_packed) {
+    shapes.output = {queries.dim(0), options_.output_size};
+    shapes.log_sum_exp.emplace({options_.num_heads, queries.dim(0)});
+    return batch;
+  }
+  shapes.output = {queries.dim(0), queries.dim(1), options_.output_size};
+  const int64_t num_constant_keys = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
+  // With a cache, the rows of its sequences are added later.
+  const int64_t num_keys = others.cache != nullptr ? 0 : inputs.keys.dim(1);
+  shapes.weights.emplace({queries.dim(0), options_.num_heads, queries.dim(1), num_keys + num_constant_keys});
+  shapes.log_sum_exp.emplace({queries.dim(0), options_.num_heads, queries.dim(1)});
+  return batch;
+}
+
+ProjectionParameters MultiHeadAttention::parameters_of(const Projection& projection) const {
+  return {parameter_at(projection.weight), projection.bias ? &parameter_at(*projection.bias) : nullptr};
+}
+
+void MultiHeadAttention::set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const {
+  const int32_t rows = row_axis(inputs);
+  problem.batch = batch_of(inputs);
+  problem.num_heads = options_.num_heads;
+  problem.num_kv_heads = options_.num_kv_heads;
+  const int64_t num_rows = rows_of(inputs).dim(rows);
+  problem.limits = unlimited(num_rows, inputs.others->cache != nullptr ? num_rows : inputs.keys.dim(rows));
+  problem.head_size = options_.head_size;
+  problem.value_head_size = options_.value_head_size;
+  problem.scoring = options_.scoring;
+  const DType dtype = inputs.others->called_dtype.value_or(rows_of(inputs).dtype());
+  set_visibility(problem, *inputs.others, options_.attention, {dtype, true, keys_are_queries(inputs), reads_lengths});
+}
+
+HeadTransform MultiHeadAttention::head_transform() const {
+  HeadTransform transform;
+  if (options_.qk_norm_epsilon > 0) {
+    transform.norm = options_.qk_norm == QkNorm::Layer ? NormKind::Layer : NormKind::Rms;
+    transform.epsilon = options_.qk_norm_epsilon;
+  }
+  if (rotary_ != nullptr) rotary_->set(transform);
+  return transform;
+}
+
+void MultiHeadAttention::set_score_terms(Schedule& schedule, AttentionProblem& problem) const {
+  if (alibi_slopes_) schedule.set_operand(problem.alibi_slopes, *alibi_slopes_, {-1, 0, -1, -1});
+  if (options_.sinks) schedule.set_operand(problem.sinks, parameter_at(indices_.sinks).value(), {-1, 0, -1, -1});
+  if (options_.add_bias_kv) {
+    schedule.set_operand(problem.bias_key, parameter_at(indices_.bias_key).value(), {-1, -1, -1, 0});
+    problem.bias_key.strides[1] = options_.head_size;
+    schedule.set_operand(problem.bias_value, parameter_at(indices_.bias_value).value(), {-1, -1, -1, 0});
+    problem.bias_value.strides[1] = options_.value_head_size;
+  }
+  problem.has_zero_key = options_.add_zero_attn ? 1 : 0;
+  if (options_.relative_bias.kind == RelativeBias::None) return;
+  schedule.set_operand(problem.relative_bias, parameter_at(indices_.relative_bias).value(), {-1, 1, -1, 0});
+  problem.buckets = relative_buckets_.data();
+  problem.num_buckets = options_.relative_bias.num_buckets;
+  problem.max_distance = options_.relative_bias.max_distance;
+}
+
+void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  AttentionProblem& attention = *call.attention;
+  const bool has_cache = attention.cached.given != 0;
+  const bool appends = attention.cached.appends != 0;
+  const bool has_queries = !fills_cache(call.inputs);
+  // Weights and log_sum_exp do not depend on values, but a cache keeps them.
+  const bool needs_values = has_cache ? appends : outputs.output.is_given();
+  const bool unrotates = has_cache && rotary_ != nullptr && call.inputs.others->cache->cache->options().unrotated_keys;
+  HeadTransform transform = head_transform();
+  // The score's weights, the bias key and the keys in a cache are not reordered.
+  transform.keeps_order = options_.scoring == Scoring::Additive || options_.add_bias_kv || has_cache ? 1 : 0;
+  HeadTransform of_keys = transform;
+  if (unrotates) {
+    of_keys.layout = RotaryLayout::None;
+    of_keys.rotary_size = of_keys.rotary_offset = 0;
+  }
+  const RotaryPositions::Rotations rotations =
+      rotary_ != nullptr ? rotary_->add(schedule, call) : RotaryPositions::Rotations{};
+  const bool has_norm = transform.norm != NormKind::None;
+  const auto given = [](const HeadTransform& of_head) { return of_head.is_given() ? &of_head : nullptr; };
+  const WantedRows wanted = queries_wanted(call);
+  const Projected all[] = {
+      {ProjectedInput::Queries, parameters_of(indices_.queries), options_.head_size, wanted, given(transform),
+       has_norm ? &parameter_at(indices_.query_norm) : nullptr, rotations.of_queries},
+      {ProjectedInput::Keys, parameters_of(indices_.keys), options_.head_size, has_cache ? wanted : WantedRows::Visible,
+       given(of_keys), has_norm ? &parameter_at(indices_.key_norm) : nullptr, unrotates ? Value() : rotations.of_keys},
+      {ProjectedInput::Values, parameters_of(indices_.values), options_.value_head_size,
+       has_cache ? wanted : values_read(attention)}};
+  // Queries alone are projected where the cache has the keys, keys and values alone where it gets them.
+  const size_t first = has_queries ? 0 : 1;
+  const size_t end = needs_values ? 3 : (has_cache ? 1 : 2);
+  const std::array<Value, kMaxLinearParts> projected =
+      project(schedule, call.inputs, attention.limits, std::span(all).subspan(first, end - first));
+  const Value queries = has_queries ? projected[0] : Value();
+  const Value keys = end > 1 ? projected[1 - first] : Value();
+  const Value values = needs_values ? projected[2 - first] : Value();
+  const Value cached_rotations = unrotates && has_queries ? rotary_->add_cached_keys(schedule, call) : Value();
+
+  const bool packed = is_packed(call.inputs);
+  const int32_t batch = batch_axis(call.inputs);
+  const int32_t rows = row_axis(call.inputs);
+  schedule.add_attention(has_queries ? "attention" : "store keys and values", attention);
+  if (has_queries) schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
+  if (keys.is_given()) schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
+  if (cached_rotations.is_given()) {
+    schedule.set_operand(attention.cached.rotations, cached_rotations, {0, -1, 1, 2});
+    attention.cached.rotary_size = rotary_->options().rotary_size;
+    attention.cached.rotary_offset = rotary_->options().rotary_offset;
+    attention.cached.rotary_layout = static_cast<int32_t>(rotary_->options().layout);
+  }
+  if (options_.scoring == Scoring::Additive)
+    schedule.set_operand(attention.score_weights, parameter_at(indices_.score_weights).value(), {-1, 0, -1, 1});
+  set_score_terms(schedule, attention);
+  if (needs_values) schedule.set_operand(attention.values, values, {batch, 1, 2, 3});
+  if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
+  if (outputs.log_sum_exp.is_given()) {
+    if (packed)
+      schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {-1, 0, 1, -1});
+    else
+      schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
+  }
+  if (!outputs.output.is_given()) return;
+
+  if (options_.no_output_projection) {
+    // The output (B, Q, H * D) as (B, H, Q, D).
+    schedule.set_operand(attention.output, outputs.output, {batch, -1, rows, rows + 1});
+    attention.output.strides[1] =
+        options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output.stride(rows + 1);
+    attention.output.strides[3] = outputs.output.stride(rows + 1);
+    return;
+  }
+  const int64_t num_rows = call.inputs.queries.dim(rows);
+  const Value merged =
+      reserve_rows(schedule, packed ? 1 : attention.batch, num_rows, options_.num_heads, options_.value_head_size);
+  schedule.set_operand(attention.output, merged, {batch, 1, 2, 3});
+  LinearProblem& linear = schedule.add_linear("project output");
+  linear.batch = packed ? 1 : attention.batch;
+  linear.rows = num_rows;
+  linear.input_size = options_.num_heads * options_.value_head_size;
+  schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
+  LinearPart& part = linear.parts[0];
+  set_parameters(schedule, part, parameters_of(indices_.output));
+  if (call.inputs.others->query_lens != nullptr) {
+    linear.limits = attention.limits;
+    part.wanted_rows = WantedRows::Queries;
+    part.zeroes_unwanted = 1;
+  }
+  schedule.set_operand(part.output, outputs.output, {-1, batch, rows, rows + 1});
+  part.scale = outputs.scale;
+  if (outputs.addend.is_given()) schedule.set_operand(part.addend, outputs.addend, {-1, batch, rows, rows + 1});
+}
+
+void MultiHeadAttention::write_options(JsonWriter& json) const {
+  json.member("num_hiddens", options_.num_hiddens);
+  json.member("num_heads", options_.num_heads);
+  json.member("num_kv_heads", options_.num_kv_heads);
+  json.member("head_size", options_.head_size);
+  json.member("value_head_size", options_.value_head_size);
+  // Options without an output projection require an output_size of 0.
+  json.member("output_size", options_.no_output_projection ? 0 : options_.output_size);
+  json.member("no_output_projection", options_.no_output_projection);
+  json.key("biases");
+  json.begin_array();
+  constexpr std::pair<int32_t, const char*> kBits[] = {{kBiasQ, "q"}, {kBiasK, "k"}, {kBiasV, "v"}, {kBiasO, "o"}};
+  for (const auto& [bit, name] : kBits) {
+    if ((options_.biases & bit) != 0) json.value(name);
+  }
+  json.end_array();
+  json.member("scoring", options_.scoring == Scoring::Additive ? "additive" : "dot_product");
+  heed::write_options(options_.attention, json);
+  if (options_.qk_norm_epsilon > 0) {
+    json.member("qk_norm", options_.qk_norm == QkNorm::Layer ? "layer" : "rms");
+    json.member("qk_norm_epsilon", options_.qk_norm_epsilon);
+  }
+  if (options_.rope) {
+    json.key("rope");
+    json.begin_object();
+    heed::write_options(*options_.rope, json);
+    json.end_object();
+  }
+  heed::write_options(options_.relative_bias, json);
+  if (options_.sinks) json.member("sinks", true);
+  if (options_.add_bias_kv) json.member("add_bias_kv", true);
+  if (options_.add_zero_attn) json.member("add_zero_attn", true);
+  if (options_.alibi != AlibiUse::None) json.member("alibi", options_.alibi == AlibiUse::Scaled ? "scaled" : "added");
+}
+
+}  // namespace heed

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head attention: three projections, attention over heads, and the projection of their concatenation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "attention/options.h"
+#include "attention/relative_bias.h"
+#include "attention/rope.h"
+#include "layers/kinds/attention_layer.h"
+#include "layers/kinds/projection.h"
+#include "layers/kinds/rotary_positions.h"
+#include "ops/attention.h"
+
+namespace heed {
+
+// Bits of MultiHeadAttentionOptions::biases, with the numbers of HEED_BIAS_.
+enum BiasBits : int32_t { kBiasQ = 1, kBiasK = 2, kBiasV = 4, kBiasO = 8, kBiasAll = 15 };
+
+// The members of heed_multi_head_attention_options; 0 means the default.
+struct MultiHeadAttentionOptions {
+  int64_t num_hiddens = 0;
+  int64_t num_heads = 0;
+  int64_t num_kv_heads = 0;
+  int64_t head_size = 0;
+  int64_t value_head_size = 0;
+  int64_t output_size = 0;
+  bool no_output_projection = false;
+  int32_t biases = 0;
+  Scoring scoring = Scoring::DotProduct;
+  AttentionOptions attention;
+  std::optional<RopeOptions> rope;
+  RelativeBiasOptions relative_bias;
+  float qk_norm_epsilon = 0;
+  QkNorm qk_norm = QkNorm::Rms;
+  bool sinks = false;
+  AlibiUse alibi = AlibiUse::None;
+  bool add_bias_kv = false;
+  bool add_zero_attn = false;
+};
+
+// As a child of another layer it applies OutputValues::scale and addend, unless it has no output projection.
+class MultiHeadAttention final : public AttentionLayer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  MultiHeadAttention(std::shared_ptr<Context> context, const MultiHeadAttentionOptions& options);
+
+  const char* kind() const override { return "multi_head_attention"; }
+
+ protected:
+  int64_t check_inputs(const InputValues& inputs, OutputShapes& shapes) const override;
+  void set_attention(const InputValues& inputs, bool reads_lengths, AttentionProblem& problem) const override;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void write_options(JsonWriter& json) const override;
+  LayerAttention layer_attention() const override;
+  std::optional<CachedLayer> cached_layer() const override;
+
+ private:
+  // Indices in parameters() of a projection's weight and, if present, its bias.
+  struct Projection {
+    size_t weight = 0;
+    std::optional<size_t> bias;
+  };
+  struct ParameterIndices {
+    Projection queries;
+    Projection keys;
+    Projection values;
+    Projection output;         // unused with no_output_projection
+    size_t score_weights = 0;  // only with additive scoring
+    size_t query_norm = 0;     // this and the next one only with a norm of queries and keys
+    size_t key_norm = 0;
+    size_t sinks = 0;          // only with sinks
+    size_t relative_bias = 0;  // only with a relative bias
+    size_t bias_key = 0;       // this and the next one only with add_bias_kv
+    size_t bias_value = 0;
+  };
+  // Options with all defaults filled in, and the parameters that they require.
+  struct Resolved {
+    MultiHeadAttentionOptions options;
+    std::vector<Parameter> parameters;
+    ParameterIndices indices;
+  };
+  static Resolved resolve(const MultiHeadAttentionOptions& given);
+  MultiHeadAttention(std::shared_ptr<Context> context, Resolved resolved);
+
+  ProjectionParameters parameters_of(const Projection& projection) const;
+  // The norm and the rotation of each head, without operands.
+  HeadTransform head_transform() const;
+  // Sets what the layer itself adds to scores and softmax: ALiBi, relative bias, sinks, constant keys.
+  void set_score_terms(Schedule& schedule, AttentionProblem& problem) const;
+
+  // With all defaults filled in.
+  MultiHeadAttentionOptions options_;
+  ParameterIndices indices_;
+  std::unique_ptr<RotaryPositions> rotary_;
+  HostVector<int32_t> relative_buckets_;
+  // The slopes of options_.alibi, on the device.
+  std::optional<Tensor> alibi_slopes_;
+};
+
+}  // namespace heed

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/positional_encoding.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "attention/sequences.h"
+#include "base/error.h"
+#include "layers/cache_call.h"
+#include "layers/host_sequences.h"
+#include "layers/kinds/dropout.h"
+#include "ops/lengths.h"
+#include "ops/positions.h"
+#include "tensor/copy.h"
+#include "tensor/device.h"
+#include "tensor/host_memory.h"
+
+namespace heed {
+namespace {
+
+constexpr const char* kParameterNames[] = {"weight", nullptr};
+
+const char* name_of(PositionKind kind) {
+  switch (kind) {
+    case PositionKind::Sinusoidal: return "sinusoidal";
+    case PositionKind::SinusoidalHalves: return "sinusoidal_halves";
+    case PositionKind::Learned: return "learned";
+    case PositionKind::SinusoidalHalves2i: return "sinusoidal_halves_2i";
+  }
+  __builtin_unreachable();  // capi/src accepts no other value
+}
+
+void check_options(const PositionalEncodingOptions& options) {
+  if (options.max_positions < 1 || options.max_positions > kMaxPosition) {
+    fail(Status::InvalidArgument, "options->max_positions is %" PRId64 ", expected 1 to %" PRId64,
+         options.max_positions, kMaxPosition);
+  }
+  if (options.size < 1)
+    fail(Status::InvalidArgument, "options->size is %" PRId64 ", expected at least 1", options.size);
+  const bool is_learned = options.kind == PositionKind::Learned;
+  if (!is_learned && options.first_row != 0) {
+    fail(Status::InvalidArgument,
+         "options->first_row is %" PRId64
+         ", expected 0: only a learned table has rows before that "
+         "of position 0",
+         options.first_row);
+  }
+  if (options.first_row < 0 || options.first_row > kMaxPosition) {
+    fail(Status::InvalidArgument, "options->first_row is %" PRId64 ", expected 0 to %" PRId64, options.first_row,
+         kMaxPosition);
+  }
+  check_dropout(options.dropout);
+  const bool has_halves =
+      options.kind == PositionKind::SinusoidalHalves || options.kind == PositionKind::SinusoidalHalves2i;
+  const int64_t least = options.kind == PositionKind::SinusoidalHalves ? 4 : 2;
+  if (has_halves && (options.size % 2 != 0 || options.size < least)) {
+    fail(Status::InvalidArgument,
+         "options->size is %" PRId64 ", expected an even number from %" PRId64
+         " on, for a half of sines and a half of cosines",
+         options.size, least);
+  }
+}
+
+std::vector<Parameter> make_parameters(const PositionalEncodingOptions& options) {
+  check_options(options);
+  std::vector<Parameter> parameters;
+  if (options.kind == PositionKind::Learned)
+    parameters.emplace_back(kParameterNames[0], Shape{options.first_row + options.max_positions, options.size});
+  return parameters;
+}
+
+// Element d of the row of a position.
+double sinusoid(const PositionalEncodingOptions& options, int64_t position, int64_t d) {
+  const int64_t half = options.size / 2;
+  const bool is_in_turn = options.kind == PositionKind::Sinusoidal;
+  const int64_t i = is_in_turn ? d / 2 : d % half;
+  const bool is_sine = is_in_turn ? d % 2 == 0 : d < half;
+  const auto index = static_cast<double>(i);
+  const double exponent = options.kind == PositionKind::SinusoidalHalves
+                              ? index / (static_cast<double>(half) - 1)
+                              : 2 * index / static_cast<double>(options.size);
+  const double angle = static_cast<double>(position) * std::pow(10000.0, -exponent);
+  return is_sine ? std::sin(angle) : std::cos(angle);
+}
+
+std::optional<Tensor> make_sinusoids(const std::shared_ptr<Context>& context,
+                                     const PositionalEncodingOptions& options) {
+  if (options.kind == PositionKind::Learned) return std::nullopt;
+  Tensor table = Tensor::undefined(host_memory_of(context), DType::F32, {options.max_positions, options.size});
+  auto* next = reinterpret_cast<float*>(table.data());
+  for (int64_t position = 0; position < options.max_positions; ++position) {
+    for (int64_t d = 0; d < options.size; ++d) *next++ = static_cast<float>(sinusoid(options, position, d));
+  }
+  return context->is_host() ? table : converted_copy(context, table, DType::F32);
+}
+
+}  // namespace
+
+std::string words_of_max(const PositionalEncodingOptions& options) {
+  if (options.max_option != nullptr) return options.max_option;
+  std::string words = "the positions of the model";
+  if (options.max_setting != nullptr) words += std::string(", by \"") + options.max_setting + "\" in config.json";
+  return words;
+}
+
+PositionalEncoding::PositionalEncoding(std::shared_ptr<Context> context, const PositionalEncodingOptions& options)
+    : Layer(std::move(context), make_parameters(options), kParameterNames),
+      options_(options),
+      sinusoids_(make_sinusoids(this->context(), options)) {}
+
+LayerInputs PositionalEncoding::check_tensors(const LayerInputs& inputs) const {
+  LayerInputs others = inputs;
+  others.positions = others.query_offsets = nullptr;
+  check_one_input(others, kind(), context()->device_name(), "inputs->queries, positions and query_offsets");
+  for (const auto& [name, tensor] : {std::pair{"inputs->sequences->positions", inputs.positions},
+                                     {"inputs->sequences->query_offsets", inputs.query_offsets}}) {
+    if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner(), context()->device_name());
+  }
+  return inputs;
+}
+
+void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
+  const Value& input = call.inputs.queries;
+  SequenceInputs sequences = *call.inputs.others;
+  sequences.last_position = options_.max_positions - 1;
+  // Those of cross attention, in a decoder.
+  sequences.key_offsets = nullptr;
+  const bool packed = sequences.is_packed();
+  const int32_t rank = packed ? 2 : 3;
+  if (input.rank() != rank || input.dim(rank - 1) != options_.size) {
+    fail(Status::InvalidArgument, "inputs->queries has dims %s, expected (%s, %" PRId64 ")",
+         to_string(input.shape()).c_str(), packed ? "total" : "B, S", options_.size);
+  }
+  const int64_t rows = input.dim(rank - 2);
+  const int64_t batch = packed ? packed_batch(sequences, true) : input.dim(0);
+  const bool reads = purpose != Purpose::Shapes;
+  if (reads) bring_to_host(sequences, batch, schedule);
+  // The problem's place in the call: the rows of an attention whose keys are its queries.
+  call.attention = &schedule.arena().make<AttentionProblem>();
+  call.attention->batch = batch;
+  call.attention->limits = unlimited(rows, rows);
+  KeyLimits& limits = call.attention->limits;
+  set_sequences(limits, sequences, batch, true, reads);
+  // As a child of a decoder.
+  const bool continues = call.inputs.others->cache != nullptr;
+  if (continues) {
+    AttentionInputs others = *call.inputs.others;
+    if (others.cache_sequences != nullptr && others.cache_sequences->has_data())
+      others.cache_sequences = &schedule.on_host(*others.cache_sequences);
+    continue_positions(schedule, batch, reads, others, sequences.table, limits);
+  }
+  check_num_rows(limits, batch, continues);
+  call.shapes.dtype = input.dtype();
+  call.shapes.output = input.shape();
+}
+
+void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Value& input = call.inputs.queries;
+  const KeyLimits& limits = call.attention->limits;
+  const int32_t rows = input.rank() - 2;
+  const int32_t batch = call.inputs.others->is_packed() ? -1 : 0;
+  const float dropout = call.inputs.others->training ? options_.dropout : 0.0f;
+  Value sum = outputs.output;
+  if (dropout != 0) sum = schedule.reserve(DType::F32, input.shape());
+  PositionsProblem& problem = schedule.add_positions("add positions");
+  problem.batch = call.attention->batch;
+  problem.limits = limits;
+  problem.size = options_.size;
+  problem.num_table_rows = options_.first_row + options_.max_positions;
+  problem.first_row = options_.first_row;
+  schedule.set_operand(problem.table, sinusoids_ ? *sinusoids_ : parameter_at(0).value(), {-1, -1, 0, 1});
+  schedule.set_operand(problem.input, input, {-1, batch, rows, rows + 1});
+  schedule.set_operand(problem.output, sum, {-1, batch, rows, rows + 1});
+  if (dropout == 0) return;
+  add_dropout(schedule, "dropout", sum, outputs.output, call.inputs.others->dropout_seed, dropout);
+}
+
+void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const {
+  for (int64_t b = 0; continues && limits.table != nullptr && b < batch; ++b) {
+    const Sequence& sequence = limits.table[b];
+    if (sequence.query_position + sequence.query_count <= options_.max_positions) continue;
+    fail(Status::InvalidArgument,
+         "inputs->queries has %" PRId64 " rows in batch element %" PRId64
+         ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64 ", %s",
+         sequence.query_count, b, sequence.query_position, options_.max_positions, words_of_max(options_).c_str());
+  }
+  // Without a table's data num_queries counts the rows of all batch elements.
+  if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
+  if (limits.num_queries <= options_.max_positions) return;
+  fail(Status::InvalidArgument,
+       "inputs->queries has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s", limits.num_queries,
+       options_.max_positions, words_of_max(options_).c_str());
+}
+
+LayerAttention PositionalEncoding::layer_attention() const {
+  LayerAttention attention;
+  if (options_.kind == PositionKind::Learned) attention.first_row = options_.first_row;
+  return attention;
+}
+
+void PositionalEncoding::write_options(JsonWriter& json) const {
+  json.member("kind", name_of(options_.kind));
+  json.member("max_positions", options_.max_positions);
+  json.member("size", options_.size);
+  json.member("first_row", options_.first_row);
+  json.member("dropout", options_.dropout);
+}
+
+}  // namespace heed

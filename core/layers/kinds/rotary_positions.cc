@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/rotary_positions.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <span>
+#include <utility>
+
+#include "base/checked.h"
+#include "layers/kinds/projection.h"
+
+namespace heed {
+namespace {
+
+// Whether queries and keys have the same positions, row by row.
+bool share_positions(const LayerCall& call) {
+  const AttentionInputs& others = *call.inputs.others;
+  if (others.positions != nullptr) return false;
+  if (others.has_table()) return keys_are_queries(call.inputs) && others.key_offsets == nullptr;
+  return call.attention->limits.num_queries == call.attention->limits.num_keys;
+}
+
+}  // namespace
+
+RotaryPositions::RotaryPositions(const RopeOptions& options, int64_t head_size, const HostAllocator& allocator) {
+  // Each table has one list.
+  RopeOptions checked = with_defaults(options, head_size);
+  const std::span<const float> short_factors = std::exchange(checked.short_factors, {});
+  table_ = host_make_shared<RotaryTable>(allocator, checked, head_size, allocator);
+  options_ = table_->options();
+  if (short_factors.empty()) return;
+  checked.factors = short_factors;
+  short_table_ = host_make_shared<RotaryTable>(allocator, checked, head_size, allocator);
+  options_.short_factors = short_table_->options().factors;
+}
+
+void RotaryPositions::set(HeadTransform& transform) const {
+  transform.layout = options().layout;
+  transform.rotary_size = options().rotary_size;
+  transform.rotary_offset = options().rotary_offset;
+}
+
+void RotaryPositions::set(RotationsProblem& problem, const LayerCall& call, bool of_keys) const {
+  problem.batch = call.attention->batch;
+  problem.limits = call.attention->limits;
+  problem.limits.valid_lens = {};
+  problem.elements = call.attention->cached.elements;
+  problem.num_pairs = options().rotary_size / 2;
+  const bool is_short = short_table_ != nullptr &&
+                        largest_position(problem.limits, problem.elements, problem.batch) < options().original_length;
+  problem.digits = (is_short ? short_table_ : table_)->digits();
+  problem.factor = static_cast<double>(options().attention_factor);
+  problem.of_keys = of_keys ? 1 : 0;
+  if (of_keys) problem.limits.positions = {};
+}
+
+Value RotaryPositions::add_cached_keys(Schedule& schedule, const LayerCall& call) const {
+  const AttentionProblem& attention = *call.attention;
+  const int64_t size = options().rotary_size;
+  // The workspace suffices for any number of rows.
+  int64_t most = 0;
+  if (!checked_multiply(attention.cached.max_rows * size, attention.batch, most)) most = INT64_MAX;
+  const int64_t num_rows = attention.limits.num_keys;
+  Intermediate& rotations = schedule.reserve(DType::F32, std::max(most, attention.batch * num_rows * size),
+                                             attention.batch * num_rows * size);
+  rotations.rank = 3;
+  const int64_t dims[] = {attention.batch, num_rows, size};
+  const int64_t strides[] = {num_rows * size, size, 1};
+  std::copy_n(dims, 3, rotations.dims);
+  std::copy_n(strides, 3, rotations.strides);
+  RotationsProblem& problem = schedule.add_rotations("rotations of the cache");
+  set(problem, call, true);
+  schedule.set_operand(problem.output, rotations, {-1, 0, 1, 2});
+  return rotations;
+}
+
+Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool of_keys, const char* operation) const {
+  const InputValues& inputs = call.inputs;
+  const bool packed = is_packed(inputs);
+  const KeyLimits& limits = call.attention->limits;
+  // Keys have the positions 0, 1, ... in each batch element.
+  const bool is_same_for_all = !packed && (of_keys || (limits.has_table == 0 && inputs.others->positions == nullptr));
+  const int64_t rows = (of_keys ? inputs.keys : rows_of(inputs)).dim(row_axis(inputs));
+  if (rows > kMaxRotaryPositions) {
+    fail(Status::Unsupported,
+         "rotary positions of %" PRId64 " rows of inputs->%s are not supported, expected at most 2^32", rows,
+         of_keys ? "keys" : "queries");
+  }
+  Intermediate& rotations = schedule.reserve(
+      DType::F32, Shape{packed || is_same_for_all ? 1 : call.attention->batch, rows, options().rotary_size});
+  RotationsProblem& problem = schedule.add_rotations(operation);
+  set(problem, call, of_keys);
+  problem.batch = is_same_for_all ? 1 : call.attention->batch;
+  if (is_same_for_all) problem.limits.has_table = 0;
+  schedule.set_operand(problem.output, rotations, {-1, packed || is_same_for_all ? -1 : 0, 1, 2});
+  return rotations;
+}
+
+RotaryPositions::Rotations RotaryPositions::add(Schedule& schedule, const LayerCall& call) const {
+  if (call.attention->cached.given != 0) {
+    // The keys of the call, if there are any, are those of the same rows.
+    const Value both = add_rows(schedule, call, false, "rotations of rows");
+    return {both, both};
+  }
+  if (share_positions(call)) {
+    // Keys' positions are those of all batch elements alike.
+    const Value both = add_rows(schedule, call, true, "rotations of queries and keys");
+    return {both, both};
+  }
+  const Value of_queries = add_rows(schedule, call, false, "rotations of queries");
+  return {of_queries, add_rows(schedule, call, true, "rotations of keys")};
+}
+
+}  // namespace heed

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/kinds/transformer_layer.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <utility>
+
+#include "attention/options.h"
+#include "base/decimal_text.h"
+#include "base/error.h"
+#include "layers/cache_call.h"
+#include "layers/errors_of_member.h"
+#include "layers/kinds/dropout.h"
+
+namespace heed {
+namespace {
+
+// The child that decoder layers have between self-attention and feed-forward.
+constexpr size_t kCrossAttention = 1;
+constexpr const char* kNormNames[] = {"norm_1", "norm_2", "norm_3"};
+constexpr const char* kOutputNormNames[] = {"output_norm_1", "output_norm_2", "output_norm_3"};
+constexpr const char* kDropoutNames[] = {"dropout_1", "dropout_2", "dropout_3"};
+
+// Makes a child. In errors of its options "options->" becomes "options-><member>->".
+template <typename Kind, typename Options>
+std::shared_ptr<Layer> make_child(const std::shared_ptr<Context>& context, const Options& options, const char* member) {
+  const ErrorsOfMember errors(member);
+  return errors.of([&] { return host_make_shared<Kind>(context->host_allocator(), context, options); });
+}
+
+// Throws unless the attention maps rows of `size` to rows of `size`.
+void check_attention(const MultiHeadAttentionOptions& options, const char* member, int64_t size) {
+  if (options.num_hiddens < 1) {
+    fail(Status::InvalidArgument, "options->%s->num_hiddens is %" PRId64 ", expected at least 1, the size of the rows",
+         member, options.num_hiddens);
+  }
+  if (options.num_hiddens != size) {
+    fail(Status::InvalidArgument,
+         "options->%s->num_hiddens is %" PRId64 ", expected %" PRId64 ", as self_attention has", member,
+         options.num_hiddens, size);
+  }
+  if (options.output_size != 0 && options.output_size != size) {
+    fail(Status::InvalidArgument,
+         "options->%s->output_size is %" PRId64 ", expected %" PRId64 " or 0: it is added to rows of num_hiddens",
+         member, options.output_size, size);
+  }
+  if (options.no_output_projection) {
+    fail(Status::InvalidArgument,
+         "options->%s->no_output_projection is 1, expected 0: the output is added to rows of num_hiddens", member);
+  }
+}
+
+// The feed-forward network of rows of `size`.
+std::shared_ptr<Layer> make_feed_forward(const std::shared_ptr<Context>& context, FeedForwardOptions options,
+                                         int64_t size) {
+  if (options.output_size != 0 && options.output_size != size) {
+    fail(Status::InvalidArgument,
+         "options->feed_forward->output_size is %" PRId64 ", expected %" PRId64
+         " or 0: it is added to rows of num_hiddens",
+         options.output_size, size);
+  }
+  options.output_size = size;
+  return make_child<FeedForward>(context, options, "feed_forward");
+}
+
+std::shared_ptr<Layer> make_attention(const std::shared_ptr<Context>& context, const MultiHeadAttentionOptions& options,
+                                      const char* member, int64_t size) {
+  check_attention(options, member, size);
+  return make_child<MultiHeadAttention>(context, options, member);
+}
+
+void refuse_input(const Tensor* tensor, const char* name, const char* kind, const char* expected) {
+  if (tensor != nullptr)
+    fail(Status::InvalidArgument, "%s is set, but %s %s layer has %s: expected NULL", name, article_of(kind), kind,
+         expected);
+}
+
+}  // namespace
+
+// ---- what both kinds share ------------------------------------------------------------------------------------------
+
+namespace {
+
+void check_options(const TransformerLayerOptions& options) {
+  check_dropout(options.dropout);
+  for (const auto& [name, is_set] :
+       {std::pair{"output_norms", options.output_norms}, {"no_first_norm", options.no_first_norm}}) {
+    if (is_set && !options.norm_first)
+      fail(Status::InvalidArgument, "options->%s is 1, but options->norm_first is 0: expected both", name);
+  }
+  if (!std::isfinite(options.residual_scale)) {
+    fail(Status::InvalidArgument, "options->residual_scale is %s, expected a finite number",
+         DecimalText(static_cast<double>(options.residual_scale), 9).c_str());
+  }
+  if (options.output_norms && options.residual_scale != 0 && options.residual_scale != 1) {
+    fail(Status::InvalidArgument,
+         "options->residual_scale is %s, but options->output_norms is 1: expected one of them, since a norm undoes a "
+         "factor before it",
+         DecimalText(static_cast<double>(options.residual_scale), 9).c_str());
+  }
+}
+
+std::vector<Layer::NamedLayer> children_of(const std::shared_ptr<Context>& context,
+                                           std::span<const TransformerLayer::Sublayer> sublayers,
+                                           const TransformerLayerOptions& options) {
+  check_options(options);
+  std::vector<Layer::NamedLayer> children;
+  for (const auto& [name, layer] : sublayers) children.push_back({name, layer});
+  for (size_t i = options.no_first_norm ? 1 : 0; i < sublayers.size(); ++i)
+    children.push_back({kNormNames[i], make_child<LayerNorm>(context, options.norm, "norm")});
+  for (size_t i = 0; options.output_norms && i < sublayers.size(); ++i)
+    children.push_back({kOutputNormNames[i], make_child<LayerNorm>(context, options.norm, "norm")});
+  for (size_t i = 0; i < sublayers.size(); ++i)
+    children.push_back({kDropoutNames[i], host_make_shared<Dropout>(context->host_allocator(), context,
+                                                                    DropoutOptions{options.dropout})});
+  return children;
+}
+
+}  // namespace
+
+TransformerLayer::TransformerLayer(const std::shared_ptr<Context>& context, std::span<const Sublayer> sublayers,
+                                   const TransformerLayerOptions& options, int64_t size)
+    : Layer(context, {}, kNoParameters, children_of(context, sublayers, options)),
+      num_sublayers_(sublayers.size()),
+      dropout_(options.dropout),
+      size_(size) {
+  block_.norm = options.norm.kind;
+  block_.epsilon = double{epsilon_of(options.norm)};
+  block_.norm_first = options.norm_first;
+  block_.output_norms = options.output_norms;
+  block_.no_first_norm = options.no_first_norm;
+  if (options.residual_scale != 0) block_.residual_scale = options.residual_scale;
+  block_.activation = options.feed_forward.activation;
+}
+
+std::string TransformerLayer::options_of_child(size_t index) const {
+  if (index < num_attentions()) return options_of_attention(index);
+  return index < num_sublayers_ ? "feed_forward" : "norm";
+}
+
+void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
+  if (fills_cache(call.inputs)) {
+    InputValues inputs;
+    inputs.keys = inputs.values = call.inputs.keys;
+    inputs.others = call.inputs.others;
+    check_child(kCrossAttention, inputs, schedule, purpose, call);
+    return;
+  }
+  const Value& input = call.inputs.queries;
+  const bool packed = is_packed(call.inputs);
+  const int32_t rank = packed ? 2 : 3;
+  if (input.rank() != rank || input.dim(rank - 1) != size_) {
+    fail(Status::InvalidArgument, "inputs->queries has dims %s, expected (%s, %" PRId64 ")",
+         to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
+  }
+  make_children(schedule, call);
+  const auto check_rows = [&](size_t child, const Value& rows) {
+    InputValues inputs;
+    inputs.queries = rows;
+    inputs.others = call.inputs.others;
+    check_child(child, inputs, schedule, purpose, call);
+  };
+  // The input of a sublayer and, after it, its norm.
+  Value rows = input;
+  for (size_t i = 0; i < num_sublayers_; ++i) {
+    const bool is_last = i + 1 == num_sublayers_;
+    const bool is_normalized = block_.norm_first && has_norm(i);
+    if (is_normalized) check_rows(norm_of(i), rows);
+    const Value from = is_normalized ? Value(schedule.reserve_spread(input.shape())) : rows;
+    if (i < num_attentions()) {
+      check_child(i, attention_inputs(i, call, from, schedule), schedule, purpose, call);
+      if (i == 0 && call.inputs.others->query_lens != nullptr) call.row_limits = &call.children[0].attention->limits;
+    } else {
+      check_rows(i, from);
+    }
+    if (block_.output_norms) check_rows(output_norm_of(i), schedule.reserve_spread(input.shape()));
+    if (!block_.norm_first || !is_last) rows = schedule.reserve_spread(input.shape());
+    if (!block_.norm_first) check_rows(norm_of(i), rows);
+    if (drops(call)) check_rows(dropout_of(i), schedule.reserve_spread(input.shape()));
+  }
+  for (size_t i = num_attentions(); i < num_children(); ++i) call.children[i].row_limits = call.row_limits;
+  call.shapes.dtype = input.dtype();
+  call.shapes.is_packed = packed;
+  call.shapes.output = input.shape();
+}
+
+void TransformerLayer::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  if (fills_cache(call.inputs)) return compose_child(kCrossAttention, schedule, call, {});
+  const auto input_of = [&call](size_t child) { return call.children[child].inputs.queries; };
+  for (size_t i = 0; i < num_sublayers_; ++i) {
+    const bool is_last = i + 1 == num_sublayers_;
+    // What the sublayer adds to, and where the sum and the next sublayer's rows are.
+    const bool is_normalized = block_.norm_first && has_norm(i);
+    const Value residual = is_normalized ? input_of(norm_of(i)) : input_of(i);
+    const Value next = is_last ? outputs.output : (block_.norm_first ? input_of(norm_of(i + 1)) : input_of(i + 1));
+    const Value sum = block_.norm_first ? next : input_of(norm_of(i));
+    OutputValues normalized;
+    normalized.output = block_.norm_first ? input_of(i) : next;
+    if (is_normalized) compose_child(norm_of(i), schedule, call, normalized);
+    // Each of these children reads what the one before wrote; the last one adds the residual.
+    size_t chain[3] = {i};
+    size_t length = 1;
+    if (block_.output_norms) chain[length++] = output_norm_of(i);
+    if (drops(call)) chain[length++] = dropout_of(i);
+    for (size_t k = 0; k < length; ++k) {
+      OutputValues result;
+      result.output = k + 1 < length ? input_of(chain[k + 1]) : sum;
+      if (k + 1 == length) result.addend = residual;
+      if (k == 0) result.scale = static_cast<float>(block_.residual_scale);
+      compose_child(chain[k], schedule, call, result);
+    }
+    if (!block_.norm_first) compose_child(norm_of(i), schedule, call, normalized);
+  }
+}
+
+void TransformerLayer::write_common_options(JsonWriter& json) const {
+  write_child_options(num_sublayers_ - 1, "feed_forward", json);
+  write_child_options(norm_of(1), "norm", json);
+  json.member("norm_first", block_.norm_first);
+  json.member("output_norms", block_.output_norms);
+  json.member("no_first_norm", block_.no_first_norm);
+  json.member("residual_scale", static_cast<float>(block_.residual_scale));
+  json.member("dropout", dropout_);
+}
+
+// ---- encoder --------------------------------------------------------------------------------------------------------
+
+LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, const char* device_name) {
+  refuse_input(inputs.keys, "inputs->keys", kind, "self-attention alone");
+  refuse_input(inputs.values, "inputs->values", kind, "self-attention alone");
+  refuse_input(inputs.key_offsets, "inputs->sequences->key_offsets", kind, "self-attention alone");
+  check_no_decoder_inputs(inputs, kind);
+  if (inputs.cache != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->cache is set, but an %s layer keeps no keys: expected NULL, or a decoder layer without cross "
+         "attention",
+         kind);
+  }
+  check_devices(inputs, "the layer", device_name);
+  return inputs;
+}
+
+EncoderLayer::EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options)
+    : TransformerLayer(
+          context,
+          std::vector<Sublayer>{
+              {"self_attention",
+               make_attention(context, options.attention, "attention", options.attention.num_hiddens)},
+              {"feed_forward", make_feed_forward(context, options.feed_forward, options.attention.num_hiddens)}},
+          options, options.attention.num_hiddens) {}
+
+LayerInputs EncoderLayer::check_tensors(const LayerInputs& inputs) const {
+  check_queries(inputs);
+  check_no_token_types(inputs, kind());
+  return check_encoder_tensors(inputs, kind(), context()->device_name());
+}
+
+InputValues EncoderLayer::attention_inputs(size_t, const LayerCall& call, const Value& queries, Schedule&) const {
+  return {queries, queries, queries, call.inputs.others};
+}
+
+void EncoderLayer::write_options(JsonWriter& json) const {
+  write_child_options(0, "attention", json);
+  write_common_options(json);
+}
+
+// ---- decoder --------------------------------------------------------------------------------------------------------
+
+void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind,
+                            const char* device_name) {
+  refuse_input(inputs.values, "inputs->values", kind, "the values of inputs->keys");
+  refuse_input(inputs.alibi_slopes, "inputs->alibi_slopes", kind, "slopes by the option alibi");
+  refuse_input(inputs.sinks, "inputs->sinks", kind, "sinks by the option sinks");
+  const bool fills = inputs.cache != nullptr && inputs.cache->fills;
+  if (fills && !has_cross_attention) {
+    fail(Status::Unsupported,
+         "a %s layer without cross attention was to fill a cache, expected heed_layer_forward: self-attention appends "
+         "to "
+         "its cache there",
+         kind);
+  }
+  if (fills && inputs.queries != nullptr) {
+    fail(Status::InvalidArgument,
+         "inputs->queries is set, expected NULL: a %s layer fills a cache with the keys and values of the encoder's "
+         "output",
+         kind);
+  }
+  const CacheInputs* const memory_cache = inputs.memory_cache;
+  if (memory_cache != nullptr) {
+    if (!has_cross_attention || fills) {
+      fail(Status::InvalidArgument, "%s is set, but the call of the %s layer reads no memory: expected NULL",
+           memory_cache->name, kind);
+    }
+    if (memory_cache->appends()) {
+      fail(Status::InvalidArgument,
+           "%s->use is HEED_CACHE_APPEND, expected HEED_CACHE_READ: heed_layer_fill_cache has stored the rows",
+           memory_cache->name);
+    }
+    for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys},
+                                       {"inputs->decoder->memory", inputs.memory},
+                                       {"inputs->valid_lens", inputs.valid_lens}}) {
+      if (tensor == nullptr) continue;
+      fail(Status::InvalidArgument, "%s is set, but so is %s, which has the keys and their number: expected NULL", name,
+           memory_cache->name);
+    }
+  }
+  if (inputs.cache != nullptr && !inputs.cache->appends()) {
+    fail(Status::InvalidArgument,
+         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: self-attention of a %s layer appends rows",
+         kind);
+  }
+  check_devices(inputs, "the layer", device_name);
+}
+
+LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention,
+                                  const char* device_name) {
+  refuse_input(inputs.memory, "inputs->decoder->memory", kind, "the encoder's output in inputs->keys");
+  if (has_cross_attention && inputs.memory_cache == nullptr) {
+    if (inputs.keys == nullptr) {
+      fail(Status::InvalidArgument,
+           "inputs->keys is NULL, expected a tensor: the encoder's output, to which the %s layer's cross attention "
+           "attends",
+           kind);
+    }
+    // The queries may be ids, and a call that fills a cache has none.
+    if (inputs.queries != nullptr && is_floating(inputs.queries->dtype()) &&
+        inputs.keys->dtype() != inputs.queries->dtype()) {
+      fail(Status::InvalidArgument, "inputs->keys is %s, but inputs->queries is %s: expected the same dtype",
+           name_of(inputs.keys->dtype()), name_of(inputs.queries->dtype()));
+    }
+    check_rows(*inputs.keys, "inputs->keys");
+  } else if (!has_cross_attention) {
+    for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys},
+                                       {"inputs->valid_lens", inputs.valid_lens},
+                                       {"inputs->mask", inputs.mask},
+                                       {"inputs->bias", inputs.bias},
+                                       {"inputs->sequences->key_offsets", inputs.key_offsets}}) {
+      if (tensor == nullptr) continue;
+      fail(Status::InvalidArgument,
+           "%s is set, but the %s layer has no cross attention: expected NULL; what self-attention reads is in "
+           "inputs->decoder",
+           name, kind);
+    }
+  }
+  check_decoder_settings(inputs, has_cross_attention, kind, device_name);
+  LayerInputs complete = inputs;
+  complete.values = complete.keys;
+  return complete;
+}
+
+DecoderLayer::DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options)
+    : TransformerLayer(context, sublayers_of(context, options), options, options.self_attention.num_hiddens),
+      has_cross_attention_(options.cross_attention.has_value()) {}
+
+std::vector<TransformerLayer::Sublayer> DecoderLayer::sublayers_of(const std::shared_ptr<Context>& context,
+                                                                   const DecoderLayerOptions& options) {
+  const int64_t size = options.self_attention.num_hiddens;
+  std::vector<Sublayer> sublayers = {
+      {"self_attention", make_attention(context, options.self_attention, "self_attention", size)}};
+  if (options.cross_attention) {
+    sublayers.push_back(
+        {"cross_attention", make_attention(context, *options.cross_attention, "cross_attention", size)});
+  }
+  sublayers.push_back({"feed_forward", make_feed_forward(context, options.feed_forward, size)});
+  return sublayers;
+}
+
+LayerInputs DecoderLayer::check_tensors(const LayerInputs& inputs) const {
+  if (inputs.cache == nullptr || !inputs.cache->fills) check_queries(inputs);
+  check_no_token_types(inputs, kind());
+  return check_decoder_tensors(inputs, kind(), has_cross_attention_, context()->device_name());
+}
+
+InputValues DecoderLayer::attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                                           Schedule& schedule) const {
+  auto& others = schedule.arena().make<AttentionInputs>(*call.inputs.others);
+  const bool is_self = index == 0;
+  if (is_self) {
+    others.valid_lens = others.self_valid_lens;
+    others.mask = others.self_mask;
+    others.bias = others.self_bias;
+    others.names = &kSelfAttentionNames;
+    others.key_offsets = nullptr;
+  } else {
+    others.positions = nullptr;
+    others.cache = others.memory_cache;
+    others.cache_sequences = others.memory_cache_sequences;
+  }
+  others.self_valid_lens = others.self_mask = others.self_bias = nullptr;
+  others.memory_cache = nullptr;
+  others.memory_cache_sequences = nullptr;
+  if (is_self) return {queries, queries, queries, &others};
+  return {queries, call.inputs.keys, call.inputs.keys, &others};
+}
+
+void DecoderLayer::write_options(JsonWriter& json) const {
+  write_child_options(0, "self_attention", json);
+  if (has_cross_attention_) write_child_options(1, "cross_attention", json);
+  write_common_options(json);
+}
+
+}  // namespace heed

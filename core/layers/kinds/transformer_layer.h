@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of a Transformer's encoder and decoder: attention and feed-forward, each with a residual and a norm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "layers/kinds/feed_forward.h"
+#include "layers/kinds/layer_norm.h"
+#include "layers/kinds/multi_head_attention.h"
+#include "layers/layer.h"
+
+namespace heed {
+
+// The members that heed_encoder_layer_options and heed_decoder_layer_options share.
+struct TransformerLayerOptions {
+  FeedForwardOptions feed_forward;
+  LayerNormOptions norm;
+  bool norm_first = false;
+  bool output_norms = false;
+  bool no_first_norm = false;
+  float residual_scale = 0;  // 0: 1
+  float dropout = 0;
+};
+
+// The members of heed_encoder_layer_options.
+struct EncoderLayerOptions : TransformerLayerOptions {
+  MultiHeadAttentionOptions attention;
+};
+
+// The members of heed_decoder_layer_options.
+struct DecoderLayerOptions : TransformerLayerOptions {
+  MultiHeadAttentionOptions self_attention;
+  std::optional<MultiHeadAttentionOptions> cross_attention;
+};
+
+// A sequence of sublayers f_1, f_2, ...: x_i = norm_i(x_(i-1) + dropout_i(f_i(x_(i-1)))), or with norm_first x_i = x_(i-1) +
+// dropout_i(f_i(norm_i(x_(i-1)))). Each f_i is multiplied by residual_scale; with output_norms it passes output_norm_i
+// first. With no_first_norm f_1 reads x_0 itself.
+class TransformerLayer : public Layer {
+ public:
+  struct Sublayer {
+    const char* name;  // of f_i
+    std::shared_ptr<Layer> layer;
+  };
+
+ protected:
+  // The sublayers are self_attention, perhaps cross_attention, and feed_forward.
+  TransformerLayer(const std::shared_ptr<Context>& context, std::span<const Sublayer> sublayers,
+                   const TransformerLayerOptions& options, int64_t size);
+
+  void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
+  void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
+  std::string options_of_child(size_t index) const final;
+  std::optional<LayerBlock> layer_block() const final { return block_; }
+  // The member of the options that has those of attention `index`.
+  virtual const char* options_of_attention(size_t index) const = 0;
+  // Adds the members of TransformerLayerOptions.
+  void write_common_options(JsonWriter& json) const;
+
+ private:
+  // What attention `index` reads when its queries are `queries`.
+  virtual InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                                       Schedule& schedule) const = 0;
+
+  size_t num_attentions() const { return num_sublayers_ - 1; }
+  // Children are the sublayers, then the norms, the norms of outputs and the dropouts.
+  bool has_norm(size_t sublayer) const { return sublayer > 0 || !block_.no_first_norm; }
+  size_t num_norms() const { return num_sublayers_ - (block_.no_first_norm ? 1 : 0); }
+  size_t norm_of(size_t sublayer) const { return num_norms() + sublayer; }
+  size_t output_norm_of(size_t sublayer) const { return num_sublayers_ + num_norms() + sublayer; }
+  size_t dropout_of(size_t sublayer) const {
+    return output_norm_of(sublayer) + (block_.output_norms ? num_sublayers_ : 0);
+  }
+  bool drops(const LayerCall& call) const { return call.inputs.others->training && dropout_ != 0; }
+
+  size_t num_sublayers_;
+  float dropout_;
+  int64_t size_;
+  LayerBlock block_;
+};
+
+class EncoderLayer final : public TransformerLayer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  EncoderLayer(const std::shared_ptr<Context>& context, const EncoderLayerOptions& options);
+
+  const char* kind() const override { return "encoder_layer"; }
+
+ protected:
+  const char* options_of_attention(size_t) const override { return "attention"; }
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void write_options(JsonWriter& json) const override;
+
+ private:
+  InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                               Schedule& schedule) const override;
+};
+
+class DecoderLayer final : public TransformerLayer {
+ public:
+  // Throws InvalidArgument that names the member of `options`.
+  DecoderLayer(const std::shared_ptr<Context>& context, const DecoderLayerOptions& options);
+
+  const char* kind() const override { return "decoder_layer"; }
+  std::optional<CacheShape> cache_shape() const override { return child_at(0).cache_shape(); }
+
+ protected:
+  const char* options_of_attention(size_t index) const override {
+    return index == 0 ? "self_attention" : "cross_attention";
+  }
+  LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  void write_options(JsonWriter& json) const override;
+
+ private:
+  InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
+                               Schedule& schedule) const override;
+  static std::vector<Sublayer> sublayers_of(const std::shared_ptr<Context>& context,
+                                            const DecoderLayerOptions& options);
+
+  bool has_cross_attention_;
+};
+
+// The checks of the tensors of encoder layers and encoders, and of decoder layers and decoders, besides queries.
+LayerInputs check_encoder_tensors(const LayerInputs& inputs, const char* kind, const char* device_name);
+// Those of all inputs but the rows.
+void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind,
+                            const char* device_name);
+LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention,
+                                  const char* device_name);
+
+}  // namespace heed

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the tensors of a file that hold a layer's parameters. The layout is recognised by the tensors' names.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers/parameter.h"
+#include "loading/weight_layout.h"
+#include "tensor/safetensors.h"
+
+namespace heed {
+
+struct FoundWeight {
+  // The tensor's full name in the file.
+  std::string name;
+  WeightSource source;
+  // The parameter is the tensor plus 1.
+  bool adds_one = false;
+};
+
+// A tensor of the file for a parameter that the layer has not, since an option for it is not set.
+struct LackingWeight {
+  std::string name;
+  // The option: one of namespace feature; static.
+  std::string_view feature;
+};
+
+// A tensor of the file that changes what a layer computes.
+struct UnsupportedTensor {
+  std::string name;
+  // The title of the layout that lists this tensor; static.
+  const char* title;
+};
+
+struct FoundWeights {
+  // The title of the layout; static.
+  const char* title;
+  // One for each parameter of the layer, in the same order.
+  std::vector<FoundWeight> weights;
+  // The character between the modules of a name.
+  char separator = '.';
+  // Full names of all parameters in the layout, sorted, including those that the layer lacks.
+  std::vector<std::string> known = {};
+  // Tensors of the file that change what the layer would compute.
+  std::vector<UnsupportedTensor> changing = {};
+  // Tensors of the file for norms, sinks and relative biases that the layer's options lack.
+  std::vector<LackingWeight> lacking = {};
+};
+
+// The title of heed's own layout.
+inline constexpr const char* kOwnTitle = "heed";
+
+// A parameter of a module, in the form of whichever layout the file has it. `entry` is null if the file lacks it.
+struct StoredParameter {
+  const SafetensorsEntry* entry = nullptr;
+  const WeightSource* source = nullptr;
+};
+StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
+
+// `parameters`: the parameters of this layer. `possible`: the names of the parameters that a layer of this kind can
+// have with any options; null-terminated. Both together are heed's own layout. `bias_option`: the setting of an option that
+// gives this layer its parameter "bias". `besides`: text that is appended to the error about packed projections; it lists
+// what else the model has that heed has no option for.
+// Throws NotFound when no layout has all parameters under the prefix; InvalidArgument when several layouts have them,
+// or when the matching layout has another parameter that the layer lacks, except those in FoundWeights::lacking;
+// Unsupported when the projections are packed in a way that no layout describes.
+FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                          const char* const* possible, const char* bias_option, std::string_view besides = {});
+
+}  // namespace heed

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_functions/activation.h"
+
+#include "ops/activate.h"
+#include "ops/tensor_operand.h"
+#include "tensor_functions/check.h"
+
+namespace heed {
+
+void activate(const Tensor& tensor, Activation activation, const Tensor& result) {
+  check_input({"tensor", tensor});
+  check_result({"result", result}, tensor.shape(), "the dims of tensor", {"tensor", tensor});
+  check_memory({"result", result}, {"tensor", tensor});
+  if (result.num_elements() == 0) return;
+
+  ActivateProblem problem;
+  problem.activation = activation;
+  // Backends split the problem into rows along the last axis, so that short rows take longer than one long row.
+  const bool is_one_row = tensor.is_row_major() && result.is_row_major();
+  const Tensor input = is_one_row ? tensor.reshape({tensor.num_elements()}) : tensor;
+  const Tensor output = is_one_row ? result.reshape({result.num_elements()}) : result;
+  int32_t axes[kElementwiseRank];
+  for (int32_t axis = 0; axis < kElementwiseRank; ++axis) {
+    axes[axis] = axis - kElementwiseRank + input.rank();
+    if (axes[axis] >= 0) problem.sizes[axis] = input.dim(axes[axis]);
+  }
+  set_operand(problem.input, input, axes);
+  set_operand(problem.output, output, axes);
+  const Context& context = context_of(result);
+  const Plan plan = context.plan(problem.op);
+  context.require_fastest("heed_activation", "activation", plan);
+  const Context::PooledScratch scratch(context, plan.scratch_bytes);
+  context.run(problem.op, plan, scratch.data());
+}
+
+}  // namespace heed

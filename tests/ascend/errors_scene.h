@@ -20,12 +20,10 @@
 namespace heed::ascend_test {
 
 // Two strict contexts on an NPU, with and without allow_reduced_precision.
-class NpuScene {
+class NpuScene : public errors_test::Stage {
  public:
   NpuScene();
-  NpuScene(const NpuScene&) = delete;
-  NpuScene& operator=(const NpuScene&) = delete;
-  ~NpuScene();
+  ~NpuScene() override;
 
  protected:
   // Tensors of zeros, which the scene destroys.

@@ -2,14 +2,13 @@
 // Arguments that exceed a limit by one, or just meet it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "capi/support/attention_call.h"
-#include "capi/support/dlpack_lender.h"
 #include "capi/support/files.h"
 #include "capi/support/refusal.h"
 #include "support/platform/files.h"
@@ -32,22 +31,6 @@ TEST(Bounds, OneElementNeedsAPointer) {
   });
   EXPECT_EQ(heed_tensor_write(none.get(), nullptr, 0), HEED_OK) << heed_last_error();
   EXPECT_EQ(heed_tensor_read(none.get(), nullptr, 0), HEED_OK) << heed_last_error();
-}
-
-TEST(Bounds, AWindowOfOneIsAWindow) {
-  const Context context = make_context();
-  const auto create = [&](int64_t left, int64_t right) {
-    return [&context, left, right](OutParameters& out) {
-      heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-      options.window_left = left;
-      options.window_right = right;
-      return heed_dot_product_attention_create(context.get(), &options, &out.layer);
-    };
-  };
-  expect_refused({
-      {"left", create(1, 0), invalid({"window_left is 1"})},
-      {"right", create(0, 1), invalid({"window_right 1"})},
-  });
 }
 
 TEST(Bounds, EveryLengthIsChecked) {
@@ -100,27 +83,6 @@ TEST(Bounds, ABrokenLinkIsNotReplaced) {
   EXPECT_EQ(folder.file_names(), std::vector<std::string>{"link"});
 }
 
-TEST(Bounds, DevicesOfDlpackAreNamedIfTheyHaveNames) {
-  const Context context = make_context();
-  for (const auto& [type, name] : std::vector<std::pair<int32_t, std::string>>{
-           {-1, "-1"}, {0, "0"}, {2, "kDLCUDA (2)"}, {5, "5"}, {17, "kDLMAIA (17)"}, {18, "18"}}) {
-    DlpackLender lender({3});
-    std::memcpy(&lender.managed.dl_tensor.device.device_type, &type, sizeof type);
-    OutParameters out;
-    EXPECT_TRUE(is_refused(heed_tensor_from_dlpack(context.get(), &lender.managed, &out.tensor),
-                           invalid({"device is " + name + " with index 0,"})));
-  }
-}
-
-TEST(Bounds, OneSizeOfDlpackNeedsAShape) {
-  const Context context = make_context();
-  DlpackLender lender({3});
-  lender.managed.dl_tensor.shape = nullptr;
-  OutParameters out;
-  EXPECT_TRUE(is_refused(heed_tensor_from_dlpack(context.get(), &lender.managed, &out.tensor),
-                         invalid({"shape is NULL, expected 1 sizes"})));
-}
-
 TEST(Bounds, AnIntervalOfOneNumberIsAccepted) {
   const Context context = make_context();
   const Tensor tensor = make_tensor(context.get(), {4}, HEED_I8);
@@ -137,6 +99,168 @@ TEST(Bounds, AnAxisOfOneMayBeWrittenWhateverItsStride) {
     EXPECT_EQ(heed_tensor_fill(one.get(), 5), HEED_OK) << heed_last_error();
     EXPECT_EQ(memory[2], 5);
   }
+}
+
+TEST(Options, TheirLimitsAreAccepted) {
+  const Context context = make_context();
+  heed_multi_head_attention_options options = two_heads();
+  options.dropout = std::nextafter(1.0f, 0.0f);
+  options.scale = -std::numeric_limits<float>::max();
+  options.soft_cap = std::numeric_limits<float>::denorm_min();
+  options.window_left = -1;  // unlimited, with or without a window
+  options.window_right = INT64_MIN;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  heed_dropout_options dropout = one_half();
+  dropout.dropout = std::nextafter(1.0f, 0.0f);
+  EXPECT_NO_THROW(make_dropout(context.get(), dropout));
+  heed_linear_options linear = five_outputs();
+  linear.output_size = INT64_MAX;
+  EXPECT_NO_THROW(make_linear(context.get(), linear));
+  options.window = HEED_WINDOW_BOTTOM_RIGHT;
+  options.window_left = INT64_MAX;
+  options.window_right = INT64_MAX;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+}
+
+TEST(Options, NoneAreTheMacrosValues) {
+  const Context context = make_context();
+  heed_context* second = nullptr;
+  EXPECT_EQ(heed_context_create(nullptr, &second), HEED_OK);
+  heed_context_destroy(second);
+  heed_layer* layer = nullptr;
+  ASSERT_EQ(heed_dot_product_attention_create(context.get(), nullptr, &layer), HEED_OK);
+  EXPECT_EQ(heed_layer_is_initialized(layer), 1);
+  EXPECT_EQ(heed_layer_parameter_count(layer), 0);
+  heed_layer_destroy(layer);
+  ASSERT_EQ(heed_dropout_create(context.get(), nullptr, &layer), HEED_OK);
+  EXPECT_EQ(heed_layer_is_initialized(layer), 1);
+  EXPECT_EQ(heed_layer_parameter_count(layer), 0);
+  heed_layer_destroy(layer);
+}
+
+TEST(Options, LimitsOfPositionsAreAccepted) {
+  const Context context = make_context();
+  const float factors[] = {1, 2};
+  heed_rope_options rope = whole_heads();
+  heed_multi_head_attention_options options = two_heads();
+  options.rope = &rope;
+  rope.rotary_offset = 2;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options)) << "one pair at the end of a head";
+  rope.rotary_offset = 1;
+  rope.rotary_size = 2;
+  rope.layout = HEED_ROPE_INTERLEAVED;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options)) << "one pair in the middle of a head";
+  // Factors below 1 compress. With an attention_factor, FACTORS needs no other number.
+  rope = whole_heads();
+  rope.scaling = HEED_ROPE_SCALING_LINEAR;
+  rope.factor = 0.5f;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  rope = whole_heads();
+  rope.scaling = HEED_ROPE_SCALING_FACTORS;
+  rope.num_factors = 2;
+  rope.factors = factors;
+  rope.attention_factor = 1;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  options.rope = nullptr;
+  options.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
+  options.relative_bias_buckets = 4;
+  options.relative_bias_max_distance = 2;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  options.relative_bias = HEED_RELATIVE_BIAS_ONE_WAY;
+  options.relative_bias_buckets = 2;
+  options.relative_bias_max_distance = int64_t{1} << 20;
+  EXPECT_NO_THROW(make_multi_head(context.get(), options));
+  heed_positional_encoding_options positions = ten_positions();
+  positions.max_positions = INT32_MAX;
+  positions.first_row = INT32_MAX;
+  EXPECT_NO_THROW(make_positional_encoding(context.get(), positions)) << "a table is allocated when it is set";
+  positions = ten_positions();
+  positions.kind = HEED_POSITIONS_SINUSOIDAL;
+  positions.size = 7;
+  EXPECT_NO_THROW(make_positional_encoding(context.get(), positions)) << "an odd number of elements in turn";
+}
+
+// The largest position is accepted.
+TEST(Sequences, TheLargestPositionIsAccepted) {
+  for (const Kind kind : kKinds) {
+    AttentionCall call(kind);
+    call.sequences().positions = call.tensor_of<int64_t>({2, 3}, {INT32_MAX, 0, 1, 2, 3, INT32_MAX});
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  }
+}
+
+TEST(Sequences, AStructWithoutTensorsIsAccepted) {
+  for (const Kind kind : kKindsOfOneInput) {
+    AttentionCall call(kind);
+    call.sequences();
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  }
+  for (const Kind kind : {Kind::EncoderLayer, Kind::Encoder}) {
+    AttentionCall call(kind);
+    heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
+    call.inputs.decoder = &decoder;
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  }
+}
+
+TEST(Blocks, ADecoderWithoutCrossAttentionNeedsNoKeys) {
+  AttentionCall call(Kind::Decoder);
+  BlockOptions blocks;
+  blocks.decoder_layer.cross_attention = nullptr;
+  call.layer = make_decoder(call.context.get(), blocks.decoder);
+  call.inputs.keys = nullptr;
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+}
+
+TEST(Blocks, ImagesOfTheSizeOfTheOptionsAreAccepted) {
+  const Context context = make_context();
+  heed_patch_embedding_options options = six_pixels();
+  options.image_height = 4;
+  options.image_width = 9;
+  heed_layer* made = nullptr;
+  check(heed_patch_embedding_create(context.get(), &options, &made));
+  const Layer layer(made);
+  const Tensor queries = make_tensor(context.get(), {2, 3, 4, 9});
+  heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+  inputs.queries = queries.get();
+  EXPECT_EQ(heed_layer_initialize(layer.get(), &inputs, 1), HEED_OK) << heed_last_error();
+}
+
+TEST(Operations, InterleavedMemoryIsSeparate) {
+  const Context context = make_context();
+  const Tensor storage = make_tensor_of<float>(context.get(), {2, 4}, std::vector<float>(8, 1));
+  const Tensor ones = make_tensor_of<float>(context.get(), {2, 2}, std::vector<float>(4, 1));
+  const Tensor left = make_slice(storage.get(), 1, 0, 2);
+  const Tensor right = make_slice(storage.get(), 1, 2, 2);
+  EXPECT_EQ(heed_matmul(left.get(), ones.get(), right.get()), HEED_OK) << heed_last_error();
+  EXPECT_EQ(read_elements<float>(storage.get()), (std::vector<float>{1, 1, 2, 2, 1, 1, 2, 2}));
+}
+
+TEST(ParameterErrors, InitializeThatRunsOutOfMemoryChangesNothing) {
+  AttentionCall call(Kind::MultiHead);
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> before = call.read_outputs();
+  heed_layer_inputs huge = HEED_LAYER_INPUTS_INIT;
+  huge.queries = call.inputs.queries;
+  huge.keys = call.shape_only({2, 5, int64_t{1} << 44});
+  EXPECT_TRUE(is_refused(heed_layer_initialize(call.layer.get(), &huge, 7), {HEED_ERROR_OUT_OF_MEMORY, {"bytes"}}));
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(call.read_outputs(), before);
+
+  huge.keys = call.shape_only({0, 5, INT64_MAX / 20});
+  huge.queries = call.zeros({0, 3, 6});
+  EXPECT_TRUE(is_refused(heed_layer_initialize(call.layer.get(), &huge, 7),
+                         invalid({"W_k.weight would have dims", ", whose ", " overflows, expected at most 2^63 - 1"})));
+
+  // A weight of one output, which takes a whole vector when it is packed.
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 1;
+  const Layer linear = make_linear(call.context.get(), options);
+  heed_layer_inputs wide = HEED_LAYER_INPUTS_INIT;
+  wide.queries = call.shape_only({1, 1, INT64_MAX / 8});
+  EXPECT_TRUE(is_refused(heed_layer_initialize(linear.get(), &wide, 7),
+                         invalid({"weight would have dims (1, 1152921504606846975), whose packed form overflows"})));
 }
 
 }  // namespace

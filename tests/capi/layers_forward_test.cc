@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
 
 namespace heed::capi_test {
 namespace {
@@ -145,6 +146,39 @@ TEST(Forward, BatchElementsWithoutQueriesTakeNoTime) {
     const AttentionCall call(kind, {.batch = int64_t{1} << 40, .num_queries = 0, .num_keys = 0});
     EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
   }
+}
+
+TEST(OutputErrors, LogSumExpIsF32WhateverTheInputs) {
+  AttentionCall call(Kind::MultiHead, {}, HEED_F16);
+  call.outputs.log_sum_exp = call.zeros({2, 2, 3}, HEED_F16);
+  EXPECT_TRUE(is_refused(call.forward(), invalid({"outputs->log_sum_exp", "F16", "F32"})));
+  call.outputs.log_sum_exp = nullptr;
+  call.outputs.output = call.zeros({2, 3, 8}, HEED_BF16);
+  EXPECT_TRUE(is_refused(call.forward(), invalid({"outputs->output", "BF16", "F32"})));
+  call.outputs.output = call.zeros({2, 3, 8}, HEED_F32);
+  EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+}
+
+// The output's elements are between those of the inputs, but share no byte.
+TEST(Outputs, MayInterleaveWithInputsAndOneAnother) {
+  AttentionCall apart(Kind::DotProductRank3);
+  ASSERT_EQ(apart.forward(), HEED_OK) << heed_last_error();
+
+  AttentionCall together(Kind::DotProductRank3);
+  heed_tensor* packed = together.zeros({2, 5, 20});  // (keys 4, values 6, output 6, unused 4) in a row
+  heed_tensor* keys = together.keep(make_slice(packed, 2, 0, 4));
+  heed_tensor* values = together.keep(make_slice(packed, 2, 4, 6));
+  check(heed_tensor_copy(keys, together.inputs.keys));
+  check(heed_tensor_copy(values, together.inputs.values));
+  together.inputs.keys = keys;
+  together.inputs.values = values;
+  together.outputs.output = together.keep(make_view(packed, {2, 3, 6}, {100, 20, 1}, 10));
+  // Two outputs whose elements alternate in memory.
+  heed_tensor* pairs = together.zeros({2, 3, 5, 2});
+  together.outputs.weights = together.keep(make_view(pairs, {2, 3, 5}, {30, 10, 2}));
+  together.outputs.log_sum_exp = together.keep(make_view(pairs, {2, 3}, {30, 10}, 1));
+  ASSERT_EQ(together.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(together.read_outputs(), apart.read_outputs());
 }
 
 }  // namespace

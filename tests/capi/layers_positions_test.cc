@@ -293,5 +293,72 @@ TEST(PositionalEncoding, WithSinusoidsIsInitializedFromTheStart) {
   EXPECT_EQ(heed_layer_parameter_count(learned.get()), 1);
 }
 
+// In self-attention, where keys are NULL, the keys' offsets are those of the queries.
+TEST(Sequences, KeysThatAreTheQueriesNeedNoOffsets) {
+  AttentionCall call(Kind::Packed);
+  call.inputs.queries = call.random({5, 7}, 8);
+  call.inputs.keys = nullptr;
+  call.inputs.values = nullptr;
+  call.sequences().key_offsets = nullptr;
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 3));
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  const std::vector<uint8_t> alone = call.read_outputs();
+  call.sequences().key_offsets = call.sequences().query_offsets;
+  ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  EXPECT_EQ(call.read_outputs(), alone);
+}
+
+// Dot-product and additive attention can be packed too.
+TEST(Sequences, PackTheOtherKindsOfAttention) {
+  struct Packed {
+    Kind kind;
+    Dims queries;
+    Dims keys;
+    Dims values;
+    Dims output;
+    Dims log_sum_exp;
+  };
+  for (const Packed& row : {Packed{Kind::DotProductRank3, {5, 4}, {9, 4}, {9, 6}, {5, 6}, {5}},
+                            Packed{Kind::DotProductRank4, {4, 5, 4}, {2, 9, 4}, {2, 9, 6}, {4, 5, 6}, {4, 5}},
+                            Packed{Kind::Additive, {5, 6}, {9, 7}, {9, 9}, {5, 9}, {5}}}) {
+    AttentionCall call(row.kind);
+    // Elements of 3 and 2 queries and of 5 and 4 keys.
+    call.sequences().query_offsets = call.tensor_of<int32_t>({3}, {0, 3, 5});
+    call.sequences().key_offsets = call.tensor_of<int64_t>({3}, {0, 5, 9});
+    call.inputs.queries = call.random(row.queries, 1);
+    call.inputs.keys = call.random(row.keys, 2);
+    call.inputs.values = call.random(row.values, 3);
+    heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+    check(heed_layer_create_outputs(call.layer.get(), &call.inputs, HEED_WANT_OUTPUT | HEED_WANT_LOG_SUM_EXP, &made));
+    call.outputs = made;
+    call.keep(Tensor(made.output));
+    call.keep(Tensor(made.log_sum_exp));
+    EXPECT_EQ(dims_of(made.output), row.output);
+    EXPECT_EQ(dims_of(made.log_sum_exp), row.log_sum_exp);
+    EXPECT_EQ(call.forward(), HEED_OK) << heed_last_error();
+  }
+}
+
+// The caller's list is needed only during the call.
+TEST(Options, FactorsAreCopied) {
+  AttentionCall call(Kind::MultiHead);
+  std::vector<float> factors = {1.5f, 4.0f};
+  heed_rope_options rope = whole_heads();
+  rope.scaling = HEED_ROPE_SCALING_FACTORS;
+  rope.num_factors = 2;
+  rope.factors = factors.data();
+  rope.attention_factor = 1;
+  heed_multi_head_attention_options options = two_heads();
+  options.rope = &rope;
+  call.replace_layer(options);
+  factors = {9.0f, 9.0f};
+  check(heed_layer_initialize(call.layer.get(), &call.inputs, 1));
+  size_t num_bytes = 0;
+  check(heed_layer_save_memory(call.layer.get(), nullptr, 0, &num_bytes));
+  std::string file(num_bytes, '\0');
+  check(heed_layer_save_memory(call.layer.get(), file.data(), file.size(), nullptr));
+  EXPECT_NE(file.find("\\\"factors\\\":[1.5,4]"), std::string::npos) << file.substr(0, 2000);
+}
+
 }  // namespace
 }  // namespace heed::capi_test

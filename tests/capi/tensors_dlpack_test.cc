@@ -9,6 +9,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/dlpack_lender.h"
+#include "capi/support/refusal.h"
 
 namespace heed::capi_test {
 namespace {
@@ -294,6 +295,15 @@ TEST(Dlpack, ExportedAndImportedIsTheSameTensor) {
     view.reset();
     EXPECT_EQ(read_bytes(back.get()).size(), heed_tensor_num_bytes(back.get()));
   }
+}
+
+TEST(DlpackErrors, OfShapeOnlyTensors) {
+  const Context context = make_context();
+  const Tensor tensor = make_shape_only(context.get(), {2, 3});
+  DLManagedTensor* managed = nullptr;
+  EXPECT_TRUE(is_refused(heed_tensor_to_dlpack(tensor.get(), &managed),
+                         {HEED_ERROR_INVALID_ARGUMENT, {"tensor is a shape-only tensor (2, 3)"}}));
+  EXPECT_EQ(managed, nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "capi/support/attention_call.h"
+#include "capi/support/refusal.h"
 
 namespace heed::capi_test {
 namespace {
@@ -164,6 +165,34 @@ TEST(Lifetime, InputsAreNotKept) {
   ASSERT_EQ(heed_layer_forward(call.layer.get(), &inputs, nullptr, &outputs), HEED_OK) << heed_last_error();
   queries.reset();
   EXPECT_EQ(lender.num_releases, 1);
+}
+
+TEST(TensorErrors, SnapshotsAreReadOnlyThroughEveryView) {
+  const AttentionCall call(Kind::MultiHead);
+  const Tensor weight = snapshot(call.layer.get(), "W_q.weight");  // (8, 6)
+  const Tensor value = make_random(call.context.get(), {8, 6}, 9);
+  const std::vector<float> before = read_elements<float>(weight.get());
+  const Tensor viewed = make_view(weight.get(), {8, 6}, {});
+  const Tensor reshaped = make_reshaped(weight.get(), {8, 6});
+  const Tensor sliced = make_slice(weight.get(), 0, 0, 8);
+  const Tensor transposed = make_transposed(weight.get(), {1, 0});
+  const Tensor twice = make_transposed(transposed.get(), {1, 0});
+  std::vector<RefusedCall> calls;
+  for (heed_tensor* to : {weight.get(), viewed.get(), reshaped.get(), sliced.get(), twice.get()}) {
+    const Refusal refusal = invalid({"read-only"});
+    calls.push_back({"write", [&, to](OutParameters&) { return heed_tensor_write(to, before.data(), 192); }, refusal});
+    calls.push_back({"fill", [to](OutParameters&) { return heed_tensor_fill(to, 0.0); }, refusal});
+    calls.push_back({"copy", [&, to](OutParameters&) { return heed_tensor_copy(to, value.get()); }, refusal});
+    calls.push_back({"data",
+                     [to](OutParameters&) {
+                       EXPECT_EQ(heed_tensor_data(to), nullptr);
+                       return heed_last_status();
+                     },
+                     invalid({"read-only", "heed_tensor_read"})});
+  }
+  expect_refused(calls);
+  EXPECT_EQ(read_elements<float>(weight.get()), before);
+  EXPECT_EQ(read_elements<float>(snapshot(call.layer.get(), "W_q.weight").get()), before);
 }
 
 }  // namespace

@@ -1,36 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "errors/provocation.h"
 
 namespace heed::errors_test {
+namespace {
 
-Topic block_options() {
+// `its_part` of the name is missing.
+#define CHILD(its_name, its_part)                                         \
+  ALSO_AS(NOT_FOUND, "name is \"" its_part "\", which is no child of...", \
+          heed_layer_child(layer, its_name, &new_layer), use_encoder_layer())
+
+Cases inputs_of_embeddings() {
   return {
-      "Options of blocks",
-      "The options of an attention, a network or a norm in a block have the sentences above with the member's name: "
-      "`options->attention->num_heads`.",
-      {
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), attention.num_heads = 0),
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), encoder_layer.attention = NULL),
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), attention.num_hiddens = 0;
-                  attention.head_size = 4),
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), attention.output_size = 9),
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), attention.no_output_projection = 1),
-          PROVOKE(heed_encoder_layer_create(context, &encoder_layer, &new_layer), feed_forward.output_size = 9),
-          PROVOKE(heed_decoder_layer_create(context, &decoder_layer, &new_layer), attention.num_hiddens = 6),
-          PROVOKE(heed_encoder_create(context, &encoder, &new_layer), encoder.num_layers = 0),
-          PROVOKE(heed_layer_norm_create(context, &norm, &new_layer), norm.epsilon = -1),
-          PROVOKE(heed_layer_norm_create(context, &norm, &new_layer), norm.kind = 2),
-          PROVOKE(heed_feed_forward_create(context, &feed_forward, &new_layer), feed_forward.hidden_size = 0),
-          PROVOKE(heed_feed_forward_create(context, &feed_forward, &new_layer), feed_forward.output_size = -1),
-          PROVOKE(heed_feed_forward_create(context, &feed_forward, &new_layer), feed_forward.activation = 5),
-          PROVOKE(heed_embedding_create(context, &embedding, &new_layer), embedding.num_embeddings = 0),
-          PROVOKE(heed_embedding_create(context, &embedding, &new_layer), embedding.embedding_size = 0),
-          PROVOKE(heed_embedding_create(context, &embedding, &new_layer), embedding.padding_index = 10),
-          PROVOKE(heed_embedding_create(context, &embedding, &new_layer), embedding.scale = INFINITY),
-      }};
+      by(Reach::Inputs, {Kind::Embedding},
+         {
+             FAULT("inputs->queries is F32, expected I32 or I64: the ids of an embedding",
+                   inputs.queries = tensor_of(HEED_F32, {2, 3})),
+             FAULT("inputs->queries has dims (1, 1, 1, 1, 1, 1, 2, 3) of rank 8, expected rank 0 to 7...",
+                   inputs.queries = tensor_of(HEED_I32, {1, 1, 1, 1, 1, 1, 2, 3})),
+             FAULT("inputs->keys is set, but an embedding layer reads inputs->queries alone, expected NULL",
+                   inputs.keys = inputs.queries),
+         }),
+      by(Reach::Memory, {Kind::Embedding},
+         {
+           FAULT("inputs->queries[1, 1] is 10, expected 0 to 9, an id of the embedding",
+                 inputs.queries = tensor_with<int64_t>({2, 3}, {0, 1, 2, 3, 10, 4})),
+               FAULT("inputs->queries[0, 0] is -1...",
+                     inputs.queries = tensor_with<int32_t>({2, 3}, {-1, 1, 2, 3, 5, 4})),
+               FAULT("inputs->queries is 11, expected 0 to 9, an id of the embedding",
+                     inputs.queries = tensor_with<int64_t>({}, {11});
+                     outputs.output = tensor_of(HEED_F32, {6})),
+         }),
+  };
 }
+
+Cases inputs_of_encoders(Kind kind) {
+  const std::string name = std::string("an ") + capi_test::name_of(kind) + " layer";
+  return {
+      by(Reach::Inputs, {kind},
+         {
+             FAULT("inputs->mask has dims (3, 4), expected (3, 3)...", inputs.mask = tensor_of(HEED_BOOL, {3, 4})),
+             FAULT("inputs->queries has dims (2, 3, 6), expected (B, S, 8)",
+                   inputs.queries = tensor_of(HEED_F32, {2, 3, 6})),
+             FAULT("inputs->queries has dims (3, 8), expected (B, S, 8)", inputs.queries = tensor_of(HEED_F32, {3, 8})),
+             FAULT("inputs->queries has dims (2, 3, 8), expected (total, 8)",
+                   sequences.query_offsets = tensor_of(HEED_I32, {3})),
+             FAULT("inputs->keys is set, but " + name + " has self-attention alone: expected NULL",
+                   inputs.keys = inputs.queries),
+             FAULT("inputs->values is set, but " + name + "...", inputs.values = inputs.queries),
+         }),
+      by(Reach::Lengths, {kind},
+         {
+             FAULT("inputs->valid_lens[1] is 4...", inputs.valid_lens = numbers({3, 4})),
+         }),
+      by(Reach::Inputs, {kind},
+         {
+           FAULT("inputs->decoder->self_bias is set, but " + name + " is no decoder: expected NULL",
+                 inputs.decoder = &self_attention;
+                 self_attention.self_bias = tensor_of(HEED_F32, {3, 3})),
+         }),
+  };
+}
+
+Cases inputs_of_decoders() {
+  return {
+      by(Reach::Inputs, {Kind::Decoder},
+         {
+             FAULT("inputs->keys is NULL, expected a tensor: the encoder's output...", inputs.keys = NULL),
+             FAULT("inputs->values is set, but a decoder layer has the values of inputs->keys: expected NULL",
+                   inputs.values = inputs.keys),
+             FAULT("inputs->alibi_slopes is set, but a decoder layer has slopes by the option alibi: expected NULL",
+                   inputs.alibi_slopes = tensor_of(HEED_F32, {2})),
+             FAULT("inputs->sinks is set, but a decoder layer has sinks by the option sinks: expected NULL",
+                   inputs.sinks = tensor_of(HEED_F32, {2})),
+             FAULT("inputs->keys has dims (3, 5, 7)...", inputs.keys = tensor_of(HEED_F32, {3, 5, 7})),
+         }),
+      by(Reach::Parameters, {Kind::Decoder},
+         {
+             FAULT("inputs->keys has dims (2, 5, 6), but layers.0.cross_attention.W_k.weight has (8, 7)...",
+                   inputs.keys = tensor_of(HEED_F32, {2, 5, 6})),
+         }),
+      by(Reach::Lengths, {Kind::Decoder},
+         {
+           FAULT("inputs->decoder->self_valid_lens[1] is 5...", inputs.decoder = &self_attention;
+                 self_attention.self_valid_lens = numbers({3, 5})),
+         }),
+      by(Reach::Inputs, {Kind::Decoder},
+         {
+           FAULT("inputs->decoder->self_mask has dims (3, 5)...", inputs.decoder = &self_attention;
+                 self_attention.self_mask = tensor_of(HEED_BOOL, {3, 5})),
+         }),
+      by(Reach::Inputs, {Kind::MultiHead, Kind::DotProductRank3, Kind::Linear, Kind::Positions},
+         {
+           FAULT("inputs->decoder->self_mask is set, but a...", inputs.decoder = &self_attention;
+                 self_attention.self_mask = tensor_of(HEED_BOOL, {3, 3})),
+         }),
+      by(Reach::Inputs,
+         {
+           FAULT("inputs->keys is set, but the decoder layer has no cross attention...",
+                 decoder_layer.cross_attention = NULL;
+                 use_decoder(); inputs.keys = tensor_of(HEED_F32, {2, 5, 7})),
+               FAULT("inputs->mask is set, but the decoder layer has no cross attention...",
+                     decoder_layer.cross_attention = NULL;
+                     use_decoder(); inputs.mask = tensor_of(HEED_BOOL, {3, 3})),
+         }),
+  };
+}
+
+Cases names_of_children() {
+  return {
+      ALSO("index is -1, but the layer has 6 children", heed_layer_child_name(layer, -1), use_encoder_layer()),
+      ALSO("index is 9223372036854775807, but the layer has 6 children", heed_layer_child_name(layer, INT64_MAX),
+           use_encoder_layer()),
+      ALSO("index is -9223372036854775808, but the layer has 6 children", heed_layer_child_name(layer, INT64_MIN),
+           use_encoder_layer()),
+      CHILD("", ""),
+      CHILD("norm", "norm"),
+      CHILD("norm_1.", ""),
+      CHILD("norm_1.weight", "weight"),
+      CHILD(".norm_1", ".norm_1"),
+      CHILD("self_attention.W_q", "W_q"),
+      ALSO_AS(NOT_FOUND, "name is \"weight\", which is no child of a linear layer; it has none",
+              heed_layer_child(layer, "weight", &new_layer), use(Kind::Linear)),
+  };
+}
+
+}  // namespace
 
 Topic blocks() {
   return {
@@ -84,6 +178,10 @@ Topic blocks() {
           PROVOKE(heed_layer_load(layer, saved_model("{'model_type':'bert','hidden_act':'tanh'}"), NULL),
                   norm.epsilon = 1e-12f;
                   use_encoder_layer()),
+          inputs_of_embeddings(),
+          each_of({Kind::EncoderLayer, Kind::Encoder}, inputs_of_encoders),
+          inputs_of_decoders(),
+          names_of_children(),
       }};
 }
 

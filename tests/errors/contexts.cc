@@ -5,6 +5,34 @@
 
 namespace heed::errors_test {
 
+namespace {
+
+#define CONTEXT(its_sentence, ...) ALSO(its_sentence, heed_context_create(&context_options, &new_context), __VA_ARGS__)
+#define EXECUTOR(its_number, ...)                                                 \
+  CONTEXT("options->executor->num_threads is " its_number ", expected 1 to 1024", \
+          context_options.executor = &executor;                                   \
+          executor.parallel_for = run_none; executor.num_threads = __VA_ARGS__)
+
+Cases options_of_contexts() {
+  return {
+      CONTEXT("options->device is -1...", context_options.device = -1),
+      CONTEXT("options->device is 2...", context_options.device = 2),
+      CONTEXT("options->device_index is -1...", context_options.device_index = -1),
+      CONTEXT("options->num_threads is -1, expected 0 (as many as the process may use) to 1024",
+              context_options.num_threads = -1),
+      CONTEXT("options->strict is -1, expected 0 or 1", context_options.strict = -1),
+      CONTEXT("options->allow_reduced_precision is 2, expected 0 or 1", context_options.allow_reduced_precision = 2),
+      CONTEXT("options->flush_subnormals is 2, expected 0 or 1", context_options.flush_subnormals = 2),
+      EXECUTOR("-1", -1),
+      EXECUTOR("1025", 1025),
+      EXECUTOR("4294967297", (int64_t{1} << 32) + 1),
+      ALSO("device is -1...", heed_device_count((heed_device)-1)),
+      ALSO("device is 1000...", heed_device_count((heed_device)1000)),
+  };
+}
+
+}  // namespace
+
 Topic contexts() {
   return {
       "Devices and contexts",
@@ -88,6 +116,7 @@ Topic contexts() {
                   heed_context_create(&context_options, &new_context);
                   heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);
                   heed_tensor_create(new_context, HEED_F32, 2, dims, &new_product)),
+          options_of_contexts(),
       }};
 }
 

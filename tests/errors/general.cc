@@ -21,6 +21,7 @@ Topic general() {
               PROVOKE(heed_context_describe(context, NULL, 0, NULL)),
               PROVOKE(heed_context_describe(context, text, 0, &num_bytes)),
               PROVOKE(heed_workspace_create(context, SIZE_MAX / 2, &new_workspace)),
+              nulls(),
           }};
 }
 

@@ -63,42 +63,94 @@ void expect_words(heed_status status, const std::string& sentence) {
   }
 }
 
+// In `expected` ... is any text.
+bool says(std::string_view sentence, std::string_view expected) {
+  constexpr std::string_view kAnyText = "...";
+  const size_t any = expected.find(kAnyText);
+  if (any == std::string_view::npos) return sentence == expected;
+  if (!sentence.starts_with(expected.substr(0, any))) return false;
+  const std::string_view rest = expected.substr(any + kAnyText.size());
+  for (size_t begin = any; begin <= sentence.size(); ++begin) {
+    if (says(sentence.substr(begin), rest)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-List::Refused List::refused(const Provocation& provocation) {
-  capi_test::forget_last_error();
-  const std::string call = (provocation.before.empty() ? "" : provocation.before + "; ") + provocation.call;
-  const heed_status status = provocation.run();
-  EXPECT_NE(status, HEED_OK) << call;
-  EXPECT_TRUE(capi_test::is_refused(status, {status, {}})) << call;
-  return {status, shown(heed_last_error()), call};
+void expect_bad_value(bool is_bad_value) { EXPECT_TRUE(is_bad_value) << "a getter returned a value"; }
+
+void Stage::begin() { capi_test::forget_last_error(); }
+
+Refused Stage::end(heed_status status) {
+  EXPECT_NE(status, HEED_OK);
+  EXPECT_TRUE(capi_test::is_refused(status, {status, {}}));
+  return {status, heed_last_error()};
+}
+
+Cases::Cases(std::initializer_list<Cases> parts) {
+  for (const Cases& part : parts) all_.insert(all_.end(), part.all_.begin(), part.all_.end());
+}
+
+Cases by(Reach reach, Cases cases) {
+  for (Case& each : cases.all()) each.settings = {{std::nullopt, reach}};
+  return cases;
+}
+
+Cases of(const std::vector<capi_test::Kind>& kinds, Cases cases) {
+  for (Case& each : cases.all()) {
+    const std::optional<Reach> reach = each.settings.front().reach;
+    each.settings.clear();
+    for (const capi_test::Kind kind : kinds) each.settings.push_back({kind, reach});
+  }
+  return cases;
+}
+
+Cases by(Reach reach, const std::vector<capi_test::Kind>& kinds, Cases cases) {
+  return of(kinds, by(reach, std::move(cases)));
 }
 
 List::List(const std::vector<Topic>& topics, std::vector<Unprovoked> unprovoked) : unprovoked_(std::move(unprovoked)) {
   for (const Topic& topic : topics) {
-    RefusedTopic& made = topics_.emplace_back(RefusedTopic{topic.title, topic.introduction, {}});
-    for (const Provocation& provocation : topic.provocations) made.refused.push_back(refused(provocation));
+    ListedTopic& made = topics_.emplace_back(ListedTopic{topic.title, topic.introduction, {}});
+    for (const Case& each : topic.cases.all()) {
+      const std::string call = (each.before.empty() ? "" : each.before + "; ") + each.call;
+      std::optional<Refused> first;
+      for (const Setting& setting : each.settings) {
+        SCOPED_TRACE(call + (setting.kind ? std::string(" of ") + capi_test::name_of(*setting.kind) : ""));
+        const Refused refused = each.run(setting);
+        if (!first) first = refused;
+        if (!each.expected) {
+          EXPECT_EQ(refused.sentence, first->sentence);
+          continue;
+        }
+        EXPECT_EQ(refused.status, each.expected->status);
+        EXPECT_TRUE(says(refused.sentence, each.expected->sentence))
+            << "it says: " << refused.sentence << "\nexpected: " << each.expected->sentence;
+      }
+      if (!each.expected) made.listed.push_back({{first->status, shown(first->sentence)}, call});
+    }
   }
 }
 
 void List::expect_helpful() const {
   std::set<std::string> sentences;
-  for (const RefusedTopic& topic : topics_) {
-    for (const Refused& each : topic.refused) {
-      SCOPED_TRACE(each.call);
-      expect_words(each.status, each.sentence);
-      EXPECT_TRUE(sentences.insert(each.sentence).second) << "another call gets this already: " << each.sentence;
+  for (const ListedTopic& topic : topics_) {
+    for (const auto& [refused, call] : topic.listed) {
+      SCOPED_TRACE(call);
+      expect_words(refused.status, refused.sentence);
+      EXPECT_TRUE(sentences.insert(refused.sentence).second) << "another call gets this already: " << refused.sentence;
     }
   }
 }
 
 std::string List::text(const std::string& heading) const {
   std::ostringstream text;
-  for (const RefusedTopic& topic : topics_) {
+  for (const ListedTopic& topic : topics_) {
     text << "\n" << heading << " " << topic.title << "\n\n";
     if (!topic.introduction.empty()) text << topic.introduction << "\n\n";
-    for (const Refused& each : topic.refused) {
-      text << "- **" << each.sentence << "**<br>\n  `" << short_name(each.status) << "` from `" << each.call << "`\n";
+    for (const auto& [refused, call] : topic.listed) {
+      text << "- **" << refused.sentence << "**<br>\n  `" << short_name(refused.status) << "` from `" << call << "`\n";
     }
   }
   text << "\n"

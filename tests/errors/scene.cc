@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "capi/support/files.h"
@@ -38,6 +39,10 @@ Scene::Scene()
       heads(dot_product_call_.inputs),
       head_outputs(dot_product_call_.outputs) {
   inputs.sequences = &sequences;
+  remember(tensor);
+  remember(merged);
+  remember_tensors_of(inputs, outputs);
+  remember_tensors_of(heads, head_outputs);
   cache_options.max_sequences = 2;
   cache_options.num_kv_heads = 2;
   cache_options.head_size = 4;
@@ -47,6 +52,7 @@ Scene::Scene()
   managed.dl_tensor.ndim = 3;
   managed.dl_tensor.dtype = {kDLFloat, 32, 1};
   managed.dl_tensor.shape = dims;
+  managed.deleter = [](DLManagedTensor*) { ADD_FAILURE() << "memory was released that was not taken"; };
 }
 
 Scene::~Scene() {
@@ -61,20 +67,98 @@ Scene::~Scene() {
   heed_context_destroy(new_context);
 }
 
-heed_tensor* Scene::tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
-  return call_.zeros(sizes, dtype);
+heed_tensor* Scene::remember(heed_tensor* made) {
+  written_.push_back({made, capi_test::read_bytes(made)});
+  return made;
 }
 
-heed_tensor* Scene::shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes) {
-  return call_.shape_only(sizes, dtype);
+void Scene::remember_tensors_of(const heed_layer_inputs& its_inputs, const heed_layer_outputs& its_outputs) {
+  for (const heed_tensor* each : {its_inputs.queries, its_inputs.keys, its_inputs.values}) {
+    if (each != nullptr) written_.push_back({each, capi_test::read_bytes(each)});
+  }
+  for (heed_tensor* each : {its_outputs.output, its_outputs.weights, its_outputs.log_sum_exp}) {
+    if (each != nullptr) remember(each);
+  }
+}
+
+Scene::State Scene::state() const {
+  const auto is_made = [](const void* handle) { return handle != nullptr && handle != &untouched_; };
+  State now{{new_context, new_tensor, new_product, new_layer, new_workspace, new_weights, new_cache, outputs.output,
+             outputs.weights, outputs.log_sum_exp, new_outputs.output, new_outputs.weights, new_outputs.log_sum_exp,
+             tap.weights, tap.log_sum_exp, exported},
+            {heed_layer_is_initialized(layer), is_made(new_layer) ? heed_layer_is_initialized(new_layer) : -1},
+            {},
+            {},
+            num_bytes};
+  std::copy_n(text, sizeof text, now.text.begin());
+  std::copy_n(memory, now.memory.size(), now.memory.begin());
+  return now;
+}
+
+void Scene::arrange(const Setting& setting) {
+  if (setting.kind) use(*setting.kind);
+  reach_ = setting.reach;
+  if (reach_) capi_test::check(heed_layer_forward(layer, &inputs, nullptr, &outputs));
+}
+
+void Scene::begin() {
+  capi_test::check(call_.forward());
+  for (Written& each : written_) each.bytes = capi_test::read_bytes(each.tensor);
+  change_out_parameters([](auto*& handle) {
+    if (handle == nullptr) handle = reinterpret_cast<std::remove_reference_t<decltype(handle)>>(&untouched_);
+  });
+  state_ = state();
+  Stage::begin();
+}
+
+Refused Scene::end(heed_status status) {
+  Refused refused = Stage::end(status);
+  EXPECT_TRUE(state() == state_) << "an out-parameter or a layer was changed";
+  change_out_parameters([](auto*& handle) {
+    if (static_cast<const void*>(handle) == &untouched_) handle = nullptr;
+  });
+  if (reach_) ask_every_other_function(layer, inputs, outputs, *reach_, {status, {refused.sentence}});
+  for (const auto& [each, bytes] : written_) {
+    EXPECT_EQ(capi_test::read_bytes(each), bytes) << "a tensor was written";
+  }
+  // Unless the layer was asked to initialize itself anew.
+  if (!reach_) {
+    capi_test::check(call_.forward());
+    for (const auto& [each, bytes] : written_) EXPECT_EQ(capi_test::read_bytes(each), bytes) << "the layer has changed";
+  }
+  return refused;
+}
+
+heed_tensor* Scene::tensor_of(heed_dtype dtype, const capi_test::Dims& sizes) {
+  heed_tensor* const made = call_.zeros(sizes, dtype);
+  if (dtype == HEED_F32 || dtype == HEED_F16 || dtype == HEED_BF16 || dtype == HEED_F64) {
+    capi_test::check(heed_tensor_fill(made, 1));
+  }
+  return remember(made);
+}
+
+heed_tensor* Scene::shape_of(heed_dtype dtype, const capi_test::Dims& sizes) { return call_.shape_only(sizes, dtype); }
+
+heed_tensor* Scene::repeated(heed_dtype dtype, const capi_test::Dims& sizes) {
+  return view_of(tensor_of(dtype, {1}), sizes, capi_test::Dims(sizes.size(), 0));
+}
+
+heed_tensor* Scene::view_of(heed_tensor* whole, const capi_test::Dims& sizes, const capi_test::Dims& steps,
+                            int64_t offset) {
+  return call_.keep(capi_test::make_view(whole, sizes, steps, offset));
+}
+
+heed_tensor* Scene::bytes_of(heed_tensor* whole, heed_dtype dtype, const capi_test::Dims& sizes, size_t first_byte) {
+  char* const data = static_cast<char*>(heed_tensor_data(whole));
+  return call_.keep(capi_test::wrap(context, sizes, {}, data + first_byte, dtype));
 }
 
 heed_tensor* Scene::lengths(std::initializer_list<float> values) {
-  return call_.tensor_of<float>({static_cast<int64_t>(values.size())}, values);
+  return remember(call_.tensor_of<float>({static_cast<int64_t>(values.size())}, values));
 }
 
 heed_tensor* Scene::numbers(std::initializer_list<int32_t> values) {
-  return call_.tensor_of<int32_t>({static_cast<int64_t>(values.size())}, values);
+  return remember(call_.tensor_of<int32_t>({static_cast<int64_t>(values.size())}, values));
 }
 
 void Scene::pack(std::initializer_list<int32_t> query_offsets, std::initializer_list<int32_t> key_offsets) {
@@ -140,6 +224,24 @@ void Scene::use_layer(capi_test::Layer made) {
   outputs = HEED_LAYER_OUTPUTS_INIT;
   capi_test::check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &outputs));
   call_.keep(capi_test::Tensor(outputs.output));
+}
+
+void Scene::use(capi_test::Kind kind) {
+  const AttentionCall& made = call_of_kind_.emplace(kind);
+  layer = made.layer.get();
+  inputs = made.inputs;
+  if (inputs.sequences != nullptr) sequences = *inputs.sequences;
+  inputs.sequences = &sequences;
+  outputs = made.outputs;
+  remember_tensors_of(inputs, outputs);
+}
+
+void Scene::use_factors(int64_t count) {
+  rope.scaling = HEED_ROPE_SCALING_FACTORS;
+  rope.num_factors = count;
+  rope.factors = two_factors;
+  rope.factor = 4;
+  rope.original_length = 64;
 }
 
 void Scene::use_encoder_layer() {
@@ -297,7 +399,8 @@ const char* Scene::model_of_phi3() {
 heed_status Scene::load_accepting(const char* accept) {
   heed_load_options load_options = HEED_LOAD_OPTIONS_INIT;
   load_options.accept = accept;
-  heed_weights_open(context, model("{}"), &new_weights);
+  capi_test::check(heed_weights_open(context, model("{}"), &new_weights));
+  state_ = state();
   return heed_layer_load_weights(layer, new_weights, nullptr, &load_options);
 }
 
@@ -336,6 +439,7 @@ heed_tensor* Scene::result_by(void (*parallel_for)(void*, int64_t, Run*, void*))
   const int64_t sizes[] = {64, 1000};
   heed_context_create(&context_options, &new_context);
   heed_tensor_create(new_context, HEED_F32, 2, sizes, &new_tensor);
+  state_ = state();
   return new_tensor;
 }
 

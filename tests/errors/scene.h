@@ -1,32 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that a provoking call may need, all of them valid. Each call has its own scene, and changes one thing in
-// it. The names are those of a typical caller, so that the calls in the documentation look like a caller's code.
+// The objects that a case may need, all of them valid. Each case has its own scene, and changes one thing in it. The names
+// are those of a typical caller, so that the calls in the documentation look like a caller's code.
 #pragma once
 
 #include <dlpack/dlpack.h>
 #include <heed/heed.h>
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "capi/support/attention_call.h"
+#include "errors/list.h"
 #include "support/platform/environment.h"
 
 namespace heed::errors_test {
 
-class Scene : protected capi_test::BlockOptions {
+class Scene : public Stage, protected capi_test::BlockOptions {
  public:
   Scene();
-  Scene(const Scene&) = delete;
-  Scene& operator=(const Scene&) = delete;
-  ~Scene();
+  ~Scene() override;
 
  protected:
-  // A tensor of this call, destroyed with the scene.
-  heed_tensor* tensor_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
-  heed_tensor* shape_of(heed_dtype dtype, std::initializer_list<int64_t> sizes);
+  void arrange(const Setting& setting) override;
+  void begin() override;
+  // Checks that no tensor was written, no out-parameter touched and no layer initialized or not any more.
+  Refused end(heed_status status) override;
+
+  // A tensor of this call, destroyed with the scene: of ones if it is F32, F16, BF16 or F64, otherwise of zeros.
+  heed_tensor* tensor_of(heed_dtype dtype, const capi_test::Dims& sizes);
+  heed_tensor* shape_of(heed_dtype dtype, const capi_test::Dims& sizes);
+  template <typename T>
+  heed_tensor* tensor_with(const capi_test::Dims& sizes, const std::vector<T>& elements) {
+    return remember(call_.tensor_of<T>(sizes, elements));
+  }
+  // All elements are in one place.
+  heed_tensor* repeated(heed_dtype dtype, const capi_test::Dims& sizes);
+  heed_tensor* view_of(heed_tensor* whole, const capi_test::Dims& sizes, const capi_test::Dims& steps,
+                       int64_t offset = 0);
+  // Row-major, in the memory of `whole` from this byte on.
+  heed_tensor* bytes_of(heed_tensor* whole, heed_dtype dtype, const capi_test::Dims& sizes, size_t first_byte = 0);
   heed_tensor* lengths(std::initializer_list<float> values);
   // Of I32.
   heed_tensor* numbers(std::initializer_list<int32_t> values);
@@ -35,6 +51,7 @@ class Scene : protected capi_test::BlockOptions {
   heed_layer* layer_with(const heed_multi_head_attention_options& options);
   heed_tensor* snapshot(const char* name);
   // `layer`, `inputs` and `outputs` become those of this kind.
+  void use(capi_test::Kind kind);
   void use_encoder_layer();
   void use_encoder();
   void use_decoder();
@@ -89,6 +106,39 @@ class Scene : protected capi_test::BlockOptions {
   const Variable isa_{"HEED_ISA"};
   capi_test::AttentionCall call_;
   capi_test::AttentionCall dot_product_call_;
+  std::optional<capi_test::AttentionCall> call_of_kind_;
+  std::optional<Reach> reach_;
+  // What the call must not change.
+  struct Written {
+    const heed_tensor* tensor;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Written> written_;
+  struct State {
+    std::array<const void*, 16> handles;
+    std::array<int32_t, 2> initialized;
+    std::array<char, 64> text;
+    std::array<float, 24> memory;
+    size_t num_bytes;
+    bool operator==(const State& other) const = default;
+  };
+  State state_;
+  State state() const;
+  // An out-parameter that is NULL points here during the call, which must not even set it to NULL.
+  static inline char untouched_;
+  template <typename Change>
+  void change_out_parameters(Change change) {
+    change(new_context);
+    change(new_tensor);
+    change(new_product);
+    change(new_layer);
+    change(new_workspace);
+    change(new_weights);
+    change(new_cache);
+  }
+  // The scene remembers what is in the tensor now.
+  heed_tensor* remember(heed_tensor* made);
+  void remember_tensors_of(const heed_layer_inputs& its_inputs, const heed_layer_outputs& its_outputs);
   void use_layer(capi_test::Layer made);
   // The rows of a stack, or ids if it has an embedding.
   heed_tensor* read_by(const heed_embedding_options* ids_of, int64_t num_rows);
@@ -109,9 +159,10 @@ class Scene : protected capi_test::BlockOptions {
   int64_t strides[9] = {12, 4, 1, 1, 1, 1, 1, 1, 1};
   int32_t axes[3] = {0, 1, 2};
   alignas(64) float memory[24] = {};
-  static void release(void*, void*) {}
+  static void release(void*, void*) { ADD_FAILURE() << "released"; }
   // Exports that memory as F32 of dims (2, 3, 4).
   DLManagedTensor managed{};
+  DLManagedTensor* exported = nullptr;
   // For a heed_allocator. For the elements of tensors give_none returns NULL, and give_odd the misaligned address
   // 0x1001.
   static void* give_none(void*, size_t size, size_t alignment);
@@ -141,6 +192,9 @@ class Scene : protected capi_test::BlockOptions {
   heed_layer* layer;
   heed_multi_head_attention_options options;
   heed_rope_options rope = capi_test::whole_heads();
+  float two_factors[2] = {1, 2};
+  // `rope` has this number of `two_factors`.
+  void use_factors(int64_t count);
   heed_layer_inputs inputs;
   heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
   heed_layer_outputs outputs;
@@ -152,6 +206,10 @@ class Scene : protected capi_test::BlockOptions {
   heed_layer_inputs heads;
   heed_layer_outputs head_outputs;
 
+  // Options of the layers of a decoder, the second of which are its own.
+  heed_multi_head_attention_options second_attention = causal;
+  heed_decoder_layer_options second_layer = decoder_layer;
+  const heed_decoder_layer_options* each_layer[2] = {&decoder_layer, &second_layer};
   // Of a decoder.
   heed_decoder_inputs self_attention = HEED_DECODER_INPUTS_INIT;
   heed_embedding_options embedding = capi_test::ten_rows();
@@ -167,6 +225,8 @@ class Scene : protected capi_test::BlockOptions {
   int64_t list[4] = {};
 
   heed_linear_options linear_options = capi_test::five_outputs();
+  heed_dropout_options dropout_options = capi_test::one_half();
+  heed_additive_attention_options additive = capi_test::five_hiddens();
   // Queries of 6 elements.
   heed_general_attention_options general = capi_test::six_in_queries();
   // Ten learned positions of 6 elements.
@@ -184,8 +244,8 @@ class Scene : protected capi_test::BlockOptions {
   heed_weights* new_weights = nullptr;
   heed_cache* new_cache = nullptr;
   heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;
-  char text[64] = "";
-  size_t num_bytes = 0;
+  char text[64] = "#";
+  size_t num_bytes = 0x5EED;
 };
 
 }  // namespace heed::errors_test

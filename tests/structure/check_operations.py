@@ -12,7 +12,7 @@ COSTS = "tests/unit/cost_test.cc"
 HEADER = "capi/include/heed/heed.h"
 # Each of these names each operation on tensors, and one file of the property tests does.
 TESTS = [
-    "tests/capi/errors_null_test.cc",
+    "tests/errors/nulls.cc",
     "tests/capi/out_of_memory_test.cc",
     "tests/capi/stack_test.cc",
     "tests/errors/operations.cc",

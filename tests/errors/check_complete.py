@@ -24,8 +24,8 @@ WHOLE_NUMBER = r"-?[0-9]+|\.\.\."  # ... if it differs between machines
 
 # The function that gets the format.
 THROWN = re.compile(r"\bfail\(Status::(\w+),$")
-# Texts for the compiler, and instructions.
-NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basm(?:volatile)?\($")
+# Texts for the compiler, instructions, and the model_types of a record of core/families.
+NO_SENTENCE = re.compile(r"\bstatic_assert\([^;]*,$|\basm(?:volatile)?\($|\.model_types=$")
 
 
 def pattern(text: str) -> str:

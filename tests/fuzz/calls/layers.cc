@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "capi/support/objects.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/layers.h"
 #include "fuzz/calls/machine.h"

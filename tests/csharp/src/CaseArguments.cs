@@ -115,7 +115,8 @@ internal sealed class CaseArguments
                 return type.IsEnum ? Constant(symbol, type) : No;
             case List<object?> list when type.IsEnum:
                 object?[] flags = list.Select(each => Convert(each, type)).ToArray();
-                return flags.Contains(No) ? No : Enum.ToObject(type, flags.Aggregate(0L, (all, each) => all | System.Convert.ToInt64(each)));
+                return flags.Contains(No) ? No
+                    : Enum.ToObject(type, flags.Aggregate(0L, (all, each) => all | System.Convert.ToInt64(each)));
             case List<object?> list when ElementOf(type) is Type element:
                 var array = Array.CreateInstance(element, list.Count);
                 for (int i = 0; i < list.Count; i++)

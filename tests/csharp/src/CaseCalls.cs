@@ -43,7 +43,13 @@ internal static class CaseCalls
         }
         BindingFlags flags = BindingFlags.Public | (target is Type ? BindingFlags.Static : BindingFlags.Instance);
         object? self = target is Type ? null : target;
-        foreach (string each in name == "close" ? new[] { "dispose" } : name == "size" ? new[] { name, "getsize", "count" } : new[] { name, "get" + name, "is" + name })
+        string[] names = name switch
+        {
+            "close" => new[] { "dispose" },
+            "size" => new[] { name, "getsize", "count" },
+            _ => new[] { name, "get" + name, "is" + name },
+        };
+        foreach (string each in names)
         {
             string plain = CaseArguments.Plain(each);
             if (arguments.Count == 0 && type.GetProperties(flags).FirstOrDefault(
@@ -128,7 +134,8 @@ internal static class CaseCalls
 
     /// <summary>An element by its index or name.</summary>
     internal static object? Element(object target, List<object?> indices) =>
-        target is ITuple tuple ? tuple[(int)(long)indices[0]!] : Call(target, "Item", indices);
+        target is ITuple tuple ? tuple[(int)(long)indices[0]!]
+        : target is Array array ? array.GetValue((long)indices[0]!) : Call(target, "Item", indices);
 
     private static CaseMistakeException Lacks(Type type, string name, List<object?> arguments) =>
         new CaseMistakeException($"no {type.Name}.{name} for {string.Join(", ", arguments)}");

@@ -7,8 +7,8 @@ using System.Text.RegularExpressions;
 
 namespace Heed.Tests;
 
-/// <summary>A line of a case, without its indentation; an open bracket, ":", "is" and "near"
-/// at its end continue it on the next one.</summary>
+/// <summary>A line of a case, without its indentation; open brackets and words that want more continue it on the next
+/// one.</summary>
 internal sealed record CaseLine(string Place, int Indentation, string Text);
 
 /// <summary>A file of tests/bindings/cases, cut into its parts. docs/testing.md describes the form.</summary>
@@ -95,7 +95,7 @@ internal sealed class CaseFile
                 : new CaseLine($"{Name}:{number}", text.IndexOf(trimmed[0]), trimmed);
             string code = Regex.Replace(trimmed, @"""([^""\\]|\\.)*""", string.Empty);
             open += code.Count(c => c is '(' or '[') - code.Count(c => c is ')' or ']');
-            isOpen = open > 0 || Regex.IsMatch(trimmed, "(:| is| near)$");
+            isOpen = open > 0 || Regex.IsMatch(trimmed, "(:| is| near| exactly| \\+)$");
             if (!isOpen)
             {
                 yield return last;

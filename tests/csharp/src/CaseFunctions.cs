@@ -33,6 +33,8 @@ internal sealed class CaseFunctions
         ["joined"] = all => (all.Count == 1 ? CaseComparison.List(all[0]) : all).SelectMany(CaseComparison.List).ToList(),
         ["filled"] = all => Enumerable.Repeat(all[0], Convert.ToInt32(all[1])).ToList(),
         ["setElement"] = SetElement,
+        ["choose"] = all => all[(bool)all[0]! ? 1 : 2],
+        ["plus"] = all => Sum((NDArray)all[0]!, (NDArray)all[1]!),
         ["not"] = all => !(bool)all[0]!,
         ["onDevice"] = all => all[TestDevice.IsCpu ? 0 : 1],
         ["characters"] = all => File.ReadAllText((string)all[0]!, Encoding.Latin1),
@@ -44,7 +46,7 @@ internal sealed class CaseFunctions
         ["loadBytes"] = LoadBytes,
         ["cacheFull"] = all => Activator.CreateInstance(
             typeof(CacheFullException), BindingFlags.NonPublic | BindingFlags.Instance, null, all.ToArray(), null),
-        ["below"] = all => (long)all[0]! < (long)all[1]!,
+        ["below"] = all => Convert.ToDouble(all[0]) < Convert.ToDouble(all[1]),
         ["write"] = all => TestFiles.Write(
             (string)all[0]!, (string)all[1]!, all.Skip(2).Select(each => (byte)Convert.ToInt64(each)).ToArray()),
     };
@@ -56,6 +58,10 @@ internal sealed class CaseFunctions
         CaseReader.Require(functions.ContainsKey(name), "no function has the name " + name);
         return functions[name](arguments);
     }
+
+    /// <summary>The sums of the elements of two arrays.</summary>
+    private static NDArray Sum(NDArray left, NDArray right) =>
+        left.Manager.Create(left.ToFloatArray().Zip(right.ToFloatArray(), (a, b) => a + b).ToArray(), left.Shape);
 
     private static object? SetElement(List<object?> arguments)
     {

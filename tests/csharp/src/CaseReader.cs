@@ -60,7 +60,7 @@ internal sealed class CaseReader
         Require(Take(token), $"expected {token} before {string.Join(" ", tokens.Skip(at))}");
 
     /// <summary>A text literal, in C#'s words: names stand between backquotes.</summary>
-    internal string Text()
+    private string Text()
     {
         string token = Next();
         Require(token[0] == '"', "expected a text, not " + token);
@@ -73,9 +73,6 @@ internal sealed class CaseReader
         });
         return Regex.Replace(text, "`([^`]*)`", match => Regex.Replace(match.Groups[1].Value, @"\w+", word => Name(word.Value)));
     }
-
-    /// <summary>A text, or an expression whose value is one.</summary>
-    internal string Words() => !AtEnd && tokens[at][0] == '"' ? Text() : (string)Expression()!;
 
     internal object? Expression()
     {

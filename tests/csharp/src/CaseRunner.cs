@@ -119,6 +119,11 @@ internal sealed class CaseRunner
                     Loop(reader, inner, variables);
                     continue;
                 }
+                if (reader.Take("if"))
+                {
+                    Lines((bool)reader.Expression()! ? inner : new(), variables);
+                    continue;
+                }
                 CaseReader.Require(inner.Count == 0, "lines that belong to nothing");
                 if (reader.Take("return"))
                 {
@@ -194,7 +199,7 @@ internal sealed class CaseRunner
                 CaseComparison.Near(expected, found, Convert.ToDouble(reader.Expression()));
                 break;
             case "contains":
-                string words = reader.Words();
+                string words = (string)reader.Expression()!;
                 CaseReader.Require(((string)found!).Contains(words, StringComparison.Ordinal), $"{found} has no {words}");
                 break;
             default:
@@ -211,7 +216,7 @@ internal sealed class CaseRunner
         var words = new List<string>();
         while (!reader.Take(":"))
         {
-            words.Add(reader.Words());
+            words.Add((string)reader.Expression()!);
         }
         Exception? thrown = null;
         try

@@ -34,7 +34,8 @@ final class CaseCalls {
 
     private static Optional<Class<?>> find(String name) {
         try {
-            return Optional.<Class<?>>of(Class.forName("io.heed." + name)).filter(type -> Modifier.isPublic(type.getModifiers()));
+            Class<?> found = Class.forName("io.heed." + name);
+            return Modifier.isPublic(found.getModifiers()) ? Optional.of(found) : Optional.empty();
         } catch (ClassNotFoundException error) {
             return Optional.empty();
         }
@@ -50,7 +51,8 @@ final class CaseCalls {
         for (String each : new String[] {name, "get" + name, "is" + name}) {
             Match best = new Match();
             for (Method method : type.getMethods()) {
-                if (CaseArguments.plain(method.getName()).equals(CaseArguments.plain(each)) && Modifier.isStatic(method.getModifiers()) == isStatic) {
+                boolean isNamed = CaseArguments.plain(method.getName()).equals(CaseArguments.plain(each));
+                if (isNamed && Modifier.isStatic(method.getModifiers()) == isStatic) {
                     consider(method, arguments, best);
                 }
             }

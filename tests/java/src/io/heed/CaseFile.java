@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 
 /** A file of tests/bindings/cases, cut into its parts. docs/testing.md describes the form. */
 final class CaseFile {
-    /** A line, without its indentation; an open bracket, ":", "is" and "near" at its end continue it on the next one. */
+    /** A line, without its indentation; open brackets and words that want more continue it on the next one. */
     static final class Line {
         final String place;
         final int indentation;
@@ -105,7 +105,7 @@ final class CaseFile {
     }
 
     private static boolean continues(List<Line> lines) {
-        return !lines.isEmpty() && lines.get(lines.size() - 1).text.matches(".*(:| is| near)");
+        return !lines.isEmpty() && lines.get(lines.size() - 1).text.matches(".*(:| is| near| exactly| \\+)");
     }
 
     private List<Line> lines(Path path) {

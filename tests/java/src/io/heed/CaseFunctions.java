@@ -43,6 +43,8 @@ final class CaseFunctions {
         functions.put("joined", CaseFunctions::joined);
         functions.put("filled", all -> Collections.nCopies(number(all, 1).intValue(), all.get(0)));
         functions.put("setElement", CaseFunctions::setElement);
+        functions.put("choose", all -> all.get((Boolean) all.get(0) ? 1 : 2));
+        functions.put("plus", CaseFunctions::plus);
         functions.put("not", all -> !(Boolean) all.get(0));
         functions.put("onDevice", all -> all.get(TestDevice.DEVICE.isCpu() ? 0 : 1));
         functions.put("characters", all -> Files.readString(Paths.get((String) all.get(0)), StandardCharsets.ISO_8859_1));
@@ -53,7 +55,7 @@ final class CaseFunctions {
         functions.put("firstBytes", all -> Arrays.copyOf((byte[]) all.get(0), number(all, 1).intValue()));
         functions.put("loadBytes", CaseFunctions::loadBytes);
         functions.put("cacheFull", all -> new CacheFullException((String) all.get(0)));
-        functions.put("below", all -> number(all, 0).longValue() < number(all, 1).longValue());
+        functions.put("below", all -> number(all, 0).doubleValue() < number(all, 1).doubleValue());
         functions.put("write", CaseFunctions::write);
     }
 
@@ -119,6 +121,17 @@ final class CaseFunctions {
         } catch (RuntimeException error) {
             throw new InvocationTargetException(error);
         }
+    }
+
+    /** The sums of the elements of two arrays. */
+    private static Object plus(List<Object> arguments) {
+        NDArray left = (NDArray) arguments.get(0);
+        float[] sums = left.toFloatArray();
+        float[] summands = ((NDArray) arguments.get(1)).toFloatArray();
+        for (int i = 0; i < sums.length; i++) {
+            sums[i] += summands[i];
+        }
+        return left.getManager().create(sums, left.getShape());
     }
 
     /** Some elements of a list: their first index and their number. */

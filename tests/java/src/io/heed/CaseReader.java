@@ -61,7 +61,7 @@ final class CaseReader {
     }
 
     /** A text literal, in Java's words: names stand between backquotes. */
-    String text() {
+    private String text() {
         String token = next();
         StringBuilder text = new StringBuilder();
         for (int i = 1; i < token.length() - 1; i++) {
@@ -80,11 +80,6 @@ final class CaseReader {
             text.append(c);
         }
         return text.toString();
-    }
-
-    /** A text, or an expression whose value is one. */
-    String words() throws Exception {
-        return !atEnd() && tokens.get(at).startsWith("\"") ? text() : (String) expression();
     }
 
     Object expression() throws Exception {

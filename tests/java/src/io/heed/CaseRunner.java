@@ -122,6 +122,10 @@ final class CaseRunner {
                 CaseReader reader = new CaseReader(line.text, this, variables);
                 if (reader.take("for")) {
                     loop(reader, lines.subList(begin, i), variables);
+                } else if (reader.take("if")) {
+                    if ((Boolean) reader.expression()) {
+                        lines(lines.subList(begin, i), variables);
+                    }
                 } else if (reader.take("return")) {
                     return reader.expression();
                 } else if (!reader.take("csharp")) {
@@ -188,7 +192,7 @@ final class CaseRunner {
                 CaseComparison.near(expected, found, ((Number) reader.expression()).doubleValue());
                 break;
             case "contains":
-                String words = reader.words();
+                String words = (String) reader.expression();
                 assertTrue(((String) found).contains(words), found + " has no " + words);
                 break;
             default:
@@ -202,7 +206,7 @@ final class CaseRunner {
         boolean isWhole = reader.take("exactly");
         List<String> words = new ArrayList<>();
         while (!reader.take(":")) {
-            words.add(reader.words());
+            words.add((String) reader.expression());
         }
         Throwable thrown = null;
         try {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Linq;
 using Xunit;
 
 namespace Heed.Tests;
@@ -12,10 +11,6 @@ internal sealed class CacheScene : IDisposable
     internal const int Size = 16;
     internal const int NumKvHeads = 2;
     internal const int HeadSize = 4;
-
-    /// <summary>How much a call with a cache may differ from one without: scores below 16, with an error of 20
-    /// roundings, change a weight by 16 * 20 * 2^-24 of itself, and outputs are below 8.</summary>
-    private const float Rounding = 16f * 20 * 8 / (1 << 24);
 
     internal CacheScene(Action<MultiHeadAttentionOptions>? set = null)
     {
@@ -77,15 +72,5 @@ internal sealed class CacheScene : IDisposable
         using AttentionOutputs outputs = block.CreateOutputs(inputs);
         block.Forward(inputs, outputs);
         return outputs.Output!.ToFloatArray();
-    }
-
-    /// <summary>The outputs of some rows, out of those of all rows of a batch of one.</summary>
-    internal static float[] Part(float[] outputs, int first, int count) =>
-        outputs.Skip(first * Size).Take(count * Size).ToArray();
-
-    internal static void Near(float[] expected, float[] found)
-    {
-        Assert.Equal(expected.Length, found.Length);
-        Assert.All(found.Zip(expected), pair => Assert.Equal(pair.Second, pair.First, Rounding));
     }
 }

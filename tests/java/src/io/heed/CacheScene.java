@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
-
 import java.util.Arrays;
 import java.util.function.Consumer;
 
@@ -13,12 +11,6 @@ final class CacheScene implements AutoCloseable {
     static final int SIZE = 16;
     static final int NUM_KV_HEADS = 2;
     static final int HEAD_SIZE = 4;
-
-    /**
-     * How much a call with a cache may differ from one without: scores below 16, with an error of 20 roundings, change
-     * a weight by 16 * 20 * 2^-24 of itself, and outputs are below 8.
-     */
-    private static final float ROUNDING = 16f * 20 * 8 / (1 << 24);
 
     final NDManager manager = TestDevice.newManager();
     final MultiHeadAttention attention;
@@ -81,11 +73,6 @@ final class CacheScene implements AutoCloseable {
         return manager.randomNormal(new Shape(1, count, SIZE));
     }
 
-    /** Rows first to end - 1 of an array (1, rows, SIZE). */
-    static NDArray rows(NDArray array, int first, int end) {
-        return array.get(new NDIndex(":, " + first + ":" + end));
-    }
-
     /** Appends rows, (B, Q, SIZE), and returns their outputs. */
     float[] append(KvCache cache, NDArray rows, long... sequences) {
         return output(new AttentionInputs().setQueries(rows).setCache(cache).setSequences(sequences));
@@ -102,11 +89,6 @@ final class CacheScene implements AutoCloseable {
         }
     }
 
-    /** The outputs of some rows, out of those of all rows of a batch of one. */
-    static float[] part(float[] outputs, int first, int count) {
-        return Arrays.copyOfRange(outputs, first * SIZE, (first + count) * SIZE);
-    }
-
     static float[] joined(float[]... parts) {
         float[] all = new float[0];
         for (float[] part : parts) {
@@ -115,16 +97,5 @@ final class CacheScene implements AutoCloseable {
             System.arraycopy(part, 0, all, end, part.length);
         }
         return all;
-    }
-
-    /** An NPU computes in 16 bits, where only results that have the same bits are compared. */
-    static void near(float[] expected, float[] found) {
-        if (TestDevice.DEVICE.isCpu()) {
-            assertArrayEquals(expected, found, ROUNDING);
-        }
-    }
-
-    static long[] lengths(KvCache cache) {
-        return new long[] {cache.length(0), cache.length(1), cache.length(2)};
     }
 }

@@ -3,25 +3,19 @@ package io.heed;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
-import java.util.List;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Positional encodings of every kind, and the cells of d2l-java's notebook about them. */
+/** The cells of d2l-java's notebook about positional encodings, dropout, and the parts of arrays that the notebook writes as text. */
 class PositionalEncodingTest {
-    /** Numbers with six decimals. */
-    private static final float SIX_DECIMALS = 0.5e-6f + Math.ulp(1f);
-
     private NDManager manager;
     private ParameterStore ps;
 
@@ -76,57 +70,6 @@ class PositionalEncodingTest {
         }
     }
 
-    /** Position 3 of six elements, from the formulas. */
-    @Test
-    void kindsAreThoseOfTheFormulas() {
-        assertRow(PositionKind.SINUSOIDAL, 0.14112f, -0.989992f, 0.138798f, 0.990321f, 0.006463f, 0.999979f);
-        assertRow(PositionKind.SINUSOIDAL_HALVES, 0.14112f, 0.029996f, 0.0003f, -0.989992f, 0.99955f, 1);
-        assertRow(PositionKind.SINUSOIDAL_HALVES_2I, 0.14112f, 0.138798f, 0.006463f, -0.989992f, 0.990321f, 0.999979f);
-    }
-
-    private void assertRow(PositionKind kind, float... expected) {
-        PositionalEncoding encoding = builder().optKind(kind).build();
-        assertTrue(encoding.isInitialized());
-        assertNull(encoding.P);
-        AttentionInputs inputs = new AttentionInputs()
-                .setQueries(manager.zeros(new Shape(1, 1, 6)))
-                .setPositions(manager.create(new long[] {3}, new Shape(1, 1)));
-        AttentionOutputs outputs = encoding.createOutputs(inputs);
-        encoding.forward(inputs, outputs, null);
-        assertArrayEquals(expected, outputs.getOutput().toFloatArray(), SIX_DECIMALS);
-    }
-
-    @Test
-    void aLearnedTableIsAParameter() {
-        PositionalEncoding encoding = builder().optKind(PositionKind.LEARNED).optFirstRow(2).build();
-        assertFalse(encoding.isInitialized());
-        assertEquals(List.of("weight"), encoding.getParameters().keys());
-        float[] table = new float[12 * 6];
-        for (int i = 0; i < table.length; i++) {
-            table[i] = i;
-        }
-        encoding.getParameters().get("weight").setArray(manager.create(table, new Shape(12, 6)));
-        assertEquals(new Shape(12, 6), encoding.getParameters().get("weight").getShape());
-        refused("(12, 6)", () -> encoding.getParameters().get("weight").setArray(manager.ones(new Shape(10, 6))));
-        NDArray x = manager.ones(new Shape(2, 3, 6));
-        float[] sums = encoding.forward(ps, new NDList(x), false).singletonOrThrow().toFloatArray();
-        for (int i = 0; i < sums.length; i++) {
-            assertEquals(1 + 2 * 6 + i % 18, sums[i]);
-        }
-        // Packed: each element counts from 0.
-        AttentionInputs packed = new AttentionInputs()
-                .setQueries(manager.zeros(new Shape(4, 6)))
-                .setQueryOffsets(manager.create(new int[] {0, 1, 4}));
-        AttentionOutputs outputs = encoding.createOutputs(packed);
-        encoding.forward(packed, outputs, null);
-        assertArrayEquals(
-                new float[] {12, 12, 18, 24},
-                new float[] {
-                    outputs.getOutput().getFloat(0, 0), outputs.getOutput().getFloat(1, 0),
-                    outputs.getOutput().getFloat(2, 0), outputs.getOutput().getFloat(3, 0)
-                });
-    }
-
     @Test
     void dropoutDropsWhenTraining() {
         PositionalEncoding encoding = new PositionalEncoding(32, 0.5f, 100, manager);
@@ -143,30 +86,6 @@ class PositionalEncodingTest {
         assertEquals(1600, dropped, 6 * Math.sqrt(3200 * 0.25));
         encoding.setSeed(3);
         assertArrayEquals(trained, encoding.forward(ps, new NDList(x), true).head().toFloatArray());
-    }
-
-    @Test
-    void wrongOptionsAndInputsAreRefused() {
-        refused("numHiddens is 0", () -> new PositionalEncoding(0, 0, 10, manager));
-        refused("maxLen is 0", () -> new PositionalEncoding(6, 0, 0, manager));
-        refused("dropout is 1", () -> new PositionalEncoding(6, 1, 10, manager));
-        refused("firstRow is 1", () -> builder().optFirstRow(1).build());
-        refused("numHiddens is 5",
-                () -> builder().setNumHiddens(5).optKind(PositionKind.SINUSOIDAL_HALVES).build());
-        assertEquals("manager", assertThrows(
-                        NullPointerException.class, () -> new PositionalEncoding(6, 0, 10, null))
-                .getMessage());
-        assertEquals("kind", assertThrows(NullPointerException.class, () -> builder().optKind(null)).getMessage());
-        NDManager closed = TestDevice.newManager();
-        closed.close();
-        assertThrows(IllegalStateException.class, () -> new PositionalEncoding(6, 0, 10, closed));
-
-        PositionalEncoding encoding = new PositionalEncoding(6, 0, 10, manager);
-        refused("maxLen",
-                () -> encoding.forward(ps, new NDList(manager.ones(new Shape(1, 11, 6))), false));
-        refused("(1, 10, 5)", () -> encoding.forward(ps, new NDList(manager.ones(new Shape(1, 10, 5))), false));
-        assertEquals(
-                "PositionalEncoding(numHiddens=6, maxLen=10, kind=SINUSOIDAL, dropout=0.0)", encoding.toString());
     }
 
     @Test
@@ -201,10 +120,6 @@ class PositionalEncodingTest {
         float[] numbers = part.toFloatArray();
         assertEquals(shape.size(), numbers.length);
         assertTrue(numbers.length == 0 || numbers[0] == first, index + ": " + Arrays.toString(numbers));
-    }
-
-    private static PositionalEncoding.Builder builder() {
-        return PositionalEncoding.builder().setNumHiddens(6).setMaxLen(10);
     }
 
     private static void refused(String words, Executable use) {

@@ -35,16 +35,6 @@ final class TransformerScene {
                 .setFeedForward(feedForward());
     }
 
-    static KvCache newCache(NDManager manager, int numLayers) {
-        return KvCache.builder()
-                .setNumKvHeads(2)
-                .setHeadSize(SIZE / 2)
-                .setCapacity(32)
-                .optMaxSequences(2)
-                .optNumLayers(numLayers)
-                .build(manager);
-    }
-
     static NDArray forward(Block block, NDArray... inputs) {
         return block.forward(new ParameterStore(), new NDList(inputs), false).singletonOrThrow();
     }

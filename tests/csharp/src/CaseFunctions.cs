@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Text;
+
+namespace Heed.Tests;
+
+/// <summary>The functions that cases have beside those of heed.</summary>
+internal sealed class CaseFunctions
+{
+    private readonly Dictionary<string, Func<List<object?>, object?>> functions;
+
+    internal CaseFunctions(TestFolder folder) => functions = new()
+    {
+        ["floats"] = all => Numbers(all).Select(Convert.ToSingle).ToArray(),
+        ["ints"] = all => Numbers(all).Select(Convert.ToInt32).ToArray(),
+        ["longs"] = all => Numbers(all).Select(Convert.ToInt64).ToArray(),
+        ["bools"] = all => CaseComparison.List(all[0]).Cast<bool>().ToArray(),
+        ["float"] = all => Convert.ToSingle(all[0]),
+        ["none"] = all => new CaseNull((string)all[0]!),
+        ["ulp"] = all => MathF.BitIncrement(Convert.ToSingle(all[0])) - Convert.ToSingle(all[0]),
+        ["max"] = all => Math.Max((long)all[0]!, (long)all[1]!),
+        ["total"] = all => Numbers(all).Sum(Convert.ToDouble),
+        ["log"] = all => Math.Log(Convert.ToDouble(all[0])),
+        ["exp"] = all => Math.Exp(Convert.ToDouble(all[0])),
+        ["text"] = all => all[0]!.ToString(),
+        ["count"] = all => (long)CaseComparison.List(all[0]).Count,
+        ["file"] = all => folder[(string)all[0]!],
+        ["golden"] = all => TestFiles.Golden((string)all[0]!),
+        ["joined"] = all => (all.Count == 1 ? CaseComparison.List(all[0]) : all).SelectMany(CaseComparison.List).ToList(),
+        ["filled"] = all => Enumerable.Repeat(all[0], Convert.ToInt32(all[1])).ToList(),
+        ["setElement"] = SetElement,
+        ["choose"] = all => all[(bool)all[0]! ? 1 : 2],
+        ["plus"] = all => Sum((NDArray)all[0]!, (NDArray)all[1]!),
+        ["not"] = all => !(bool)all[0]!,
+        ["onDevice"] = all => all[TestDevice.IsCpu ? 0 : 1],
+        ["characters"] = all => File.ReadAllText((string)all[0]!, Encoding.Latin1),
+        ["part"] = all => CaseComparison.List(all[0]).GetRange(Convert.ToInt32(all[1]), Convert.ToInt32(all[2])),
+        ["range"] = all => Enumerable.Range(0, Convert.ToInt32(all[0])).Select(each => (object?)(long)each).ToList(),
+        ["exists"] = all => File.Exists((string)all[0]!),
+        ["contents"] = all => File.ReadAllBytes((string)all[0]!),
+        ["firstBytes"] = all => ((byte[])all[0]!)[..Convert.ToInt32(all[1])],
+        ["loadBytes"] = LoadBytes,
+        ["cacheFull"] = all => Activator.CreateInstance(
+            typeof(CacheFullException), BindingFlags.NonPublic | BindingFlags.Instance, null, all.ToArray(), null),
+        ["below"] = all => Convert.ToDouble(all[0]) < Convert.ToDouble(all[1]),
+        ["write"] = all => TestFiles.Write(
+            (string)all[0]!, (string)all[1]!, all.Skip(2).Select(each => (byte)Convert.ToInt64(each)).ToArray()),
+    };
+
+    internal IEnumerable<string> Names => functions.Keys;
+
+    internal object? Call(string name, List<object?> arguments)
+    {
+        CaseReader.Require(functions.ContainsKey(name), "no function has the name " + name);
+        return functions[name](arguments);
+    }
+
+    /// <summary>The sums of the elements of two arrays.</summary>
+    private static NDArray Sum(NDArray left, NDArray right) =>
+        left.Manager.Create(left.ToFloatArray().Zip(right.ToFloatArray(), (a, b) => a + b).ToArray(), left.Shape);
+
+    private static object? SetElement(List<object?> arguments)
+    {
+        var array = (Array)arguments[0]!;
+        array.SetValue(Convert.ChangeType(arguments[2], array.GetType().GetElementType()!), Convert.ToInt32(arguments[1]));
+        return null;
+    }
+
+    /// <summary>A call that cannot be made by name, as its bytes are a span.</summary>
+    private static object? LoadBytes(List<object?> arguments)
+    {
+        try
+        {
+            ((KvCache)arguments[0]!).Load((long)arguments[1]!, (byte[]?)arguments[2]);
+            return null;
+        }
+        catch (Exception error)
+        {
+            throw new TargetInvocationException(error);
+        }
+    }
+
+    /// <summary>The arguments, or the elements of the only one.</summary>
+    private static IEnumerable<object?> Numbers(List<object?> arguments) =>
+        arguments.Count == 1 && CaseComparison.IsList(arguments[0]) ? CaseComparison.List(arguments[0]) : arguments;
+}

@@ -283,6 +283,7 @@ struct heed_layer {};
   heed_status initialize(heed_layer_inputs* inputs, int64_t seed);
   getter_int32 is_initialized();
   getter_int64 child_count();
+  getter_text kind();
   getter_text child_name(int64_t index);
   derived_layer child(const char* name, heed_layer** result);
   getter_int64 parameter_count();

@@ -45,6 +45,8 @@ class Layer {
   const std::shared_ptr<Context>& context() const { return context_; }
   // For example "multi_head_attention"; static.
   virtual const char* kind() const = 0;
+  // The options by their names in heed.h, as a JSON object.
+  std::string options_text(JsonStyle style) const;
   // The words for the layer in messages, and the name of the C function that runs `forward`; static.
   virtual const char* owner() const { return "the layer"; }
   virtual const char* forward_function() const { return "heed_layer_forward"; }

@@ -395,11 +395,8 @@ std::vector<NamedTensor> Layer::named_values() const {
 template <typename Write>
 auto Layer::with_file_contents(const Write& write) const {
   const std::vector<NamedTensor> values = named_values();
-  JsonWriter options(JsonStyle::Compact);
-  options.begin_object();
-  write_options(options);
-  options.end_object();
-  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options.text()}};
+  const std::string options = options_text(JsonStyle::Compact);
+  const FileText texts[] = {{"heed.kind", kind()}, {"heed.options", options}};
   return write(values, texts);
 }
 

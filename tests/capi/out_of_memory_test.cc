@@ -400,6 +400,11 @@ struct DescribeAndExplain final : OfALayer {
     status = heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, explained.text.data(),
                                 explained.text.size(), &explained.num_bytes);
     EXPECT_EQ(explained == OutParameters(), status != HEED_OK);
+    if (status != HEED_OK) return status;
+    OutParameters of_options;
+    status =
+        heed_layer_options(call.layer.get(), of_options.text.data(), of_options.text.size(), &of_options.num_bytes);
+    EXPECT_EQ(of_options == OutParameters(), status != HEED_OK);
     return status;
   }
 };

@@ -9,6 +9,7 @@ namespace Heed;
 internal sealed class ModelPart
 {
     private const string FirstLayer = "layers.0";
+    private const string Embedding = "embedding";
 
     private readonly Dictionary<string, ModelPart> byName = new Dictionary<string, ModelPart>();
 
@@ -28,10 +29,7 @@ internal sealed class ModelPart
 
     internal ListInputs Inputs { get; private set; } = ListInputs.Single;
 
-    /// <summary>Whether it is a decoder, or a layer of one.</summary>
-    private bool IsDecoder { get; set; }
-
-    private bool ReadsIds => Has("embedding");
+    private bool ReadsIds => Has(Embedding);
 
     /// <summary>The parts of a model.</summary>
     internal static ModelPart Of(NativeLayer layer)
@@ -72,8 +70,7 @@ internal sealed class ModelPart
             Children.Add(part);
             byName.Add(name, part);
         }
-        IsDecoder = Has(FirstLayer) ? byName[FirstLayer].IsDecoder : Has("self_attention") && UsesCache(layer);
-        Inputs = Known();
+        Inputs = InputsOf(layer.Kind());
     }
 
     private static unsafe NativeLayer ChildOf(NativeLayer layer, string name)
@@ -84,42 +81,17 @@ internal sealed class ModelPart
         }
     }
 
-    /// <summary>Whether a layer with a self-attention uses a cache, as those of decoders do.</summary>
-    private static bool UsesCache(NativeLayer layer)
+    private ListInputs InputsOf(string kind) => kind switch
     {
-        using var options = new NativeCacheOptions();
-        try
-        {
-            return MessageSink.WithoutMessages(() =>
-            {
-                layer.CacheOptions(options);
-                return true;
-            });
-        }
-        catch (NotSupportedException)
-        {
-            return false;
-        }
-    }
-
-    private ListInputs Known()
-    {
-        if (Has("encoder"))
-        {
-            bool shares = ReadsIds;
-            return ListInputs.Transformer(shares || byName["decoder"].ReadsIds, shares || byName["encoder"].ReadsIds);
-        }
-        if (Has(FirstLayer) && ReadsIds)
-        {
-            return !IsDecoder ? ListInputs.EncoderOfIds
-                : byName[FirstLayer].Has("cross_attention") ? ListInputs.CrossDecoderOfIds : ListInputs.DecoderOfIds;
-        }
-        if (Has(FirstLayer) || Has("self_attention"))
-        {
-            return IsDecoder ? ListInputs.Decoder : ListInputs.Encoder;
-        }
-        return Name.EndsWith("_attention", StringComparison.Ordinal) ? ListInputs.Attention
-            : Name.EndsWith("embedding", StringComparison.Ordinal) ? ListInputs.Ids
-            : ListInputs.Single;
-    }
+        "transformer" => ListInputs.Transformer(
+            ReadsIds || byName["decoder"].ReadsIds, ReadsIds || byName["encoder"].ReadsIds),
+        "encoder" => ReadsIds ? ListInputs.EncoderOfIds : ListInputs.Encoder,
+        "decoder" => !ReadsIds ? ListInputs.Decoder
+            : byName[FirstLayer].Has("cross_attention") ? ListInputs.CrossDecoderOfIds : ListInputs.DecoderOfIds,
+        "encoder_layer" => ListInputs.Encoder,
+        "decoder_layer" => ListInputs.Decoder,
+        "multi_head_attention" => ListInputs.Attention,
+        Embedding => ListInputs.Ids,
+        _ => ListInputs.Single,
+    };
 }

@@ -1716,6 +1716,18 @@ HEED_API heed_status heed_dropout_create(heed_context* context, const heed_dropo
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
 
+/* What the layer is: the name of the function that makes such a layer, without "heed_" and "_create", as "linear",
+ * "encoder_layer" and "transformer". Valid while the library is loaded. NULL for NULL. */
+HEED_API const char* heed_layer_kind(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* The layer's options as a JSON object (a text result, see above): the members of the struct that heed_layer_kind
+ * makes it from, by their names, with the sizes that the layer has derived where they were 0; enumerators and bits in
+ * words; the options of its parts as objects. Members may be added. Files that heed_layer_save writes have the same object
+ * as "heed.options".
+ * Errors: INVALID_ARGUMENT (text and num_bytes NULL; capacity 0). */
+HEED_API heed_status heed_layer_options(const heed_layer* layer, char* text, size_t capacity,
+                                        size_t* num_bytes) HEED_NOEXCEPT;
+
 /* How many children the layer has; 0 for a layer that is not made of others; -1 for NULL. */
 HEED_API int64_t heed_layer_child_count(const heed_layer* layer) HEED_NOEXCEPT;
 

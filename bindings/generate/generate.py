@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """generate.py java|csharp --header <heed.h> [--templates <folder>] --output <folder> [--list]
 
-Writes the enumerations and classes of options of Java or of C#, with their documentation, from heed.h and bindings/described. Java's options are
-parts of other classes: they stand in place of the line "@options" of the templates <name>.java.in. With --list only prints the names of the files.
+Writes the enumerations, the classes of options and the inputs of Java or of C#, with their documentation, from heed.h and bindings/described.
+Java's options are parts of other classes: they stand in place of the line "// @options" of the templates <name>.java.in, the inputs in place of
+"// @inputs". With --list only prints the names of the files.
 """
 
 import argparse
@@ -12,23 +13,26 @@ from pathlib import Path
 from description import Description, Wrong
 from enumerations import csharp_enumeration, java_enumeration
 from heed_header import Header
+from inputs import Inputs, csharp_inputs, java_inputs
 from options_csharp import csharp_options
 from options_java import java_options
 
 HEAD = ["// SPDX-License-Identifier: Apache-2.0", "// Generated from heed.h and bindings/described by bindings/generate."]
-MARK = "// @options"
 
 
-def java_files(description: Description, templates: Path) -> dict[str, list[str]]:
+def java_files(description: Description, inputs: Inputs, templates: Path) -> dict[str, list[str]]:
     files = {f"{name}.java": [*HEAD, *java_enumeration(one)] for name, one in description.enumerations.items()}
-    left = set(description.options)
+    left = {*description.options, "AttentionInputs"}
     for template in sorted(templates.glob("*.java.in")):
         name = template.name.removesuffix(".java.in")
         left.remove(name)
         lines = []
         for line in template.read_text(encoding="utf-8").splitlines():
-            if line.strip() == MARK:
-                lines += java_options(description, description.options[name], line.removesuffix(MARK))
+            indent, mark = line[: len(line) - len(line.lstrip())], line.strip()
+            if mark == "// @options":
+                lines += java_options(description, description.options[name], indent)
+            elif mark == "// @inputs":
+                lines += java_inputs(inputs, indent)
             else:
                 lines.append(line)
         files[f"{name}.java"] = lines
@@ -37,10 +41,11 @@ def java_files(description: Description, templates: Path) -> dict[str, list[str]
     return files
 
 
-def csharp_files(description: Description) -> dict[str, list[str]]:
+def csharp_files(description: Description, inputs: Inputs) -> dict[str, list[str]]:
     files = {f"{name}.cs": [*HEAD, *csharp_enumeration(one)] for name, one in description.enumerations.items()}
     for options in description.options.values():
         files[f"{options.csharp_class()}.Described.cs"] = [*HEAD, *csharp_options(description, options)]
+    files["AttentionInputs.Described.cs"] = [*HEAD, *csharp_inputs(inputs)]
     return files
 
 
@@ -59,8 +64,12 @@ def main() -> None:
 
 
 def write(arguments: argparse.Namespace) -> None:
-    description = Description(Path(__file__).resolve().parent.parent / "described", Header(arguments.header))
-    files = java_files(description, arguments.templates) if arguments.language == "java" else csharp_files(description)
+    folder, header = Path(__file__).resolve().parent.parent / "described", Header(arguments.header)
+    description, inputs = Description(folder, header), Inputs(folder, header)
+    if arguments.language == "java":
+        files = java_files(description, inputs, arguments.templates)
+    else:
+        files = csharp_files(description, inputs)
     if arguments.list:
         print(";".join(files), end="")
         return

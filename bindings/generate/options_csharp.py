@@ -26,12 +26,17 @@ def csharp_options(description: Description, options: Options) -> list[str]:
 
 
 # How values begin that continue the sentence about their option, and those that are a sentence of their own.
-CONTINUES = re.compile(r"(from|above|any|an?|[1-9]|at most|such as|only) |H,")
-IS_A_SENTENCE = re.compile(r"(0|-1|null), the default|0 is the default|the default is|negative|none by default")
+CONTINUES = re.compile(r"(from|above|any|an?|[1-9]|at most|such as|only|one) |H,")
+IS_A_SENTENCE = re.compile(r"(0|-1|null), the default|null: |0 is the default|the default is|negative|none by default")
 
 
-def _separator(value: str) -> str:
-    return "," if CONTINUES.match(value) else ";" if IS_A_SENTENCE.match(value) else ":"
+def sentence(subject: str, value: str, is_switch: bool) -> str:
+    """What an option is and which values it has; the values of a switch are a second sentence."""
+    said = text_of(value, "csharp")
+    if is_switch:
+        return f"{names.capital(subject)}. {names.capital(value)}."
+    separator = "," if CONTINUES.match(said) else ";" if IS_A_SENTENCE.match(said) else ":"
+    return f"{names.capital(subject)}{separator} {value}." if said else f"{names.capital(subject)}."
 
 
 class _Class:
@@ -64,12 +69,7 @@ class _Class:
 
     @staticmethod
     def _text(one: Option) -> str:
-        value = text_of(one.value, "csharp")
-        text = names.capital(one.subject)
-        if one.type == "bool":
-            text += f". {names.capital(one.value)}."
-        else:
-            text += f"{_separator(value)} {one.value}." if value else "."
+        text = sentence(one.subject, one.value, one.type == "bool")
         if one.required:
             text += " Must be set" + ((", " if one.required.startswith("but") else " ") + one.required if one.required is not True else "") + "."
         return text_of(f"{text} {one.more}".strip(), "csharp")

@@ -57,7 +57,7 @@ def _link(target: str, language: str) -> str:
     return f"{{@link {owner}{'#' if member else ''}{name}}}"
 
 
-def _lines(text: str, prefix: str, hanging: str = "", width: int = WIDTH) -> list[str]:
+def lines_of(text: str, prefix: str, hanging: str = "", width: int = WIDTH) -> list[str]:
     """The text in lines that begin with the prefix; those after the first have a hanging indent."""
     wrapped = textwrap.wrap(text, width - len(prefix), subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
     return [(prefix + line).replace(UNBROKEN, " ") for line in wrapped]
@@ -69,14 +69,14 @@ def javadoc(indent: str, text: str, tags: tuple[str, ...] = (), width: int = WID
     if not tags and len(one_line) <= width:
         return [one_line]
     prefix = f"{indent} * "
-    lines = [f"{indent}/**", *_lines(text, prefix, width=width)]
+    lines = [f"{indent}/**", *lines_of(text, prefix, width=width)]
     if tags:
         lines.append(f"{indent} *")
     for tag in tags:
-        lines += _lines(tag, prefix, "    ", width)
+        lines += lines_of(tag, prefix, "    ", width)
     return [*lines, f"{indent} */"]
 
 
 def summary(indent: str, text: str) -> list[str]:
     """The same in the form of C#."""
-    return _lines(f"<summary>{text}</summary>", f"{indent}/// ")
+    return lines_of(f"<summary>{text}</summary>", f"{indent}/// ")

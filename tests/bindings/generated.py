@@ -12,6 +12,7 @@ ROOT = Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "bindings/generate"))
 from description import Description, Wrong  # noqa: E402
 from heed_header import Header  # noqa: E402
+from inputs import Inputs  # noqa: E402
 from texts import javadoc, summary, text_of  # noqa: E402
 
 HEADER = (ROOT / "capi/include/heed/heed.h").read_text(encoding="utf-8")
@@ -22,6 +23,7 @@ CONTRADICTIONS = [
     ("a described option that is gone", "  int64_t num_mels;", "", "num_mels"),
     ("an option of all attentions", "  int32_t empty_rows;", "  int32_t empty_rows; float of_tomorrow;", "of_tomorrow"),
     ("an option of an unknown type", "  int64_t num_mels;", "  double num_mels;", "double"),
+    ("an input that is not described", "  const heed_tensor* token_types;", "  const heed_tensor* token_types; const heed_tensor* of_tomorrow;", "of_tomorrow"),
     ("an enumerator that is not described", "HEED_CAUSAL_NONE = 0,", "HEED_CAUSAL_NONE = 0, HEED_CAUSAL_OF_TOMORROW = 9,", "OF_TOMORROW"),
     ("a described enumerator that is gone", "HEED_CAUSAL_NONE = 0,", "", "NONE"),
 ]
@@ -46,6 +48,7 @@ def refusal(header):
         path.write_text(header, encoding="utf-8")
         try:
             Description(ROOT / "bindings/described", Header(path))
+            Inputs(ROOT / "bindings/described", Header(path))
         except Wrong as wrong:
             return str(wrong)
     return ""

@@ -19,8 +19,8 @@ def _generated(root: Path, language: str) -> dict[str, list[str]]:
     import generate
     from description import Description
     from heed_header import Header
+    from inputs import Inputs
 
-    description = Description(root / "bindings/described", Header(root / "capi/include/heed/heed.h"))
-    if language == "csharp":
-        return generate.csharp_files(description)
-    return generate.java_files(description, root / FOLDERS["java"] / "io/heed")
+    folder, header = root / "bindings/described", Header(root / "capi/include/heed/heed.h")
+    described = Description(folder, header), Inputs(folder, header)
+    return generate.csharp_files(*described) if language == "csharp" else generate.java_files(*described, root / FOLDERS["java"] / "io/heed")

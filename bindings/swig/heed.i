@@ -211,6 +211,7 @@ struct heed_tensor {};
   tensor_memory data();
 
   heed_status copy(heed_tensor* source);
+  status_size to_text(char* text, size_t capacity, size_t* num_bytes);
   heed_status save_npy(const char* path);
 
   tensor_view reshape(int32_t rank, const int64_t* dims, heed_tensor** result);

@@ -157,6 +157,14 @@ TEST(NullArguments, OfUsingTensorsAreRefused) {
        },
        is_null("tensor")},
       {"to_dlpack: managed", [&](OutParameters&) { return heed_tensor_to_dlpack(good, nullptr); }, is_null("managed")},
+      {"to_text: tensor",
+       [](OutParameters& out) {
+         return heed_tensor_to_text(nullptr, out.text.data(), out.text.size(), &out.num_bytes);
+       },
+       is_null("tensor")},
+      {"to_text: text and num_bytes",
+       [&](OutParameters&) { return heed_tensor_to_text(good, nullptr, 0, nullptr); },
+       {HEED_ERROR_INVALID_ARGUMENT, {"text", "num_bytes", "NULL"}}},
       {"save_npy: tensor", [](OutParameters&) { return heed_tensor_save_npy(nullptr, "file"); }, is_null("tensor")},
       {"save_npy: path", [&](OutParameters&) { return heed_tensor_save_npy(good, nullptr); }, is_null("path")},
   });

@@ -157,6 +157,11 @@ TEST_F(TensorErrors, TransfersAreOfExactlyTheTensorsBytes) {
        invalid({"tensor", "shape-only"})},
       {"read shape-only", [&](OutParameters&) { return heed_tensor_read(shape_only, memory_, 96); },
        invalid({"tensor", "shape-only"})},
+      {"text of shape-only",
+       [&](OutParameters& out) {
+         return heed_tensor_to_text(shape_only, out.text.data(), out.text.size(), &out.num_bytes);
+       },
+       invalid({"tensor", "shape-only"})},
       {"fill shape-only", [&](OutParameters&) { return heed_tensor_fill(shape_only, 1.0); },
        invalid({"tensor", "shape-only"})},
   });

@@ -456,6 +456,14 @@ HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, 
  * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy; shape-only). */
 HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) HEED_NOEXCEPT;
 
+/* The elements as text for people (a text result, see above), as NumPy (2.3 and later) prints them with its default
+ * options: the fewest digits that identify a number of the dtype, at most 8 after the point, points below each other; rows
+ * are broken at 75 columns, and of more than 1000 elements each axis shows the first and the last 3. "[]" without elements.
+ * Waits for calls that write the tensor.
+ * Errors: INVALID_ARGUMENT (shape-only). */
+HEED_API heed_status heed_tensor_to_text(const heed_tensor* tensor, char* text, size_t capacity,
+                                         size_t* num_bytes) HEED_NOEXCEPT;
+
 /* Sets every element to value, converted as heed_tensor_copy converts from F64.
  * Errors: INVALID_ARGUMENT (read-only, shape-only, strides that heed_tensor_write refuses). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;

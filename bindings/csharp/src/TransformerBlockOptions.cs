@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 
 namespace Heed;
 
@@ -17,21 +16,9 @@ public abstract partial class TransformerBlockOptions
         + (ResidualScale == 0 ? string.Empty
             : $", residualScale={ResidualScale}");
 
-    /// <summary>Makes the children that are no attention, for this many steps with a sum and a norm.</summary>
-    internal IEnumerable<NativeBlock> MakeCommonChildren(int numSteps, Func<string, NativeBlock.ChildPlace> at)
-    {
-        yield return new FeedForward(FeedForward!, at("feed_forward"));
-        for (int step = NoFirstNorm ? 2 : 1; step <= numSteps; step++)
-        {
-            yield return new LayerNorm(NormOrDefaults, at($"norm_{step}"));
-        }
-        for (int step = 1; OutputNorms && step <= numSteps; step++)
-        {
-            yield return new LayerNorm(NormOrDefaults, at($"output_norm_{step}"));
-        }
-        for (int step = 1; step <= numSteps; step++)
-        {
-            yield return new Dropout(Dropout, at($"dropout_{step}"));
-        }
-    }
+    /// <summary>Makes a child that is no attention, by its name.</summary>
+    internal NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+        name == "feed_forward" ? new FeedForward(FeedForward!, at)
+        : name.StartsWith("dropout", StringComparison.Ordinal) ? new Dropout(Dropout, at)
+        : new LayerNorm(NormOrDefaults, at);
 }

@@ -22,8 +22,10 @@ public sealed partial class TransformerDecoderOptions
 
     private protected override long Size => FirstLayer!.SelfAttention!.NumHiddens;
 
-    /// <summary>The options of a layer.</summary>
-    internal TransformerDecoderBlockOptions LayerAt(long index) => Layers is null ? Layer! : Layers[(int)index];
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+        IndexOfLayer(name) is { } index
+            ? new TransformerDecoderBlock(Layers is null ? Layer! : Layers[index], at)
+            : base.MakeChild(name, at);
 
     private void CopyMore()
     {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-using System;
 using System.Collections.Generic;
 using System.Linq;
 
@@ -23,10 +22,24 @@ public sealed partial class TransformerEncoderOptions
 
     private protected override long Size => FirstLayer!.Attention!.NumHiddens;
 
-    private protected override bool ReadsSignals => Patches != null || Audio != null;
-
-    /// <summary>The options of a layer.</summary>
-    internal TransformerEncoderBlockOptions LayerAt(long index) => Layers is null ? Layer! : Layers[(int)index];
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
+    {
+        switch (name)
+        {
+            case "patches":
+                PatchEmbeddingOptions patches = Patches!.Copy();
+                patches.NumHiddens = Size;
+                return new PatchEmbedding(patches, at);
+            case "audio":
+                AudioEmbeddingOptions audio = Audio!.Copy();
+                audio.NumHiddens = Size;
+                return new AudioEmbedding(audio, at);
+            default:
+                return IndexOfLayer(name) is { } index
+                    ? new TransformerEncoderBlock(Layers is null ? Layer! : Layers[index], at)
+                    : base.MakeChild(name, at);
+        }
+    }
 
     private void CopyMore()
     {
@@ -47,20 +60,4 @@ public sealed partial class TransformerEncoderOptions
         + (Audio is null ? string.Empty : $"audio={Audio.Describe()}, ")
         + (Layers is null ? $"layer={Layer?.Describe()})"
             : $"layers=[{string.Join(", ", Layers.Select(layer => layer.Describe()))}])");
-
-    private protected override IEnumerable<NativeBlock> MakeSignalChildren(Func<string, NativeBlock.ChildPlace> at)
-    {
-        if (Patches != null)
-        {
-            PatchEmbeddingOptions options = Patches.Copy();
-            options.NumHiddens = Size;
-            yield return new PatchEmbedding(options, at("patches"));
-        }
-        if (Audio != null)
-        {
-            AudioEmbeddingOptions options = Audio.Copy();
-            options.NumHiddens = Size;
-            yield return new AudioEmbedding(options, at("audio"));
-        }
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Globalization;
 using System.Linq;
 
 namespace Heed;
@@ -19,9 +20,6 @@ public abstract partial class TransformerStackOptions
 
     /// <summary>The size of the embedding's rows, or of the layers' without an embedding.</summary>
     private long EmbeddingSize => Embedding is { EmbeddingSize: not 0 } ? Embedding.EmbeddingSize : Size;
-
-    /// <summary>Whether the block reads images or features in place of rows.</summary>
-    private protected virtual bool ReadsSignals => false;
 
     /// <summary>Copies of the options of each layer.</summary>
     private protected static T[]? CopiesOf<T>(IReadOnlyList<T>? layers, Func<T, T> copy)
@@ -50,83 +48,38 @@ public abstract partial class TransformerStackOptions
         return string.Join(", ", members);
     }
 
-    /// <summary>Makes all children, in the order of C's.</summary>
-    /// <param name="at">The place of a child.</param>
-    /// <param name="same">The place of a child that is the same layer as an earlier one.</param>
-    /// <param name="makeLayer">Makes the layer of an index.</param>
-    internal IEnumerable<NativeBlock> MakeChildren(
-        Func<string, NativeBlock.ChildPlace> at, Func<string, string, NativeBlock.ChildPlace> same,
-        Func<long, NativeBlock.ChildPlace, NativeBlock> makeLayer)
+    /// <summary>Makes a child, by its name.</summary>
+    internal virtual NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
     {
-        foreach (NativeBlock child in MakeFirstChildren(at))
+        switch (name)
         {
-            yield return child;
-        }
-        for (long index = 0; index < NumLayers; index++)
-        {
-            string name = $"layers.{index}";
-            yield return makeLayer(index, ShareLayers ? same(name, "layers.0") : at(name));
-        }
-        if (FinalNorm)
-        {
-            yield return new LayerNorm(LayerOptions!.NormOrDefaults, at("norm"));
-        }
-        if (Output is { Tied: true } && EmbeddingSize != Size)
-        {
-            yield return new Linear(EmbeddingSize, false, at("output_projection"));
-        }
-        if (Output != null)
-        {
-            yield return Output.MakeChild(Embedding, at("output"));
+            case "embedding":
+                EmbeddingOptions embedding = Embedding!.Copy();
+                embedding.EmbeddingSize = EmbeddingSize;
+                return new Embedding(embedding, at);
+            case "token_type_embedding":
+                var types = new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = EmbeddingSize };
+                return new Embedding(types, at);
+            case "positions":
+                PositionalEncodingOptions positions = Positions!.Copy();
+                positions.NumHiddens = positions.NumHiddens == 0 ? EmbeddingSize : positions.NumHiddens;
+                return new PositionalEncoding(positions, at);
+            case "embedding_projection":
+                return new Linear(Size, ProjectionBias, at);
+            case "output_projection":
+                return new Linear(EmbeddingSize, false, at);
+            case "embedding_dropout":
+                return new Dropout(LayerOptions!.Dropout, at);
+            case "output":
+                return Output!.MakeChild(Embedding, at);
+            default:
+                return new LayerNorm(LayerOptions!.NormOrDefaults, at);
         }
     }
 
-    /// <summary>Makes the children before the first layer.</summary>
-    private IEnumerable<NativeBlock> MakeFirstChildren(Func<string, NativeBlock.ChildPlace> at)
-    {
-        long embeddingSize = EmbeddingSize;
-        bool projects = embeddingSize != Size;
-        bool projectsFirst = projects && Positions?.NumHiddens == Size;
-        if (Embedding != null)
-        {
-            EmbeddingOptions options = Embedding.Copy();
-            options.EmbeddingSize = embeddingSize;
-            yield return new Embedding(options, at("embedding"));
-        }
-        foreach (NativeBlock child in MakeSignalChildren(at))
-        {
-            yield return child;
-        }
-        if (NumTokenTypes != 0)
-        {
-            var options = new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = embeddingSize };
-            yield return new Embedding(options, at("token_type_embedding"));
-        }
-        if (projectsFirst)
-        {
-            yield return new Linear(Size, ProjectionBias, at("embedding_projection"));
-        }
-        if (Positions != null)
-        {
-            PositionalEncodingOptions options = Positions.Copy();
-            options.NumHiddens = projectsFirst ? Size : embeddingSize;
-            yield return new PositionalEncoding(options, at("positions"));
-        }
-        if (EmbeddingNorm)
-        {
-            yield return new LayerNorm(LayerOptions!.NormOrDefaults, at("embedding_norm"));
-        }
-        if (projects && !projectsFirst)
-        {
-            yield return new Linear(Size, ProjectionBias, at("embedding_projection"));
-        }
-        if (Embedding != null || ReadsSignals || Positions != null || EmbeddingNorm)
-        {
-            yield return new Dropout(LayerOptions!.Dropout, at("embedding_dropout"));
-        }
-    }
-
-    /// <summary>Makes the children that read images or features.</summary>
-    private protected virtual IEnumerable<NativeBlock> MakeSignalChildren(Func<string, NativeBlock.ChildPlace> at) =>
-        Array.Empty<NativeBlock>();
+    /// <summary>The index of a child that is a layer; null: it is none.</summary>
+    private protected static int? IndexOfLayer(string name) =>
+        name.StartsWith("layers.", StringComparison.Ordinal)
+            ? int.Parse(name.Substring("layers.".Length), CultureInfo.InvariantCulture)
+            : null;
 }

@@ -4,16 +4,16 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>What a model, or a part of it, is made of, as its native layer says: the parts with their names, and the
-/// inputs that follow from these. The options are known to the native library alone.</summary>
-internal sealed class ModelPart
+/// <summary>What a block, or a part of it, is made of, as its native layer says: the parts with their names, and the
+/// inputs of a model that follow from these.</summary>
+internal sealed class LayerPart
 {
     private const string FirstLayer = "layers.0";
     private const string Embedding = "embedding";
 
-    private readonly Dictionary<string, ModelPart> byName = new Dictionary<string, ModelPart>();
+    private readonly Dictionary<string, LayerPart> byName = new Dictionary<string, LayerPart>();
 
-    private ModelPart(string name, string first)
+    private LayerPart(string name, string first)
     {
         Name = name;
         First = first;
@@ -25,48 +25,55 @@ internal sealed class ModelPart
     /// <summary>The name of the first child that is the same layer.</summary>
     internal string First { get; }
 
-    internal List<ModelPart> Children { get; } = new List<ModelPart>();
+    internal List<LayerPart> Children { get; } = new List<LayerPart>();
 
     internal ListInputs Inputs { get; private set; } = ListInputs.Single;
 
     private bool ReadsIds => Has(Embedding);
 
-    /// <summary>The parts of a model.</summary>
-    internal static ModelPart Of(NativeLayer layer)
+    /// <summary>The parts of a whole.</summary>
+    internal static LayerPart Of(NativeLayer layer)
     {
-        var parameters = new List<string>();
+        var whole = new LayerPart(string.Empty, string.Empty);
+        whole.Read(layer, string.Empty, layer.ChildCount() == 0 ? new HashSet<string>() : Prefixes(layer));
+        return whole;
+    }
+
+    /// <summary>What the names of the parameters begin with, up to each of their dots.</summary>
+    private static HashSet<string> Prefixes(NativeLayer layer)
+    {
+        var prefixes = new HashSet<string>(StringComparer.Ordinal);
         for (long index = 0; index < layer.ParameterCount(); index++)
         {
-            parameters.Add(layer.ParameterName(index));
+            string name = layer.ParameterName(index);
+            for (int dot = name.IndexOf('.'); dot >= 0; dot = name.IndexOf('.', dot + 1))
+            {
+                prefixes.Add(name.Substring(0, dot + 1));
+            }
         }
-        var whole = new ModelPart(string.Empty, string.Empty);
-        whole.Read(layer, string.Empty, parameters);
-        return whole;
+        return prefixes;
     }
 
     private bool Has(string child) => byName.ContainsKey(child);
 
     /// <summary>Reads the children, and sets what follows from them.</summary>
     /// <param name="layer">The layer of this part.</param>
-    /// <param name="prefix">What its parameters' names begin with among those of the model.</param>
-    /// <param name="parameters">The names of the model's parameters.</param>
-    private void Read(NativeLayer layer, string prefix, List<string> parameters)
+    /// <param name="prefix">What its parameters' names begin with among those of the whole.</param>
+    /// <param name="prefixes">Those of all parts with parameters.</param>
+    private void Read(NativeLayer layer, string prefix, HashSet<string> prefixes)
     {
         string last = string.Empty;
         for (long index = 0; index < layer.ChildCount(); index++)
         {
             string name = layer.ChildName(index);
             using NativeLayer child = ChildOf(layer, name);
-            string path = prefix + name + ".";
             // A layer that is there twice has its parameters once, under its first name.
-            bool isRepeated = child.ParameterCount() > 0
-                && !parameters.Exists(parameter => parameter.StartsWith(path, StringComparison.Ordinal));
-            if (!isRepeated)
+            if (child.ParameterCount() == 0 || prefixes.Contains(prefix + name + "."))
             {
                 last = name;
             }
-            var part = new ModelPart(name, last);
-            part.Read(child, prefix + last + ".", parameters);
+            var part = new LayerPart(name, last);
+            part.Read(child, prefix + last + ".", prefixes);
             Children.Add(part);
             byName.Add(name, part);
         }

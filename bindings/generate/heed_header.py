@@ -16,7 +16,8 @@ class Header:
             for body in re.findall(r"\benum\b[^{;]*\{([^}]*)\}", text)
             for name, number in re.findall(r"(HEED_\w+)\s*=\s*(-?\d+)", body)
         }
-        self.structs = {name: dict(_members(body)) for name, body in re.findall(r"typedef struct (heed_\w+) \{([^}]*)\} \1;", text)}
+        # The typedef of a struct may come before its members.
+        self.structs = {name: dict(_members(body)) for name, body in re.findall(r"struct (heed_\w+) \{([^}]*)\}", text)}
 
     def enumerators(self, prefix: str) -> dict[str, int]:
         """{name without the prefix: number}, in the order of the header."""

@@ -59,6 +59,7 @@ class Options:
     text: str
     options: list[Option]
     by_hand: list[str]  # members that fillByHand and FillByHand set
+    left_out: list[str]  # members that are no options of the languages
     java_by_hand: list[str]
     creates: list[str]  # the languages in which the options make a layer, by heed_<kind>_create
     is_immutable_in_java: bool
@@ -117,6 +118,7 @@ class Description:
             table["text"],
             options,
             table.get("by_hand", []),
+            table.get("left_out", []),
             table.get("java_by_hand", []),
             table.get("creates", []),
             table.get("is_immutable_in_java", False),
@@ -157,7 +159,7 @@ class Description:
 
     def _check(self, options: Options) -> None:
         base = self.base_of(options)
-        described = {one.member for one in options.options} | set(options.by_hand)
+        described = {one.member for one in options.options} | set(options.by_hand) | set(options.left_out)
         if base:
             described |= {one.member for one in base.options} | set(base.by_hand)
         for struct in options.structs:

@@ -4,7 +4,7 @@
 
 Writes the enumerations, the classes of options and the inputs of Java or of C#, with their documentation, from heed.h and bindings/described.
 Java's options are parts of other classes: they stand in place of the line "// @options" of the templates <name>.java.in, the inputs in place of
-"// @inputs". With --list only prints the names of the files.
+"// @inputs", and the getters of a class that keeps a builder in place of "// @getters". With --list only prints the names of the files.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from enumerations import csharp_enumeration, java_enumeration
 from heed_header import Header
 from inputs import Inputs, csharp_inputs, java_inputs
 from options_csharp import csharp_options
-from options_java import java_options
+from options_java import java_getters, java_options
 
 HEAD = ["// SPDX-License-Identifier: Apache-2.0", "// Generated from heed.h and bindings/described by bindings/generate."]
 
@@ -31,6 +31,8 @@ def java_files(description: Description, inputs: Inputs, templates: Path) -> dic
             indent, mark = line[: len(line) - len(line.lstrip())], line.strip()
             if mark == "// @options":
                 lines += java_options(description, description.options[name], indent)
+            elif mark == "// @getters":
+                lines += java_getters(description, description.options[name], indent)
             elif mark == "// @inputs":
                 lines += java_inputs(inputs, indent)
             else:

@@ -15,6 +15,24 @@ def java_options(description: Description, options: Options, indent: str) -> lis
     return [indent + line if line else "" for line in lines]
 
 
+def java_getters(description: Description, options: Options, indent: str) -> list[str]:
+    """The lines in place of "@getters", of a class that keeps a builder as `options`."""
+    lines = []
+    for one in options.options:
+        is_switch = one.type == "bool"
+        name = f"{'is' if is_switch else 'get'}{names.pascal(one.name)}"
+        text = text_of(f"{'Tells' if is_switch else 'Returns'} {one.subject}.", "java")
+        value = f"{str(one.is_inverted).lower()} by default" if is_switch else text_of(one.value, "java")
+        lines += [
+            "",
+            *javadoc("", text, (f"@return {value}",), WIDTH - len(indent)),
+            f"public {PRIMITIVE[one.type]} {name}() {{",
+            f"    return options.{names.camel(one.name)};",
+            "}",
+        ]
+    return [indent + line if line else "" for line in lines[1:]]
+
+
 class _Builder:
     def __init__(self, description: Description, options: Options, width: int):
         self.width = width

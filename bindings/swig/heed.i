@@ -50,33 +50,12 @@ typedef const char *getter_text, *static_text;
 typedef void* tensor_memory;
 typedef void (*release_function)(void* user, void* data);
 
-/* DataType, Status and the other enumerations of both languages repeat these numbers, which heed.h promises never to
- * change. */
+/* DataType, Device and the wanted outputs repeat these numbers in both languages, which heed.h promises never to change.
+ * Other enumerations are generated from heed.h. */
 typedef char numbers_of_the_facades[HEED_F32 == 0 && HEED_F16 == 1 && HEED_BF16 == 2 && HEED_F64 == 3 &&
                                     HEED_I32 == 4 && HEED_I64 == 5 && HEED_I8 == 6 && HEED_U8 == 7 && HEED_BOOL == 8 &&
-                                    HEED_OK == 0 && HEED_ERROR_CANCELLED == 15 && HEED_DEVICE_CPU == 0 &&
-                                    HEED_CACHE_CONTIGUOUS == 0 && HEED_CACHE_RING == 1 && HEED_CACHE_PAGED == 2 &&
-                                    HEED_CACHE_APPEND == 0 && HEED_CACHE_READ == 1 &&
-                                    HEED_DEVICE_ASCEND == 1 && HEED_BIAS_NONE == 0 && HEED_BIAS_Q == 1 &&
-                                    HEED_BIAS_K == 2 && HEED_BIAS_V == 4 && HEED_BIAS_O == 8 && HEED_BIAS_ALL == 15 &&
-                                    HEED_CAUSAL_NONE == 0 && HEED_CAUSAL_TOP_LEFT == 1 &&
-                                    HEED_CAUSAL_BOTTOM_RIGHT == 2 && HEED_WINDOW_NONE == 0 &&
-                                    HEED_WINDOW_TOP_LEFT == 1 && HEED_WINDOW_BOTTOM_RIGHT == 2 &&
-                                    HEED_EMPTY_ROWS_ZERO == 0 && HEED_EMPTY_ROWS_MEAN == 1 &&
-                                    HEED_SCORING_DOT_PRODUCT == 0 && HEED_SCORING_ADDITIVE == 1 &&
-                                    HEED_WANT_OUTPUT == 1 && HEED_WANT_WEIGHTS == 2 && HEED_WANT_LOG_SUM_EXP == 4 &&
-                                    HEED_ROPE_HALF == 1 && HEED_ROPE_INTERLEAVED == 2 && HEED_ROPE_SCALING_NONE == 0 &&
-                                    HEED_ROPE_SCALING_LINEAR == 1 && HEED_ROPE_SCALING_NTK == 2 &&
-                                    HEED_ROPE_SCALING_YARN == 3 && HEED_ROPE_SCALING_LLAMA3 == 4 &&
-                                    HEED_ROPE_SCALING_FACTORS == 5 && HEED_QK_NORM_RMS == 0 &&
-                                    HEED_QK_NORM_LAYER == 1 && HEED_RELATIVE_BIAS_NONE == 0 &&
-                                    HEED_RELATIVE_BIAS_BOTH_WAYS == 1 && HEED_RELATIVE_BIAS_ONE_WAY == 2 &&
-                                    HEED_ALIBI_NONE == 0 && HEED_ALIBI_ADDED == 1 && HEED_ALIBI_SCALED == 2 &&
-                                    HEED_POSITIONS_SINUSOIDAL == 0 && HEED_POSITIONS_SINUSOIDAL_HALVES == 1 &&
-                                    HEED_POSITIONS_LEARNED == 2 && HEED_POSITIONS_SINUSOIDAL_HALVES_2I == 3 &&
-                                    HEED_NORM_LAYER == 0 && HEED_NORM_RMS == 1 && HEED_ACTIVATION_RELU == 0 &&
-                                    HEED_ACTIVATION_GELU == 1 && HEED_ACTIVATION_GELU_TANH == 2 &&
-                                    HEED_ACTIVATION_GELU_QUICK == 3 && HEED_ACTIVATION_SILU == 4
+                                    HEED_DEVICE_CPU == 0 && HEED_DEVICE_ASCEND == 1 && HEED_WANT_OUTPUT == 1 &&
+                                    HEED_WANT_WEIGHTS == 2 && HEED_WANT_LOG_SUM_EXP == 4
                                         ? 1
                                         : -1];
 
@@ -232,6 +211,7 @@ struct heed_tensor {};
   tensor_memory data();
 
   heed_status copy(heed_tensor* source);
+  status_size to_text(char* text, size_t capacity, size_t* num_bytes);
   heed_status save_npy(const char* path);
 
   tensor_view reshape(int32_t rank, const int64_t* dims, heed_tensor** result);
@@ -283,6 +263,7 @@ struct heed_layer {};
   heed_status initialize(heed_layer_inputs* inputs, int64_t seed);
   getter_int32 is_initialized();
   getter_int64 child_count();
+  getter_text kind();
   getter_text child_name(int64_t index);
   derived_layer child(const char* name, heed_layer** result);
   getter_int64 parameter_count();

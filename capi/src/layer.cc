@@ -217,6 +217,15 @@ int32_t heed_layer_is_initialized(const heed_layer* layer) noexcept {
   return guarded_value<int32_t>(__func__, layer, -1, [&] { return layer_of(layer)->is_initialized() ? 1 : 0; });
 }
 
+const char* heed_layer_kind(const heed_layer* layer) noexcept {
+  return guarded_value<const char*>(__func__, layer, nullptr, [&] { return layer_of(layer)->kind(); });
+}
+
+heed_status heed_layer_options(const heed_layer* layer, char* text, size_t capacity, size_t* num_bytes) noexcept {
+  return guarded(__func__, layer,
+                 [&] { write_text(layer_of(layer)->options_text(JsonStyle::Indented), text, capacity, num_bytes); });
+}
+
 int64_t heed_layer_child_count(const heed_layer* layer) noexcept {
   return guarded_value<int64_t>(__func__, layer, -1,
                                 [&] { return static_cast<int64_t>(layer_of(layer)->num_children()); });

@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "handles.h"
 #include "tensor/copy.h"
+#include "tensor/tensor_text.h"
 
 namespace heed::capi {
 namespace {
@@ -134,6 +135,14 @@ heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_
     const Tensor self = require(tensor, "tensor")->tensor;
     check_transfer(self, destination, "destination", num_bytes);
     read_tensor(self, destination);
+  });
+}
+
+heed_status heed_tensor_to_text(const heed_tensor* tensor, char* text, size_t capacity, size_t* num_bytes) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor self = require(tensor, "tensor")->tensor;
+    self.require_data("tensor");
+    write_text(elements_text(self), text, capacity, num_bytes);
   });
 }
 

@@ -168,22 +168,35 @@ char* write_beginning(const Binary& value, char* to) {
   return nullptr;
 }
 
-// The fewest digits between the middles to the next smaller and the next larger float; of equally many the nearest.
-// A middle itself is read as the float with the even mantissa.
-ShortDecimal shortest(const Binary& value, const ExactDecimal& exact) {
+// The fewest digits between the middles to the next smaller and the next larger number; of equally many the nearest.
+// A middle itself is read as the number with the even mantissa. The limits may end the digits before.
+ShortDecimal shortest(const Binary& value, const ExactDecimal& exact, const DigitLimits& limits) {
   const ExactDecimal low = value.begins_power ? exact_decimal(4 * value.mantissa - 1, value.exponent - 2)
                                               : exact_decimal(2 * value.mantissa - 1, value.exponent - 1);
   const ExactDecimal high = exact_decimal(2 * value.mantissa + 1, value.exponent - 1);
   const int beyond_middle = value.mantissa % 2 == 0 ? 0 : 1;
-  for (int num_digits = 1;; ++num_digits) {
+  for (int num_digits = std::min(limits.min_digits, limits.max_digits);; ++num_digits) {
     const ShortDecimal down = cut(exact, num_digits);
     const ShortDecimal up = next(down);
     const bool fits_down = compare(down, low) >= beyond_middle;
     const bool fits_up = compare(up, high) <= -beyond_middle;
-    // Every float has a number of 9 digits that reads back as the same.
-    if (!fits_down && !fits_up && num_digits < std::numeric_limits<float>::max_digits10) continue;
-    return fits_up && (!fits_down || rounds_up(exact, num_digits)) ? up : down;
+    // Every double has a number of 17 digits that reads back as the same.
+    const bool is_cut =
+        num_digits >= std::min(limits.max_digits, kMaxDigits) || num_digits - exact.point >= limits.max_fraction;
+    if (!fits_down && !fits_up && !is_cut) continue;
+    return fits_up == fits_down ? (rounds_up(exact, num_digits) ? up : down) : (fits_up ? up : down);
   }
+}
+
+// The number in a format, which has it.
+Binary in_format(Binary value, const FloatFormat& format) {
+  const int dropped =
+      std::max(std::numeric_limits<double>::digits - format.significand_bits, format.least_power - value.exponent);
+  value.mantissa >>= dropped;
+  value.exponent += dropped;
+  value.begins_power =
+      value.mantissa == uint64_t{1} << (format.significand_bits - 1) && value.exponent > format.least_power;
+  return value;
 }
 
 }  // namespace
@@ -205,7 +218,7 @@ ShortestText::ShortestText(float value) {
   char* to = write_beginning(parts, text_);
   if (to == nullptr) return;
   const ExactDecimal exact = exact_decimal(parts.mantissa, parts.exponent);
-  ShortDecimal decimal = shortest(parts, exact);
+  ShortDecimal decimal = shortest(parts, exact, {});
   drop_zeros_at_end(decimal);
   const int num_digits = decimal.num_digits;
   const int scientific_length = num_digits + (num_digits > 1 ? 1 : 0) + 4;
@@ -219,6 +232,15 @@ ShortestText::ShortestText(float value) {
   // A whole number has its own digits at the end, not zeros.
   if (decimal.point > num_digits) decimal = cut(exact, decimal.point);
   *write_fixed(decimal, to) = '\0';
+}
+
+DecimalDigits::DecimalDigits(double value, const FloatFormat& format, const DigitLimits& limits) : digits_("0") {
+  const Binary parts = in_format(parts_of<double, uint64_t>(value), format);
+  if (parts.mantissa == 0) return;
+  const ShortDecimal decimal = shortest(parts, exact_decimal(parts.mantissa, parts.exponent), limits);
+  std::copy_n(decimal.digits.begin(), decimal.num_digits, digits_);
+  num_digits_ = decimal.num_digits;
+  exponent_ = decimal.point - 1;
 }
 
 }  // namespace heed

@@ -32,4 +32,42 @@ class ShortestText {
   char text_[32];
 };
 
+// How much of a number its digits say.
+struct DigitLimits {
+  static constexpr int kNone = 2000;  // more than any number has
+
+  int max_digits = kNone;
+  // After the decimal point. The first digit must be among them or before the point.
+  int max_fraction = kNone;
+  // Fewer only if the others are 0.
+  int min_digits = 1;
+};
+
+// A format of floating-point numbers, of which double has all: the bits of a significand, and the exponent of its last
+// bit in the smallest numbers.
+struct FloatFormat {
+  int significand_bits;
+  int least_power;
+};
+
+// The fewest digits of a number that identify it among all numbers of its format, as many as the limits allow, rounded
+// to the nearest, in the middle to the even digit; computed exactly. Allocates nothing.
+class DecimalDigits {
+ public:
+  // `value` is a finite number of the format; its sign does not matter.
+  DecimalDigits(double value, const FloatFormat& format, const DigitLimits& limits);
+
+  // The first is 0 only if the number is. Zeros may be at the end.
+  const char* digits() const { return digits_; }
+  int num_digits() const { return num_digits_; }
+  // The power of ten of the first digit.
+  int exponent() const { return exponent_; }
+
+ private:
+  // Those of a double, with room to spare.
+  char digits_[24];
+  int num_digits_ = 1;
+  int exponent_ = 0;
+};
+
 }  // namespace heed

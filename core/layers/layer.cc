@@ -147,6 +147,14 @@ uint32_t Layer::num_descendants() const {
   return count;
 }
 
+std::string Layer::options_text(JsonStyle style) const {
+  JsonWriter json(style);
+  json.begin_object();
+  write_options(json);
+  json.end_object();
+  return json.text();
+}
+
 void Layer::write_child_options(size_t index, const char* member, JsonWriter& json) const {
   json.key(member);
   write_child_options(index, json);

@@ -47,6 +47,8 @@ class Layer {
   const std::shared_ptr<Context>& context() const { return context_; }
   // One of kind_names.h; static.
   virtual const char* kind() const = 0;
+  // The options by their names in heed.h, as a JSON object.
+  std::string options_text(JsonStyle style) const;
   // The words for the layer in messages, and the name of the C function that runs `forward`; static.
   virtual const char* owner() const { return "the layer"; }
   virtual const char* forward_function() const { return "heed_layer_forward"; }
@@ -79,8 +81,6 @@ class Layer {
 
   // What the layer computes with its parameters.
   virtual LayerDescription describe() const { return {}; }
-  // The options as a JSON object, in one line.
-  std::string options_text() const;
 
   // The functions of heed_layer_*, with the same names, rules and errors. Those that give parameters their values, and read
   // and write files, are in core/loading.

@@ -42,12 +42,4 @@ Layer::ParameterSizes Layer::parameter_sizes(const LayerInputs& given_inputs) co
   return {parameter_shapes(call), row_dtype(inputs)};
 }
 
-std::string Layer::options_text() const {
-  JsonWriter json(JsonStyle::Compact);
-  json.begin_object();
-  write_options(json);
-  json.end_object();
-  return json.text();
-}
-
 }  // namespace heed

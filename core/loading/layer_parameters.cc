@@ -175,7 +175,7 @@ std::vector<NamedTensor> named_values(const Layer& layer) {
 template <typename Write>
 auto with_file_contents(const Layer& layer, const Write& write) {
   const std::vector<NamedTensor> values = named_values(layer);
-  const std::string options = layer.options_text();
+  const std::string options = layer.options_text(JsonStyle::Compact);
   const FileText texts[] = {{"heed.kind", layer.kind()}, {"heed.options", options}};
   return write(values, texts);
 }

@@ -14,9 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "errors"))
 from source_texts import all_texts  # noqa: E402
 
+from sources import texts_of  # noqa: E402
+
 PAGES = ("docs/errors.md", "docs/ascend.md")
 OWN_PAGE = "docs/exceptions.md"
-LANGUAGES = {"java": ("bindings/java/src", "*.java"), "csharp": ("bindings/csharp/src", "*.cs")}
+LANGUAGES = ("java", "csharp")
 CAPACITY = 1024
 
 # Quoted names, which belong to the user. An apostrophe after a letter begins none.
@@ -266,12 +268,12 @@ def faults_of_entries(table, entries, sentences):
 def faults_of_names(table, entries, sentences, root):
     # Options that disable something have no entries of their own, since those of Java and C# enable it.
     members = sorted({member for sentence in sentences for member in re.findall(r"\b(?:options|inputs|outputs)->(?!no_)\w+", sentence)})
-    for number, (language, (folder, pattern)) in enumerate(LANGUAGES.items(), 1):
-        source = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / folder).rglob(pattern)))
+    for number, language in enumerate(LANGUAGES, 1):
+        source = "\n".join(texts_of(root, language))
         said = own_words([*(entry[number] for entry in entries), *table.say(language, members)])
         for name in sorted(said - VALUES):
             if not re.search(rf"\b{name.rpartition('.')[2]}\b", source):
-                yield f"{language} says '{name}', which is nowhere in {folder}"
+                yield f"{language} says '{name}', which is nowhere in its sources"
 
 
 def faults_of_own(page):

@@ -50,6 +50,23 @@ TEST(Children, HaveTheNamesOfTheHeader) {
   EXPECT_EQ(heed_layer_child_count(AttentionCall(Kind::MultiHead).layer.get()), 0);
 }
 
+TEST(Children, SayWhatTheyAre) {
+  BlockOptions blocks;
+  const Context context = make_context();
+  const Layer whole = make_transformer(context.get(), blocks.transformer);
+  EXPECT_STREQ(heed_layer_kind(whole.get()), "transformer");
+  for (const auto& [name, kind] : {std::pair{"encoder", "encoder"},
+                                   {"decoder", "decoder"},
+                                   {"encoder.layers.1", "encoder_layer"},
+                                   {"decoder.layers.1", "decoder_layer"},
+                                   {"decoder.layers.0.cross_attention", "multi_head_attention"},
+                                   {"encoder.layers.0.feed_forward", "feed_forward"},
+                                   {"encoder.norm", "layer_norm"},
+                                   {"decoder.layers.0.dropout_1", "dropout"}}) {
+    EXPECT_STREQ(heed_layer_kind(make_child(whole.get(), name).get()), kind) << name;
+  }
+}
+
 // "layers.1" is no part of "layers.10".
 TEST(Children, OfManyLayersAreFoundByTheirWholeName) {
   BlockOptions blocks;

@@ -41,6 +41,12 @@ GiveText explain(const AttentionCall& call) {
   };
 }
 
+GiveText options_of(const Layer& layer) {
+  return [&layer](char* text, size_t capacity, size_t* num_bytes) {
+    return heed_layer_options(layer.get(), text, capacity, num_bytes);
+  };
+}
+
 void expect_text_results(const GiveText& give) {
   const std::string whole = whole_text(give);
   for (const size_t capacity : {size_t{1}, size_t{2}, whole.size(), whole.size() + 1, whole.size() + 10}) {
@@ -63,6 +69,16 @@ TEST(TextResults, AreCutAndCountedAsDocumented) {
   expect_text_results(describe(context));
   const AttentionCall call(Kind::MultiHead);
   expect_text_results(explain(call));
+  expect_text_results(options_of(call.layer));
+}
+
+// A layer without parameters has them too. That they are those of the layer's file: layers_files_test.cc.
+TEST(Options, HaveTheSizesThatTheLayerHasDerived) {
+  const Context context = make_context();
+  const Layer layer = make_multi_head(context.get(), two_heads());
+  const json options = json::parse(whole_text(options_of(layer)));
+  EXPECT_EQ(options.at("num_heads"), 2);
+  EXPECT_EQ(options.at("head_size"), 4) << "0 in two_heads()";
 }
 
 TEST(Describe, ReportsTheResolvedOptions) {

@@ -63,7 +63,13 @@ nlohmann::json texts_of(const heed_layer* layer) {
   check(heed_layer_save_memory(layer, bytes.data(), bytes.size(), nullptr));
   uint64_t size = 0;
   std::memcpy(&size, bytes.data(), sizeof size);
-  return nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + size).at("__metadata__");
+  nlohmann::json texts = nlohmann::json::parse(bytes.data() + 8, bytes.data() + 8 + size).at("__metadata__");
+  EXPECT_EQ(texts.at("heed.kind"), heed_layer_kind(layer));
+  std::string options(4096, '#');
+  EXPECT_EQ(heed_layer_options(layer, options.data(), options.size(), nullptr), HEED_OK) << heed_last_error();
+  const auto parsed = [](const std::string& text) { return nlohmann::ordered_json::parse(text.c_str()); };
+  EXPECT_EQ(parsed(options), parsed(texts.at("heed.options").get<std::string>()));
+  return texts;
 }
 
 TEST_F(LayerFiles, SayTheKindAndTheOptions) {

@@ -391,7 +391,12 @@ struct CreateOutputs final : OfALayer {
 struct DescribeAndExplain final : OfALayer {
   heed_status run() override {
     OutParameters out;
-    heed_status status = heed_context_describe(call.context.get(), out.text.data(), out.text.size(), &out.num_bytes);
+    OutParameters of_tensor;
+    heed_status status =
+        heed_tensor_to_text(call.inputs.queries, of_tensor.text.data(), of_tensor.text.size(), &of_tensor.num_bytes);
+    EXPECT_EQ(of_tensor == OutParameters(), status != HEED_OK);
+    if (status != HEED_OK) return status;
+    status = heed_context_describe(call.context.get(), out.text.data(), out.text.size(), &out.num_bytes);
     if (status != HEED_OK) {
       EXPECT_TRUE(out == OutParameters());
       return status;
@@ -400,6 +405,11 @@ struct DescribeAndExplain final : OfALayer {
     status = heed_layer_explain(call.layer.get(), &call.inputs, &call.outputs, explained.text.data(),
                                 explained.text.size(), &explained.num_bytes);
     EXPECT_EQ(explained == OutParameters(), status != HEED_OK);
+    if (status != HEED_OK) return status;
+    OutParameters of_options;
+    status =
+        heed_layer_options(call.layer.get(), of_options.text.data(), of_options.text.size(), &of_options.num_bytes);
+    EXPECT_EQ(of_options == OutParameters(), status != HEED_OK);
     return status;
   }
 };

@@ -66,6 +66,8 @@ Cases of_tensors() {
       IS_NULL("view", heed_tensor_slice(tensor, 0, 0, 1, NULL)),
       IS_NULL("tensor", heed_tensor_to_dlpack(NULL, &exported)),
       IS_NULL("managed", heed_tensor_to_dlpack(tensor, NULL)),
+      IS_NULL("tensor", heed_tensor_to_text(NULL, text, sizeof text, &num_bytes)),
+      ALSO("text and num_bytes are both NULL...", heed_tensor_to_text(tensor, NULL, 0, NULL)),
       IS_NULL("tensor", heed_tensor_save_npy(NULL, "file")),
       IS_NULL("path", heed_tensor_save_npy(tensor, NULL)),
       IS_NULL("a", heed_matmul(NULL, tensor, merged)),
@@ -171,6 +173,9 @@ Cases of_layers() {
 Cases of_getters() {
   return {
       IS_NULL("layer", heed_layer_child_count(NULL)),
+      IS_NULL("layer", heed_layer_kind(NULL)),
+      IS_NULL("layer", heed_layer_options(NULL, text, sizeof text, &num_bytes)),
+      ALSO("text and num_bytes are both NULL...", heed_layer_options(layer, NULL, 0, NULL)),
       IS_NULL("layer", heed_layer_child_name(NULL, 0)),
       IS_NULL("tensor", heed_tensor_dtype(NULL)),
       IS_NULL("tensor", heed_tensor_rank(NULL)),

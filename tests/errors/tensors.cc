@@ -81,6 +81,7 @@ Cases axes_and_transfers() {
       ALSO("num_bytes is 0, but the tensor (2, 3, 4) of F32 has 96 bytes", heed_tensor_write(tensor, NULL, 0)),
       ALSO("tensor is a shape-only...", heed_tensor_write(shape_only, memory, 96)),
       ALSO("tensor is a shape-only...", heed_tensor_read(shape_only, memory, 96)),
+      ALSO("tensor is a shape-only...", heed_tensor_to_text(shape_only, text, sizeof text, &num_bytes)),
       UNWRITABLE("...stride 0...axis 1...(2, 3)...", {2, 3}, {3, 0}, memory),
       UNWRITABLE("...stride -1...axis 1...(2, 3)...", {2, 3}, {3, -1}, memory + 2),
       UNWRITABLE("...(2, 3)...same place...", {2, 3}, {2, 1}, memory),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data/array_texts.txt: arrays, and how NumPy prints them, for the tests of Java and C#.
+"""Makes data/array_texts.txt: arrays, and how NumPy prints them, for the tests of C, Java and C#.
 
     /usr/bin/python3 make_array_texts.py [random cases [file]]    (Debian: python3-numpy)
 

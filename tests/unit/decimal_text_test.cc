@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cfloat>
 #include <charconv>
 #include <cmath>
@@ -13,6 +14,8 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -84,6 +87,57 @@ TEST(ShortestText, IsThatOfToCharsForShortAndLongNumbers) {
     const float value = float_of(static_cast<uint32_t>(random()));
     if (std::isfinite(value)) expect_as_to_chars(value);
   }
+}
+
+constexpr FloatFormat kDouble = {53, -1074};
+constexpr FloatFormat kFloat = {24, -149};
+constexpr FloatFormat kHalf = {11, -24};
+
+// The digits without zeros at the end, and the power of ten of the first.
+std::pair<std::string, int> digits_of(double value, const FloatFormat& format, const DigitLimits& limits = {}) {
+  const DecimalDigits found(value, format, limits);
+  std::string digits(found.digits(), static_cast<size_t>(found.num_digits()));
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return {digits, found.exponent()};
+}
+
+using Digits = std::pair<std::string, int>;
+
+TEST(DecimalDigits, AreTheFewestOfTheFormat) {
+  EXPECT_EQ(digits_of(0.1, kDouble), Digits("1", -1));
+  EXPECT_EQ(digits_of(0.1F, kDouble), Digits("10000000149011612", -1));
+  EXPECT_EQ(digits_of(0.1F, kFloat), Digits("1", -1));
+  EXPECT_EQ(digits_of(0.0999755859375, kHalf), Digits("1", -1));
+  EXPECT_EQ(digits_of(-1234.5, kDouble), Digits("12345", 3));
+  EXPECT_EQ(digits_of(0x1p-24, kHalf), Digits("6", -8)) << "the smallest F16";
+  EXPECT_EQ(digits_of(0x1p-1074, kDouble), Digits("5", -324));
+  EXPECT_EQ(digits_of(1e23, kDouble), Digits("1", 23));
+  EXPECT_EQ(digits_of(0, kDouble), Digits("", 0));
+}
+
+TEST(DecimalDigits, AreThoseOfToCharsForDoubles) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    char expected[64];
+    *std::to_chars(expected, expected + sizeof expected - 1, std::abs(value), std::chars_format::scientific).ptr = '\0';
+    const auto [digits, exponent] = digits_of(value, kDouble);
+    std::string found = digits.substr(0, 1) + (digits.size() > 1 ? "." : "") + digits.substr(1);
+    char power[8];
+    std::snprintf(power, sizeof power, "e%+03d", exponent);
+    EXPECT_EQ(found + power, expected);
+  }
+}
+
+TEST(DecimalDigits, AreRoundedWhereALimitEndsThem) {
+  EXPECT_EQ(digits_of(2.0 / 3, kDouble, {.max_digits = 3}), Digits("667", -1));
+  EXPECT_EQ(digits_of(2.0 / 3, kDouble, {.max_fraction = 2}), Digits("67", -1));
+  EXPECT_EQ(digits_of(1234.5678, kDouble, {.max_fraction = 2}), Digits("123457", 3));
+  EXPECT_EQ(digits_of(0.125, kDouble, {.max_fraction = 2}), Digits("12", -1)) << "in the middle to the even digit";
+  EXPECT_EQ(digits_of(0.375, kDouble, {.max_fraction = 2}), Digits("38", -1));
+  EXPECT_EQ(digits_of(9.996, kDouble, {.max_fraction = 2}), Digits("1", 1));
+  EXPECT_EQ(digits_of(0.1F, kFloat, {.max_digits = 9, .min_digits = 9}), Digits("100000001", -1));
 }
 
 }  // namespace

@@ -11,10 +11,6 @@ internal static class ArrayText
 {
     private const int MaxElements = 1000;
 
-    /// <summary>How many elements of an axis are printed at each of its ends, if the array has more than MaxElements
-    /// elements.</summary>
-    private const int Edge = 3;
-
     /// <summary>Returns a line with shape and type, then the elements as NumPy prints them.</summary>
     internal static string Of(NDArray array)
     {
@@ -52,69 +48,10 @@ internal static class ArrayText
 
     private static string NameOf(DataType type) => type.ToString().ToLowerInvariant();
 
-    private static string Elements(NDArray array)
+    private static unsafe string Elements(NDArray array)
     {
-        Shape shape = array.Shape;
-        if (shape.Size == 0)
-        {
-            return "[]";
-        }
-        Shape shown = shape.Size > MaxElements
-            ? new Shape(shape.Select(size => Math.Min(size, 2 * Edge)).ToArray())
-            : shape;
-        return PrintedRows.TextOf(shape, shown, ShownTexts(array, shown));
-    }
-
-    private static string[] ShownTexts(NDArray array, Shape shown)
-    {
-        DataType type = array.DataType;
-        bool isFloating = type.IsFloating();
-        DataType read = isFloating ? DataType.Float64 : DataType.Int64;
-        using NativeTensor elements = array.Manager.NewHostTensor(shown, read);
-        CopyEdges(elements, array.Tensor, 0);
-        if (!isFloating)
-        {
-            var integers = new long[shown.Size];
-            NDArray.Read<long>(elements, integers);
-            return type.IsBoolean() ? Booleans(integers, shown) : Aligned(integers);
-        }
-        var numbers = new double[shown.Size];
-        NDArray.Read<double>(elements, numbers);
-        return shown.IsScalar ? new[] { FloatTexts.Single(numbers[0], type) } : FloatTexts.Aligned(numbers, type);
-    }
-
-    /// <summary>Copies the elements that are printed: of an axis that is longer in the source, both ends.</summary>
-    private static void CopyEdges(NativeTensor target, NativeTensor source, int axis)
-    {
-        if (axis == target.Rank())
-        {
-            target.Copy(source);
-            return;
-        }
-        if (target.Dim(axis) == source.Dim(axis))
-        {
-            CopyEdges(target, source, axis + 1);
-            return;
-        }
-        foreach (int start in new[] { 0, -Edge })
-        {
-            using NativeTensor to = target.Slice(axis, start, Edge);
-            using NativeTensor from = source.Slice(axis, start, Edge);
-            CopyEdges(to, from, axis + 1);
-        }
-    }
-
-    private static string[] Aligned(long[] numbers)
-    {
-        string[] texts = numbers.Select(Text).ToArray();
-        int width = texts.Max(text => text.Length);
-        return texts.Select(text => text.PadLeft(width)).ToArray();
-    }
-
-    private static string[] Booleans(long[] numbers, Shape shown)
-    {
-        string yes = shown.IsScalar ? "True" : " True";
-        return numbers.Select(number => number == 0 ? "False" : yes).ToArray();
+        NativeTensor tensor = array.Tensor;
+        return NativeText.Of((text, capacity) => tensor.ToText(text, capacity));
     }
 
     private static string[] ElementsOf(NDArray array)

@@ -3,27 +3,9 @@ using System;
 
 namespace Heed;
 
-/// <summary>The options with which a device is opened. <see cref="NDManager.NewBaseManager"/> copies them: later
-/// changes have no effect on existing managers.</summary>
-public sealed class ContextOptions
+/// <content>What is not generated from heed.h.</content>
+public sealed partial class ContextOptions
 {
-    /// <summary>The number of threads that compute, 0 to 1024. 0, the default, means as many as the process may use. It
-    /// never changes a result.</summary>
-    public int NumThreads { get; set; }
-
-    /// <summary>Whether a call that would not take the fastest path fails with <see cref="Status.NotFastest"/> and the
-    /// reason. False, the default: the call runs.</summary>
-    public bool Strict { get; set; }
-
-    /// <summary>Whether devices that only compute in 16 bits may compute Float32 arrays in 16 bits; false by default.
-    /// The CPU never needs it.</summary>
-    public bool AllowReducedPrecision { get; set; }
-
-    /// <summary>Whether the CPU takes subnormal numbers as 0: magnitudes below 2^-126 of Float32 and BFloat16, those that it
-    /// reads and those that would be results. Numbers of Float16 are never flushed. False, the default: they are kept, which
-    /// makes a block with such weights some 200 times slower.</summary>
-    public bool FlushSubnormals { get; set; }
-
     /// <summary>Receives heed's messages about calls of the manager's arrays and of blocks in its context: the level and
     /// one line of text. Null, the default: they are dropped. It is called on the thread of the call that a message is
     /// about, during that call, and so possibly on many threads at once. Blocks of the call are in use meanwhile: it
@@ -43,20 +25,7 @@ public sealed class ContextOptions
     internal bool ComputesLike(ContextOptions other) => NumThreads == other.NumThreads && Strict == other.Strict
         && AllowReducedPrecision == other.AllowReducedPrecision && FlushSubnormals == other.FlushSubnormals;
 
-    internal ContextOptions Copy()
-    {
-        var copy = (ContextOptions)MemberwiseClone();
-        copy.Sink = Logger is null ? null : new MessageSink(Logger);
-        return copy;
-    }
-
-    internal void Fill(NativeContextOptions members)
-    {
-        members.NumThreads = NumThreads;
-        members.Strict = Strict ? 1 : 0;
-        members.AllowReducedPrecision = AllowReducedPrecision ? 1 : 0;
-        members.FlushSubnormals = FlushSubnormals ? 1 : 0;
-    }
+    private void CopyMore() => Sink = Logger is null ? null : new MessageSink(Logger);
 
     /// <summary>Describes the options.</summary>
     /// <returns>The text.</returns>

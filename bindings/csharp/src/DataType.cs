@@ -67,23 +67,4 @@ public static class DataTypeExtensions
     /// <param name="dataType">The type.</param>
     /// <returns>True for Boolean.</returns>
     public static bool IsBoolean(this DataType dataType) => dataType == DataType.Boolean;
-
-    /// <summary>The number of significant bits of a floating-point type, with the hidden bit.</summary>
-    internal static int SignificandBits(this DataType dataType) => dataType switch
-    {
-        DataType.Float64 => 53,
-        DataType.Float32 => 24,
-        DataType.Float16 => 11,
-        _ => 8,
-    };
-
-    /// <summary>The smallest positive number of a floating-point type, as a power of two; all numbers of the type are
-    /// its multiples.</summary>
-    internal static int LeastPower(this DataType dataType) => dataType switch
-    {
-        DataType.Float64 => -1074,
-        DataType.Float32 => -149,
-        DataType.Float16 => -24,
-        _ => -133,
-    };
 }

@@ -36,10 +36,10 @@ internal static unsafe class Library
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static NativeContext OpenLoaded(Device device, ContextOptions options)
     {
-        using var members = new NativeContextOptions();
+        using var structs = new NativeStructs();
+        NativeContextOptions members = options.ToNative(structs);
         members.Device = device.NativeType;
         members.DeviceIndex = device.DeviceId;
-        options.Fill(members);
         if (options.Sink is null)
         {
             return NativeContext.Create(members);

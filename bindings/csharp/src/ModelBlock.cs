@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 using System.Threading;
 
 namespace Heed;
@@ -30,7 +29,6 @@ public sealed class ModelBlock : NativeBlock
 
     /// <summary>The names from the whole on, with dots; of the whole empty.</summary>
     private readonly string path = string.Empty;
-    private readonly ModelPart part;
 
     /// <summary>Makes the block of a folder, in the context of the manager, which then is the owner of its parameters; null:
     /// in the default context.</summary>
@@ -38,21 +36,20 @@ public sealed class ModelBlock : NativeBlock
         : base(Maker(folder), manager: manager)
     {
         this.folder = folder;
-        part = ReadPart();
+        CountMemory();
     }
 
     /// <summary>Makes a child, which makes no layer.</summary>
-    private ModelBlock(ModelBlock parent, ModelPart part, ChildPlace place)
+    private ModelBlock(ModelBlock parent, string name, ChildPlace place)
         : base(_ => null!, place: place)
     {
         folder = parent.folder;
-        path = parent.path.Length == 0 ? part.Name : parent.path + "." + part.Name;
-        this.part = part;
+        path = parent.path.Length == 0 ? name : parent.path + "." + name;
     }
 
     internal override string Kind => nameof(ModelBlock);
 
-    private protected override ListInputs ListInputs => part.Inputs;
+    private protected override ListInputs ListInputs => Composition.Inputs;
 
     private protected override bool IsOfFolder => true;
 
@@ -85,13 +82,7 @@ public sealed class ModelBlock : NativeBlock
     public override string ToString() =>
         path.Length == 0 ? $"ModelBlock({folder})" : $"ModelBlock({folder}, {path})";
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
-    {
-        foreach (ModelPart child in part.Children)
-        {
-            yield return new ModelBlock(this, child, At(child.Name, child.First));
-        }
-    }
+    private protected override NativeBlock MakeChild(string name, ChildPlace at) => new ModelBlock(this, name, at);
 
     private static Func<NativeContext, NativeLayer> Maker(string folder)
     {

@@ -44,27 +44,23 @@ public abstract unsafe partial class NativeBlock
     /// <summary>The layer with which a call computes. Only in a call that holds the gate.</summary>
     private NativeLayer Current => place is null ? layer : Part(place);
 
-    /// <summary>Makes the children, in the order of C's.</summary>
-    private protected virtual IEnumerable<NativeBlock> MakeChildren() => Array.Empty<NativeBlock>();
+    /// <summary>The children, as C has them.</summary>
+    private protected LayerPart Composition { get; }
 
-    private protected ChildPlace At(string name) => new ChildPlace(this, name, name);
+    /// <summary>Makes a child, by its name.</summary>
+    private protected virtual NativeBlock MakeChild(string name, ChildPlace at) =>
+        throw new InvalidOperationException(name);
 
-    /// <summary>The place of a child that is the same layer as an earlier child of this block.</summary>
-    private protected ChildPlace At(string name, string same) => new ChildPlace(this, name, same);
-
-    /// <summary>What the layer of a model is made of. Only in the constructor of a whole.</summary>
-    private protected ModelPart ReadPart()
-    {
-        AddMemoryPressure(layer);
-        return ModelPart.Of(layer);
-    }
+    /// <summary>Counts the memory of a layer that has its parameters from the start. Only in the constructor of a
+    /// whole.</summary>
+    private protected void CountMemory() => AddMemoryPressure(layer);
 
     private BlockList NewChildren()
     {
         var list = new BlockList();
-        foreach (NativeBlock child in MakeChildren())
+        foreach (LayerPart child in Composition.Children)
         {
-            list.Add(child.place!.Name, child);
+            list.Add(child.Name, MakeChild(child.Name, new ChildPlace(this, child)));
         }
         return list;
     }
@@ -138,17 +134,19 @@ public abstract unsafe partial class NativeBlock
         private readonly string path;
         private readonly byte[] nativePath;
 
-        internal ChildPlace(NativeBlock parent, string name, string first)
+        internal ChildPlace(NativeBlock parent, LayerPart part)
         {
             Parent = parent;
-            Name = name;
-            path = parent.place is null ? first : parent.place.path + "." + first;
-            nativePath = NativeText.ToNative(path, nameof(name));
+            Part = part;
+            path = parent.place is null ? part.First : parent.place.path + "." + part.First;
+            nativePath = NativeText.ToNative(path, nameof(part));
         }
 
         internal NativeBlock Parent { get; }
 
-        internal string Name { get; }
+        internal LayerPart Part { get; }
+
+        internal string Name => Part.Name;
 
         internal bool Has(NativeParameter parameter) =>
             parameter.Name.StartsWith(path + ".", StringComparison.Ordinal);

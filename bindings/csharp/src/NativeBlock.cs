@@ -61,6 +61,7 @@ public abstract unsafe partial class NativeBlock : Block
         this.kept = kept;
         this.place = place;
         whole = place?.Parent.whole ?? this;
+        Composition = place?.Part!;
         if (place != null)
         {
             changing = whole.changing;
@@ -72,6 +73,7 @@ public abstract unsafe partial class NativeBlock : Block
         changing = new object();
         gate = new UseLock();
         layer = make(layerContext.Context);
+        Composition = LayerPart.Of(layer);
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {

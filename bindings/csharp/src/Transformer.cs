@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 using System.Threading;
 
 namespace Heed;
@@ -73,20 +72,20 @@ public sealed class Transformer : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
+    private protected override NativeBlock MakeChild(string name, ChildPlace at)
     {
-        EmbeddingOptions? embedding = options.Embedding?.Copy();
-        if (embedding != null)
+        switch (name)
         {
-            embedding.EmbeddingSize = options.Decoder!.FirstLayer!.SelfAttention!.NumHiddens;
-            yield return new Embedding(embedding, At("embedding"));
-            yield return new Embedding(embedding, At("decoder_embedding", "embedding"));
-        }
-        yield return new TransformerEncoder(options.Encoder!, At("encoder"));
-        yield return new TransformerDecoder(options.Decoder!, At("decoder"));
-        if (options.Output != null)
-        {
-            yield return options.Output.MakeChild(embedding, At("output"));
+            case "encoder":
+                return new TransformerEncoder(options.Encoder!, at);
+            case "decoder":
+                return new TransformerDecoder(options.Decoder!, at);
+            case "output":
+                return options.Output!.MakeChild(options.Embedding, at);
+            default:
+                EmbeddingOptions embedding = options.Embedding!.Copy();
+                embedding.EmbeddingSize = options.Decoder!.FirstLayer!.SelfAttention!.NumHiddens;
+                return new Embedding(embedding, at);
         }
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 using System.Threading;
 
 namespace Heed;
@@ -69,6 +68,5 @@ public sealed class TransformerDecoder : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren() =>
-        options.MakeChildren(At, At, (index, place) => new TransformerDecoderBlock(options.LayerAt(index), place));
+    private protected override NativeBlock MakeChild(string name, ChildPlace at) => options.MakeChild(name, at);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 using System.Threading;
 
 namespace Heed;
@@ -74,16 +73,10 @@ public sealed class TransformerDecoderBlock : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
+    private protected override NativeBlock MakeChild(string name, ChildPlace at) => name switch
     {
-        yield return new MultiHeadAttention(options.SelfAttention!, At("self_attention"));
-        if (options.CrossAttention != null)
-        {
-            yield return new MultiHeadAttention(options.CrossAttention, At("cross_attention"));
-        }
-        foreach (NativeBlock child in options.MakeCommonChildren(options.CrossAttention is null ? 2 : 3, At))
-        {
-            yield return child;
-        }
-    }
+        "self_attention" => new MultiHeadAttention(options.SelfAttention!, at),
+        "cross_attention" => new MultiHeadAttention(options.CrossAttention!, at),
+        _ => options.MakeChild(name, at),
+    };
 }

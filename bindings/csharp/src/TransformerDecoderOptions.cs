@@ -4,8 +4,8 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>The options of a <see cref="TransformerDecoder"/>, which copies them.</summary>
-public sealed class TransformerDecoderOptions : TransformerStackOptions
+/// <content>What is not generated from heed.h.</content>
+public sealed partial class TransformerDecoderOptions
 {
     /// <summary>All layers. Either this must be set, or Layers.</summary>
     public TransformerDecoderBlockOptions? Layer { get; set; }
@@ -22,37 +22,26 @@ public sealed class TransformerDecoderOptions : TransformerStackOptions
 
     private protected override long Size => FirstLayer!.SelfAttention!.NumHiddens;
 
-    /// <summary>The options of a layer.</summary>
-    internal TransformerDecoderBlockOptions LayerAt(long index) => Layers is null ? Layer! : Layers[(int)index];
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+        IndexOfLayer(name) is { } index
+            ? new TransformerDecoderBlock(Layers is null ? Layer! : Layers[index], at)
+            : base.MakeChild(name, at);
 
-    internal TransformerDecoderOptions Copy()
+    private void CopyMore()
     {
-        var copy = (TransformerDecoderOptions)MemberwiseClone();
-        copy.CopyCommon();
-        copy.Layer = Layer?.Copy();
-        copy.Layers = CopiesOf(Layers, layer => layer.Copy());
-        copy.NumLayers = CheckedNumLayers(copy.Layers?.Count);
-        return copy;
+        Layer = Layer?.Copy();
+        Layers = CopiesOf(Layers, layer => layer.Copy());
+        NumLayers = CheckedNumLayers(Layers?.Count);
+    }
+
+    private void FillByHand(NativeDecoderOptions members, NativeStructs structs)
+    {
+        members.Layer = NativeStruct.PointerOf(Layer?.ToNative(structs));
+        members.Layers = structs.AddressesOf(Layers?.Select(layer => layer.ToNative(structs)));
     }
 
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() => $"TransformerDecoder({DescribeCommon()}, "
         + (Layers is null ? $"layer={Layer?.Describe()})"
             : $"layers=[{string.Join(", ", Layers.Select(layer => layer.Describe()))}])");
-
-    internal NativeLayer NewLayer(NativeContext context)
-    {
-        using var structs = new NativeStructs();
-        return HeedNative.HeedDecoderCreate(context, ToNative(structs));
-    }
-
-    /// <summary>The options as C's struct.</summary>
-    internal NativeDecoderOptions ToNative(NativeStructs structs)
-    {
-        NativeDecoderOptions members = structs.Add(new NativeDecoderOptions());
-        members.Layer = NativeStruct.PointerOf(Layer?.ToNative(structs));
-        members.Layers = structs.AddressesOf(Layers?.Select(layer => layer.ToNative(structs)));
-        Fill(members, structs);
-        return members;
-    }
 }

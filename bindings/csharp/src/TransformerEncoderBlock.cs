@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Collections.Generic;
 
 namespace Heed;
 
@@ -44,12 +43,6 @@ public sealed class TransformerEncoderBlock : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override IEnumerable<NativeBlock> MakeChildren()
-    {
-        yield return new MultiHeadAttention(options.Attention!, At("self_attention"));
-        foreach (NativeBlock child in options.MakeCommonChildren(2, At))
-        {
-            yield return child;
-        }
-    }
+    private protected override NativeBlock MakeChild(string name, ChildPlace at) =>
+        name == "self_attention" ? new MultiHeadAttention(options.Attention!, at) : options.MakeChild(name, at);
 }

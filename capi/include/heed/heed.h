@@ -47,11 +47,11 @@
  *   1.2  Status and errors      heed_status_name, heed_last_status, _error
  *   1.3  Context                heed_context_create, _destroy
  *   1.4  Tensor                 heed_tensor_create, _create_from, _wrap, _destroy, _dtype, _rank, _dim, _stride,
- *                               _num_elements, _num_bytes, _data, _write, _read, _fill
+ *                               _num_elements, _num_bytes, _data, _write, _read, _to_text, _fill
  *   1.5  Attention              heed_dot_product_attention_options, heed_layer_inputs, _outputs,
  *                               heed_scaled_dot_product_attention
  *   2.  Layers
- *   2.1  Multi-head attention   heed_multi_head_attention_create, heed_layer_destroy
+ *   2.1  Multi-head attention   heed_multi_head_attention_create, heed_layer_destroy, _kind, _options
  *   2.2  Parameters             heed_layer_initialize, _is_initialized, _load, _load_memory, _save, _save_memory,
  *                               _parameter_count, _parameter_name, _parameter, _parameter_shape, _set_parameter
  *   2.3  Workspace              heed_workspace_create, _wrap, _num_bytes, _destroy
@@ -361,6 +361,14 @@ HEED_API heed_status heed_tensor_write(heed_tensor* tensor, const void* source, 
  * Errors: INVALID_ARGUMENT (another num_bytes, naming both; NULL destination with bytes to copy; shape-only). */
 HEED_API heed_status heed_tensor_read(const heed_tensor* tensor, void* destination, size_t num_bytes) HEED_NOEXCEPT;
 
+/* The elements as text for people (a text result, see above), as NumPy (2.3 and later) prints them with its default
+ * options: the fewest digits that identify a number of the dtype, at most 8 after the point, points below each other; rows
+ * are broken at 75 columns, and of more than 1000 elements each axis shows the first and the last 3. "[]" without elements.
+ * Waits for calls that write the tensor.
+ * Errors: INVALID_ARGUMENT (shape-only). */
+HEED_API heed_status heed_tensor_to_text(const heed_tensor* tensor, char* text, size_t capacity,
+                                         size_t* num_bytes) HEED_NOEXCEPT;
+
 /* Sets every element to value, converted as heed_tensor_copy converts from F64.
  * Errors: INVALID_ARGUMENT (read-only, shape-only, strides that heed_tensor_write refuses). */
 HEED_API heed_status heed_tensor_fill(heed_tensor* tensor, double value) HEED_NOEXCEPT;
@@ -600,6 +608,18 @@ HEED_API heed_status heed_multi_head_attention_create(heed_context* context,
 
 /* Drops the caller's reference. NULL is allowed. */
 HEED_API void heed_layer_destroy(heed_layer* layer) HEED_NOEXCEPT;
+
+/* What the layer is: the name of the function that makes such a layer, without "heed_" and "_create", as "linear",
+ * "encoder_layer" and "transformer". Valid while the library is loaded. NULL for NULL. */
+HEED_API const char* heed_layer_kind(const heed_layer* layer) HEED_NOEXCEPT;
+
+/* The layer's options as a JSON object (a text result, see above): the members of the struct that heed_layer_kind
+ * makes it from, by their names, with the sizes that the layer has derived where they were 0; enumerators and bits in
+ * words; the options of its parts as objects. Members may be added. Files that heed_layer_save writes have the same object
+ * as "heed.options".
+ * Errors: INVALID_ARGUMENT (text and num_bytes NULL; capacity 0). */
+HEED_API heed_status heed_layer_options(const heed_layer* layer, char* text, size_t capacity,
+                                        size_t* num_bytes) HEED_NOEXCEPT;
 
 /* ---- 2.2 Parameters ---------------------------------------------------------------------------------------------- */
 

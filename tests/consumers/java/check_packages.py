@@ -23,7 +23,7 @@ JAVA_11 = 55
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 parser = argparse.ArgumentParser()
-for name in "repository group artifact version license url author description sources page readelf".split():
+for name in "repository group artifact version license url author description sources generated page readelf".split():
     parser.add_argument(f"--{name}", required=True)
 arguments = parser.parse_args()
 
@@ -54,6 +54,7 @@ require(found == files | checksums, f"the folder has {sorted(found)}")
 
 # ---- the jar --------------------------------------------------------------------------------------------------------
 sources = {path.relative_to(arguments.sources).as_posix() for path in Path(arguments.sources).rglob("*.java")}
+sources |= {f"io/heed/{path.name}" for path in Path(arguments.generated).glob("*.java")}
 documented = sources - {"module-info.java", "io/heed/package-info.java"}
 with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
     names = names_in(jar)

@@ -392,6 +392,10 @@ class BlockCall {
                                 [&](heed_layer** out) { return heed_layer_child(layer_, name, out); }));
       require(child != nullptr && heed_layer_is_initialized(child.get()) == 1,
               "a child has the parameters of the whole");
+      size_t size_of_options = 0;
+      require(heed_layer_kind(child.get()) != nullptr &&
+                  succeeded(heed_layer_options(child.get(), nullptr, 0, &size_of_options)) && size_of_options > 2,
+              "every child has a kind and options");
     }
     size_t num_bytes = 0;
     require(succeeded(heed_layer_save_memory(layer_, nullptr, 0, &num_bytes)), "a layer can be saved");

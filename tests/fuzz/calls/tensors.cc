@@ -336,6 +336,8 @@ void Machine::read_tensor() {
   }
   require(is_small && !is_wrong && !entry->model.is_shape_only(), "a wrong read is refused");
   if (entry->model.can_be_read()) require(destination == entry->model.gather(), "what is read is what is there");
+  size_t num_bytes = 0;
+  require(succeeded(heed_tensor_to_text(tensor, nullptr, 0, &num_bytes)) && num_bytes > 1, "what is read has a text");
 }
 
 void Machine::fill_tensor() {

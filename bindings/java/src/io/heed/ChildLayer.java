@@ -4,6 +4,7 @@ package io.heed;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 
 /**
  * The layer of a child, inside the layer of another block, with which it shares its parameters and the lock. What
@@ -22,9 +23,18 @@ final class ChildLayer extends BlockLayer {
 
         /** The names of the children of the native layer at this place, which must be open. */
         List<String> childNames() {
+            return ask(BlockLayer::childNamesOf);
+        }
+
+        /** What the native layer at this place is, in C's words. It must be open. */
+        String kind() {
+            return ask(NativeLayer::kind);
+        }
+
+        private <T> T ask(Function<NativeLayer, T> question) {
             long stamp = parent.enter();
             try (NativeLayer child = parent.get().child(NativeText.of(name, "name"))) {
-                return childNamesOf(child);
+                return question.apply(child);
             } finally {
                 parent.leave(stamp);
             }

@@ -96,32 +96,4 @@ public enum DataType {
     public String toString() {
         return name().toLowerCase(Locale.ROOT);
     }
-
-    /** The number of significant bits of a floating-point type, with the hidden one. */
-    int significandBits() {
-        switch (this) {
-            case FLOAT64:
-                return 53;
-            case FLOAT32:
-                return 24;
-            case FLOAT16:
-                return 11;
-            default:
-                return 8;
-        }
-    }
-
-    /** The exponent of the smallest positive number of a floating-point type, which is a power of two. */
-    int leastPower() {
-        switch (this) {
-            case FLOAT64:
-                return -1074;
-            case FLOAT32:
-                return -149;
-            case FLOAT16:
-                return -24;
-            default:
-                return -133;
-        }
-    }
 }

@@ -36,10 +36,10 @@ final class Library {
     /** Makes a new context. */
     static NativeContext open(Device device, ContextOptions options) {
         load();
-        try (NativeContextOptions members = new NativeContextOptions()) {
+        try (NativeStructs structs = new NativeStructs()) {
+            NativeContextOptions members = options.toNative(structs);
             members.setDevice(device.code());
             members.setDeviceIndex(device.getDeviceId());
-            options.fill(members);
             long sink = options.sinkNumber();
             return sink == 0 ? NativeContext.create(members) : HeedNative.openReporting(members, sink);
         }

@@ -34,6 +34,9 @@ public final class ModelBlock extends NativeBlock {
     /** The name of a child in the whole model; null for the whole. */
     private final String path;
 
+    /** What the native layer is, in C's words. */
+    private final String kindOfLayer;
+
     private final InputList list;
 
     /** A manager of null: the block owns its parameters, and computes on the CPU with the default options. */
@@ -42,15 +45,17 @@ public final class ModelBlock extends NativeBlock {
         this.folder = folder;
         path = null;
         constructIn(manager);
-        list = listOfWhole();
+        kindOfLayer = kindOfLayer();
+        list = listOf(kindOfLayer, InputList.ENCODER_OF_IDS, InputList.DECODER_OF_IDS);
     }
 
     private ModelBlock(ModelBlock parent, String name, ChildLayer.Place place) {
         super("ModelBlock");
         folder = parent.folder;
         path = parent.path == null ? name : parent.path + "." + name;
-        list = parent.listOfChild(name);
         construct(place);
+        kindOfLayer = place.kind();
+        list = listOf(kindOfLayer, InputList.ENCODER, InputList.DECODER);
     }
 
     /**
@@ -121,32 +126,31 @@ public final class ModelBlock extends NativeBlock {
             return false;
         }
         List<String> children = childNames();
-        if (index == AttentionInputs.indexOfKeys() && children.contains("encoder")) {
+        if (index == AttentionInputs.indexOfKeys() && kindOfLayer.equals("transformer")) {
             return ((ModelBlock) getChildren().get("encoder")).readsIds(0) || children.contains("embedding");
         }
         boolean isWhole = path == null && !children.contains("patches") && !children.contains("audio");
-        return isWhole || children.contains("embedding") || path != null && path.endsWith("embedding");
+        return isWhole || children.contains("embedding") || kindOfLayer.equals("embedding");
     }
 
-    /** The list of inputs of a child. */
-    private InputList listOfChild(String name) {
-        switch (name) {
+    /** The list of inputs of a layer of this kind. The lists of stacks are those of a whole model or of a child. */
+    private static InputList listOf(String kindOfLayer, InputList ofEncoder, InputList ofDecoder) {
+        switch (kindOfLayer) {
+            case "transformer":
+                return InputList.TRANSFORMER;
             case "encoder":
-                return InputList.ENCODER;
+                return ofEncoder;
             case "decoder":
+                return ofDecoder;
+            case "encoder_layer":
+                return InputList.ENCODER;
+            case "decoder_layer":
                 return InputList.DECODER;
-            case "self_attention":
-            case "cross_attention":
+            case "multi_head_attention":
                 return InputList.ATTENTION;
             default:
-                return name.startsWith("layers.") ? listOfLayers() : InputList.SINGLE;
+                return InputList.SINGLE;
         }
-    }
-
-    /** That of the layers, which read rows. */
-    private InputList listOfLayers() {
-        boolean encodes = list == InputList.ENCODER || list == InputList.ENCODER_OF_IDS;
-        return encodes ? InputList.ENCODER : InputList.DECODER;
     }
 
     @Override

@@ -739,18 +739,13 @@ public abstract class NativeBlock implements Block {
         return layer.childNames();
     }
 
-    /** The list of inputs of a whole model, by what the native layer is: its children and whether it uses a cache. */
-    final InputList listOfWhole() {
-        if (layer.childNames().contains("decoder")) {
-            return InputList.TRANSFORMER;
-        }
-        try (NativeCacheOptions members = new NativeCacheOptions()) {
-            return MessageSink.withoutMessages(() -> {
-                setCacheSizes(members);
-                return InputList.DECODER_OF_IDS;
-            });
-        } catch (UnsupportedOperationException error) {
-            return InputList.ENCODER_OF_IDS;
+    /** What the native layer is, in C's words. */
+    final String kindOfLayer() {
+        long stamp = layer.enter();
+        try {
+            return layer.get().kind();
+        } finally {
+            layer.leave(stamp);
         }
     }
 

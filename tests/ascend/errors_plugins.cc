@@ -7,7 +7,7 @@
 namespace heed::ascend_test {
 namespace {
 
-struct Scene {};
+struct Scene : errors_test::Stage {};
 
 }  // namespace
 

@@ -91,7 +91,7 @@ TEST(ShortestText, IsThatOfToCharsForShortAndLongNumbers) {
 
 constexpr FloatFormat kDouble = {53, -1074};
 constexpr FloatFormat kFloat = {24, -149};
-constexpr FloatFormat kHalf = {11, -24};
+constexpr FloatFormat kHalfFormat = {11, -24};
 
 // The digits without zeros at the end, and the power of ten of the first.
 std::pair<std::string, int> digits_of(double value, const FloatFormat& format, const DigitLimits& limits = {}) {
@@ -107,9 +107,9 @@ TEST(DecimalDigits, AreTheFewestOfTheFormat) {
   EXPECT_EQ(digits_of(0.1, kDouble), Digits("1", -1));
   EXPECT_EQ(digits_of(0.1F, kDouble), Digits("10000000149011612", -1));
   EXPECT_EQ(digits_of(0.1F, kFloat), Digits("1", -1));
-  EXPECT_EQ(digits_of(0.0999755859375, kHalf), Digits("1", -1));
+  EXPECT_EQ(digits_of(0.0999755859375, kHalfFormat), Digits("1", -1));
   EXPECT_EQ(digits_of(-1234.5, kDouble), Digits("12345", 3));
-  EXPECT_EQ(digits_of(0x1p-24, kHalf), Digits("6", -8)) << "the smallest F16";
+  EXPECT_EQ(digits_of(0x1p-24, kHalfFormat), Digits("6", -8)) << "the smallest F16";
   EXPECT_EQ(digits_of(0x1p-1074, kDouble), Digits("5", -324));
   EXPECT_EQ(digits_of(1e23, kDouble), Digits("1", 23));
   EXPECT_EQ(digits_of(0, kDouble), Digits("", 0));

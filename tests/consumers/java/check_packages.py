@@ -53,8 +53,9 @@ checksums = {f"{name}.{kind}" for name in files for kind in ("md5", "sha1")}
 require(found == files | checksums, f"the folder has {sorted(found)}")
 
 # ---- the jar --------------------------------------------------------------------------------------------------------
-sources = {path.relative_to(arguments.sources).as_posix() for path in Path(arguments.sources).rglob("*.java")}
-sources |= {f"io/heed/{path.name}" for path in Path(arguments.generated).glob("*.java")}
+paths = {path.relative_to(arguments.sources).as_posix(): path for path in Path(arguments.sources).rglob("*.java")}
+paths |= {f"io/heed/{path.name}": path for path in Path(arguments.generated).glob("*.java")}
+sources = set(paths)
 documented = sources - {"module-info.java", "io/heed/package-info.java"}
 with zipfile.ZipFile(folder / f"{stem}.jar") as jar:
     names = names_in(jar)
@@ -109,7 +110,7 @@ with zipfile.ZipFile(folder / f"{stem}-sources.jar") as jar:
     missing = {f"{name}.java" for name in tops} - names_in(jar)
     require(not missing, f"the sources lack {sorted(missing)}, whose classes are in heed.jar")
 with zipfile.ZipFile(folder / f"{stem}-javadoc.jar") as jar:
-    texts = {name: Path(arguments.sources, name).read_text() for name in documented}
+    texts = {name: paths[name].read_text() for name in documented}
     public = {name for name in documented if re.search(r"^public ", texts[name], re.MULTILINE)}
     pages = {name for name in names_in(jar) if re.fullmatch(r"io\.heed/io/heed/[A-Z]\w*\.html", name)}
     expected = {f"io.heed/{name}".replace(".java", ".html") for name in public}

@@ -45,7 +45,7 @@ enum class OpKind : int32_t {
 // are called for each, so that the compiler wants them.
 template <typename Problem, OpKind kind>
 constexpr bool is_problem_of() {
-  static_assert(Problem().op.kind == kind, "the kind of a problem is the number of its row in HEED_OPERATIONS");
+  static_assert(Problem().op.kind == kind, "the kind of a problem is the number of its row in the list of operations");
   static_assert(Problem().op.num_bytes == sizeof(Problem), "num_bytes is the size of the problem");
   static_assert(std::is_trivially_copyable_v<Problem> && std::is_standard_layout_v<Problem>,
                 "a problem is a plain struct");

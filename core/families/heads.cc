@@ -5,13 +5,12 @@
 namespace heed {
 namespace {
 
-using enum Setting;
-
 // Without the new decoder's packing num_kv_heads is not read.
 std::optional<int64_t> key_heads_of_falcon(const ModelSettings& settings) {
-  if (settings.is_set(NewDecoderArchitecture)) return settings.count({NumKvHeads, NHeadKv, NumAttentionHeads, NHead});
-  if (!settings.is_cleared(MultiQuery)) return 1;
-  return settings.count({NumAttentionHeads, NHead});
+  if (settings.is_set(Setting::NewDecoderArchitecture))
+    return settings.count({Setting::NumKvHeads, Setting::NHeadKv, Setting::NumAttentionHeads, Setting::NHead});
+  if (!settings.is_cleared(Setting::MultiQuery)) return 1;
+  return settings.count({Setting::NumAttentionHeads, Setting::NHead});
 }
 
 }  // namespace
@@ -22,13 +21,15 @@ void read_heads(const AttentionPlace& place, ModelAttention& attention) {
   // The settings of the whole model describe its text decoder, not its vision tower.
   if (place.is_in_vision_tower() && settings.is_whole_model()) return;
   const Side side = place.path.side();
-  if (side == Side::Encoder) attention.num_heads = settings.count({EncoderAttentionHeads});
-  if (side == Side::Decoder) attention.num_heads = settings.count({DecoderAttentionHeads});
+  if (side == Side::Encoder) attention.num_heads = settings.count({Setting::EncoderAttentionHeads});
+  if (side == Side::Decoder) attention.num_heads = settings.count({Setting::DecoderAttentionHeads});
   if (!attention.num_heads)
-    attention.num_heads = settings.count({NumAttentionHeads, NHead, NHeads, NumHeads, AttentionHeads});
-  attention.num_kv_heads = place.family.attention.key_heads == KeyHeads::Falcons ? key_heads_of_falcon(settings)
-                                                                                 : settings.count({NumKeyValueHeads});
-  attention.head_size = settings.count({HeadDim, DKv});
+    attention.num_heads = settings.count(
+        {Setting::NumAttentionHeads, Setting::NHead, Setting::NHeads, Setting::NumHeads, Setting::AttentionHeads});
+  attention.num_kv_heads = place.family.attention.key_heads == KeyHeads::Falcons
+                               ? key_heads_of_falcon(settings)
+                               : settings.count({Setting::NumKeyValueHeads});
+  attention.head_size = settings.count({Setting::HeadDim, Setting::DKv});
 }
 
 }  // namespace heed

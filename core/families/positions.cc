@@ -9,25 +9,28 @@
 namespace heed {
 namespace {
 
-using enum Setting;
-
 bool has_rotary_settings(const ModelSettings& settings) {
-  const std::string_view positions = settings.text(PositionEmbeddingType);
+  const std::string_view positions = settings.text(Setting::PositionEmbeddingType);
   if (positions == "rotary" || positions == "rope") return true;
-  for (const Setting setting : {RopeParameters, Setting::RopeScaling}) {
+  for (const Setting setting : {Setting::RopeParameters, Setting::RopeScaling}) {
     if (settings.is_object_at(name_of(setting))) return true;
   }
-  return settings.number({RopeTheta, RotaryDim, RotaryPct, RotaryEmbBase, PartialRotaryFactor}).has_value();
+  return settings
+      .number({Setting::RopeTheta, Setting::RotaryDim, Setting::RotaryPct, Setting::RotaryEmbBase,
+               Setting::PartialRotaryFactor})
+      .has_value();
 }
 
 bool has_relative_settings(const AttentionPlace& place) {
   const ModelSettings& settings = place.settings;
-  if (settings.text(PositionEmbeddingType).starts_with("relative") || settings.number(RelativeAttentionNumBuckets))
+  if (settings.text(Setting::PositionEmbeddingType).starts_with("relative") ||
+      settings.number(Setting::RelativeAttentionNumBuckets))
     return true;
   // SpeechT5 sets it for the encoder.
-  if (settings.number(EncoderMaxRelativePosition) && place.path.side() != Side::Decoder) return true;
-  for (const Setting setting : {UseRelativePositionBias, UseSharedRelativePositionBias, HasRelativeAttentionBias,
-                                HasSpatialAttentionBias, RelativeAttention}) {
+  if (settings.number(Setting::EncoderMaxRelativePosition) && place.path.side() != Side::Decoder) return true;
+  for (const Setting setting :
+       {Setting::UseRelativePositionBias, Setting::UseSharedRelativePositionBias, Setting::HasRelativeAttentionBias,
+        Setting::HasSpatialAttentionBias, Setting::RelativeAttention}) {
     if (settings.is_set(setting)) return true;
   }
   return false;
@@ -42,7 +45,7 @@ bool is_by_settings(PositionRule rule) {
 bool is_layer_without_rotary(const AttentionPlace& place) {
   const std::optional<int64_t> layer = place.path.layer();
   if (!layer) return false;
-  if (const auto is_rotary = place.settings.number(NoRopeLayers, *layer)) return *is_rotary == 0;
+  if (const auto is_rotary = place.settings.number(Setting::NoRopeLayers, *layer)) return *is_rotary == 0;
   return place.family.positions.only_with_window && uses_windows(place) && is_windowed(place) == false;
 }
 
@@ -94,11 +97,11 @@ void read_positions(const AttentionPlace& place, ModelAttention& attention) {
   if (rule == PositionRule::Buckets) return read_buckets(place, attention);
   if (has_relative_settings(place)) attention.add(unsupported::kRelativeBias);
   const ModelSettings& settings = place.settings;
-  const std::string_view stated = settings.text(PositionEmbeddingType);
-  const bool sets_alibi = settings.is_set(Alibi);
+  const std::string_view stated = settings.text(Setting::PositionEmbeddingType);
+  const bool sets_alibi = settings.is_set(Setting::Alibi);
   if (rule == PositionRule::AlibiIfSet && sets_alibi) {
     attention.alibi = AlibiUse::Scaled;
-  } else if (rule == PositionRule::Alibi || sets_alibi || settings.is_set(AttnAlibi) || stated == "alibi") {
+  } else if (rule == PositionRule::Alibi || sets_alibi || settings.is_set(Setting::AttnAlibi) || stated == "alibi") {
     attention.alibi = AlibiUse::Added;
   } else if (!is_by_settings(rule) || has_rotary_settings(settings)) {
     if (stated != "nope" && !is_layer_without_rotary(place)) read_rotary(place, attention);

@@ -8,19 +8,18 @@
 namespace heed {
 namespace {
 
-using enum Setting;
-
 // The families that have one of these settings compute the same with it.
 std::optional<double> stated_scale(const ModelSettings& settings) {
-  if (const auto multiplier = settings.number(AttentionMultiplier)) return *multiplier;
-  if (const auto scalar = settings.number(QueryPreAttnScalar); scalar && *scalar > 0) return 1 / std::sqrt(*scalar);
-  return settings.number(AttnSoftmaxScale);
+  if (const auto multiplier = settings.number(Setting::AttentionMultiplier)) return *multiplier;
+  if (const auto scalar = settings.number(Setting::QueryPreAttnScalar); scalar && *scalar > 0)
+    return 1 / std::sqrt(*scalar);
+  return settings.number(Setting::AttnSoftmaxScale);
 }
 
 // Nothing if it depends on the layer and the path has no index.
 std::optional<double> scale_of_gpt2(const AttentionPlace& place, double root) {
-  const double scale = place.settings.is_cleared(ScaleAttnWeights) ? 1 : root;
-  if (!place.settings.is_set(ScaleAttnByInverseLayerIdx)) return scale;
+  const double scale = place.settings.is_cleared(Setting::ScaleAttnWeights) ? 1 : root;
+  if (!place.settings.is_set(Setting::ScaleAttnByInverseLayerIdx)) return scale;
   const std::optional<int64_t> layer = place.path.layer();
   return layer ? std::optional(scale / static_cast<double>(*layer + 1)) : std::nullopt;
 }
@@ -48,8 +47,8 @@ void read_scale(const AttentionPlace& place, ModelAttention& attention) {
 }
 
 void read_soft_cap(const AttentionPlace& place, ModelAttention& attention) {
-  if (place.family.is_known || place.settings.number(AttnLogitSoftcapping))
-    attention.soft_cap = soft_cap(place.settings, AttnLogitSoftcapping, place.family.attention.soft_cap);
+  if (place.family.is_known || place.settings.number(Setting::AttnLogitSoftcapping))
+    attention.soft_cap = soft_cap(place.settings, Setting::AttnLogitSoftcapping, place.family.attention.soft_cap);
 }
 
 double soft_cap(const ModelSettings& settings, Setting name, const From& by_record) {

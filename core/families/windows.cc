@@ -6,8 +6,6 @@
 namespace heed {
 namespace {
 
-using enum Setting;
-
 std::optional<int64_t> count_of(float number) {
   return number == 0 ? std::nullopt : std::optional(static_cast<int64_t>(number));
 }
@@ -15,7 +13,7 @@ std::optional<int64_t> count_of(float number) {
 // The size of the window of layers that have one. Null says that there is none.
 std::optional<int64_t> window_size(const AttentionPlace& place) {
   const Windows& windows = place.family.windows;
-  const Setting name = windows.size.name == Setting::None ? SlidingWindow : windows.size.name;
+  const Setting name = windows.size.name == Setting::None ? Setting::SlidingWindow : windows.size.name;
   const std::optional<int64_t> by_default = count_of(windows.size.otherwise);
   if (windows.pattern != WindowPattern::Listed) {
     if (place.settings.is_left_out(name) && by_default) return by_default;
@@ -29,9 +27,9 @@ std::optional<int64_t> window_size(const AttentionPlace& place) {
 std::optional<bool> is_listed_as_local(const AttentionPlace& place) {
   const std::optional<int64_t> layer = place.path.layer();
   if (!layer) return std::nullopt;
-  std::string_view kind = place.settings.text(AttentionLayers, *layer);
+  std::string_view kind = place.settings.text(Setting::AttentionLayers, *layer);
   if (kind.empty()) {
-    const std::string kinds = std::string(name_of(AttentionTypes)) + ".0.0.";
+    const std::string kinds = std::string(name_of(Setting::AttentionTypes)) + ".0.0.";
     const auto kind_at = [&](int64_t i) { return place.settings.text_at(kinds + std::to_string(i)); };
     int64_t num_kinds = 0;
     while (!kind_at(num_kinds).empty()) ++num_kinds;
@@ -53,7 +51,7 @@ std::optional<int64_t> layers_in(const AttentionPlace& place, WindowPattern patt
 std::optional<double> border_layer(const AttentionPlace& place) {
   const Windows& windows = place.family.windows;
   std::optional<double> border;
-  if (!windows.ignores_max_window_layers) border = place.settings.number(MaxWindowLayers);
+  if (!windows.ignores_max_window_layers) border = place.settings.number(Setting::MaxWindowLayers);
   const bool has_default =
       windows.pattern == WindowPattern::FromLayer || windows.pattern == WindowPattern::EveryOtherBefore;
   return border || !has_default ? border : std::optional(static_cast<double>(windows.every.otherwise));
@@ -62,8 +60,8 @@ std::optional<double> border_layer(const AttentionPlace& place) {
 // The window counts the query's own token. In some models half of it is on each side.
 int64_t keys_on_a_side(const AttentionPlace& place, int64_t size) {
   const HalfWindow half = place.family.windows.half;
-  const bool is_halved =
-      half == HalfWindow::Always || (half == HalfWindow::BothWays && place.settings.is_set(UseBidirectionalAttention));
+  const bool is_halved = half == HalfWindow::Always ||
+                         (half == HalfWindow::BothWays && place.settings.is_set(Setting::UseBidirectionalAttention));
   return is_halved ? size / 2 : size - 1;
 }
 
@@ -72,7 +70,8 @@ int64_t keys_on_a_side(const AttentionPlace& place, int64_t size) {
 bool uses_windows(const AttentionPlace& place) {
   if (!window_size(place)) return false;
   const WindowUse use = place.family.windows.use;
-  return use == WindowUse::Always || place.settings.flag(UseSlidingWindow).value_or(use == WindowUse::UnlessUnset);
+  return use == WindowUse::Always ||
+         place.settings.flag(Setting::UseSlidingWindow).value_or(use == WindowUse::UnlessUnset);
 }
 
 std::optional<bool> is_windowed(const AttentionPlace& place) {
@@ -80,13 +79,14 @@ std::optional<bool> is_windowed(const AttentionPlace& place) {
   if (pattern == WindowPattern::Listed) return is_listed_as_local(place);
   const ModelSettings& settings = place.settings;
   const std::optional<int64_t> layer = place.path.layer();
-  const bool has_types = !settings.text(LayerTypes, 0).empty();
-  if (has_types && layer) return settings.text(LayerTypes, *layer) == "sliding_attention";
-  const std::optional<int64_t> first_of = layers_in(place, WindowPattern::FirstIsFull, {GlobalAttnEveryNLayers});
+  const bool has_types = !settings.text(Setting::LayerTypes, 0).empty();
+  if (has_types && layer) return settings.text(Setting::LayerTypes, *layer) == "sliding_attention";
+  const std::optional<int64_t> first_of =
+      layers_in(place, WindowPattern::FirstIsFull, {Setting::GlobalAttnEveryNLayers});
   const std::optional<int64_t> last_of =
-      layers_in(place, WindowPattern::LastIsFull, {SlidingWindowPattern, SlidingWindowPatternNow});
+      layers_in(place, WindowPattern::LastIsFull, {Setting::SlidingWindowPattern, Setting::SlidingWindowPatternNow});
   // EXAONE 4 may have a text in place of the number, such as "LLLG".
-  const bool is_text = !settings.text(SlidingWindowPattern).empty();
+  const bool is_text = !settings.text(Setting::SlidingWindowPattern).empty();
   const std::optional<double> border = border_layer(place);
   if (!has_types && !first_of && !last_of && !is_text && !border) return true;
   if (!layer || is_text) return std::nullopt;
@@ -107,7 +107,7 @@ void read_window(const AttentionPlace& place, ModelAttention& attention) {
   } else if (*windowed) {
     // In transformers such rows see one key more than causal ones, on each side. No golden values show it yet.
     const bool is_usually_causal = !place.family.is_known || place.family.attention.causal == CausalRule::Always;
-    if (is_usually_causal && place.settings.is_cleared(IsCausal)) attention.add(unsupported::kAttention);
+    if (is_usually_causal && place.settings.is_cleared(Setting::IsCausal)) attention.add(unsupported::kAttention);
     const int64_t side = keys_on_a_side(place, *window_size(place));
     attention.window = ModelWindow{side, attention.causal.value_or(true) ? -1 : side};
   }

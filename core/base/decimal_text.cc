@@ -192,7 +192,8 @@ ShortDecimal shortest(const Binary& value, const ExactDecimal& exact, const Digi
 Binary in_format(Binary value, const FloatFormat& format) {
   const int dropped =
       std::max(std::numeric_limits<double>::digits - format.significand_bits, format.least_power - value.exponent);
-  value.mantissa >>= dropped;
+  // Of 0, whose exponent is the least, more bits than there are would be dropped.
+  if (value.mantissa != 0) value.mantissa >>= dropped;
   value.exponent += dropped;
   value.begins_power =
       value.mantissa == uint64_t{1} << (format.significand_bits - 1) && value.exponent > format.least_power;
@@ -234,7 +235,7 @@ ShortestText::ShortestText(float value) {
   *write_fixed(decimal, to) = '\0';
 }
 
-DecimalDigits::DecimalDigits(double value, const FloatFormat& format, const DigitLimits& limits) : digits_("0") {
+DecimalDigits::DecimalDigits(double value, const FloatFormat& format, const DigitLimits& limits) {
   const Binary parts = in_format(parts_of<double, uint64_t>(value), format);
   if (parts.mantissa == 0) return;
   const ShortDecimal decimal = shortest(parts, exact_decimal(parts.mantissa, parts.exponent), limits);

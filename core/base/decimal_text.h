@@ -65,7 +65,7 @@ class DecimalDigits {
 
  private:
   // Those of a double, with room to spare.
-  char digits_[24];
+  char digits_[24] = "0";
   int num_digits_ = 1;
   int exponent_ = 0;
 };

@@ -2,9 +2,8 @@
 // Titles of the layouts that several families of models share, for messages. named_attention.cc tells the families apart.
 #pragma once
 
-namespace heed {
+namespace heed::layout_title {
 
-namespace layout_title {
 inline constexpr const char* kBert = "Hugging Face BERT";
 inline constexpr const char* kViT = "Hugging Face ViT";
 inline constexpr const char* kAlbert = "Hugging Face ALBERT";
@@ -23,6 +22,5 @@ inline constexpr const char* kOpt = "Hugging Face OPT";
 inline constexpr const char* kGemma2 = "Hugging Face Gemma 2";
 inline constexpr const char* kKerasTransformer = "Keras TransformerEncoder";
 inline constexpr const char* kPyTorchTransformer = "PyTorch nn.Transformer";
-}  // namespace layout_title
 
-}  // namespace heed
+}  // namespace heed::layout_title

@@ -62,6 +62,7 @@ std::vector<std::string> shown_texts(const Tensor& tensor, const Shape& shown) {
   const std::vector<int64_t> numbers = shown_elements<int64_t>(tensor, shown, DType::I64);
   if (tensor.dtype() != DType::Bool) return integer_texts(numbers);
   std::vector<std::string> texts;
+  texts.reserve(numbers.size());
   for (const int64_t number : numbers) texts.emplace_back(number == 0 ? "False" : shown.rank == 0 ? "True" : " True");
   return texts;
 }

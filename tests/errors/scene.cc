@@ -82,7 +82,7 @@ void Scene::remember_tensors_of(const heed_layer_inputs& its_inputs, const heed_
 }
 
 Scene::State Scene::state() const {
-  const auto is_made = [](const void* handle) { return handle != nullptr && handle != &untouched_; };
+  const auto is_made = [](const void* handle) { return handle != nullptr && handle != &untouched; };
   State now{{new_context, new_tensor, new_product, new_layer, new_workspace, new_weights, new_cache, outputs.output,
              outputs.weights, outputs.log_sum_exp, new_outputs.output, new_outputs.weights, new_outputs.log_sum_exp,
              tap.weights, tap.log_sum_exp, exported},
@@ -105,7 +105,7 @@ void Scene::begin() {
   capi_test::check(call_.forward());
   for (Written& each : written_) each.bytes = capi_test::read_bytes(each.tensor);
   change_out_parameters([](auto*& handle) {
-    if (handle == nullptr) handle = reinterpret_cast<std::remove_reference_t<decltype(handle)>>(&untouched_);
+    if (handle == nullptr) handle = reinterpret_cast<std::remove_reference_t<decltype(handle)>>(&untouched);
   });
   state_ = state();
   Stage::begin();
@@ -115,7 +115,7 @@ Refused Scene::end(heed_status status) {
   Refused refused = Stage::end(status);
   EXPECT_TRUE(state() == state_) << "an out-parameter or a layer was changed";
   change_out_parameters([](auto*& handle) {
-    if (static_cast<const void*>(handle) == &untouched_) handle = nullptr;
+    if (static_cast<const void*>(handle) == &untouched) handle = nullptr;
   });
   if (reach_) ask_every_other_function(layer, inputs, outputs, *reach_, {status, {refused.sentence}});
   for (const auto& [each, bytes] : written_) {

@@ -125,7 +125,7 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   State state_;
   State state() const;
   // An out-parameter that is NULL points here during the call, which must not even set it to NULL.
-  static inline char untouched_;
+  static inline char untouched;
   template <typename Change>
   void change_out_parameters(Change change) {
     change(new_context);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by ids, on every ISA: the bits of the table without scale and addend, one rounding with a scale, and one
 // more with an addend. The table is row-major, or packed as the weight of a projection.
-#include "backends/cpu/linear.h"
 #include "backends/cpu/operations.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@
 
 #include "array_of_elements.h"
 #include "available_isas.h"
-#include "backends/cpu/operations.h"
+#include "backends/cpu/linear.h"
 #include "turns.h"
 
 namespace heed::cpu {

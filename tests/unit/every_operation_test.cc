@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <type_traits>
 
@@ -112,12 +113,12 @@ void expect_everything() {
 HEED_OPERATIONS(HEED_TEST)
 #undef HEED_TEST
 
-#define HEED_ONE(name) +1
-constexpr int kNumOperations = 0 HEED_OPERATIONS(HEED_ONE);
-#undef HEED_ONE
+#define HEED_KIND(name) OpKind::name,
+constexpr OpKind kKinds[] = {HEED_OPERATIONS(HEED_KIND)};
+#undef HEED_KIND
 
 TEST(Operations, HaveABitEach) {
-  EXPECT_EQ(std::popcount(kAllOperations), kNumOperations);
+  EXPECT_EQ(std::popcount(kAllOperations), static_cast<int>(std::size(kKinds)));
   EXPECT_EQ(cpu_backend().operations, kAllOperations);
 }
 

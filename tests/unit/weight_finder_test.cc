@@ -277,14 +277,14 @@ TEST(WeightFinder, KnowsAdditiveLayers) {
 }
 
 TEST(WeightFinder, TensorsThatAdditiveLayersLackAreRefused) {
-  constexpr PossibleParameter possible[] = {{.name = "W_q.weight"}, {.name = "W_k.weight"}, {.name = "w_v.weight"}};
+  constexpr PossibleParameter kOwn[] = {{.name = "W_q.weight"}, {.name = "W_k.weight"}, {.name = "w_v.weight"}};
   const Names parameters = {"W_q.weight", "W_k.weight", "w_v.weight"};
   for (const char* extra : {"W_q.bias", "W_k.bias", "w_v.bias", "W_v.weight"}) {
     expect_refused(below("a", parameters + Names{extra}), "a", parameters, Status::Unsupported,
                    "\"memory\" has \"a." + std::string(extra) +
                        "\", which changes what d2l AdditiveAttention computes, and heed has no option for it" +
                        with_accept(extra),
-                   possible);
+                   kOwn);
   }
   const Names d2l_java = {"02W_q_weight", "01W_k_weight", "03W_v_weight"};
   for (const char* extra : {"02W_q_bias", "01W_k_bias", "03W_v_bias"}) {
@@ -292,7 +292,7 @@ TEST(WeightFinder, TensorsThatAdditiveLayersLackAreRefused) {
                    "\"memory\" has \"" + std::string(extra) +
                        "\", which changes what d2l-java AdditiveAttention computes, and heed has no option for it" +
                        with_accept(extra),
-                   possible);
+                   kOwn);
   }
 }
 

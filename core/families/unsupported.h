@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attentions of models compute and heed has no option for.
+// Features of the attention of models that heed has no option for, in words for messages.
 #pragma once
 
 #include <string_view>

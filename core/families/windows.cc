@@ -105,7 +105,7 @@ void read_window(const AttentionPlace& place, ModelAttention& attention) {
     attention.window.reset();
     attention.unknown.push_back(feature::kWindow);
   } else if (*windowed) {
-    // In transformers such rows see one key more than causal ones, on each side. No golden values show it yet.
+    // In transformers such a model's window is one key wider on each side. No golden values show it yet.
     const bool is_usually_causal = !place.family.is_known || place.family.attention.causal == CausalRule::Always;
     if (is_usually_causal && place.settings.is_cleared(Setting::IsCausal)) attention.add(unsupported::kAttention);
     const int64_t side = keys_on_a_side(place, *window_size(place));

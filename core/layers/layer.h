@@ -128,8 +128,8 @@ class Layer {
   }
 
   // A layer with children calls it in `check`, once for each child and in the order of compose_child. It checks the
-  // child's inputs and returns the shapes of its outputs. Reserve an intermediate that one child writes and another
-  // reads between their two calls.
+  // child's inputs and returns the shapes of its outputs. Between the two calls, reserve what one child
+  // writes and a later child reads.
   const OutputShapes& check_child(size_t index, const InputValues& inputs, Schedule& schedule, Purpose purpose,
                                   LayerCall& call) const;
   // A layer with children may call it before: makes the calls of all children, so that row_limits of one can be set.

@@ -97,7 +97,7 @@ struct LayerCall {
   InputValues inputs;
   // With the seed of this layer. The base gives it to all children, and called_dtype.
   Training training;
-  // Of the called layer's rows. Those of its children may be intermediates of another dtype.
+  // The dtype the caller passed; children may use another.
   DType called_dtype = DType::F32;
   // Whether the call runs the layer: not every call needs all children.
   bool is_run = false;

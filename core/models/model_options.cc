@@ -127,7 +127,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
   }
   options.norm.kind = block.layer.norm;
   options.norm.epsilon = static_cast<float>(block.layer.epsilon);
-  // What the file may lack, the first layer says: another layer that lacks it is incomplete.
+  // Whether the file has biases is read from layer 0: another layer that lacks them is incomplete.
   const std::string norm = module_of_layer(side, 0, ChildRole::Norm2);
   options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
                          !file_.contains(joined_modules(norm, "bias"));
@@ -149,7 +149,7 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
   const ModulePath path(module);
   MultiHeadAttentionOptions options;
   options.num_hiddens = hidden_size(side);
-  // The head size is needed to read the rest. Any that rotary positions can have gives the numbers of heads.
+  // The head count does not depend on the head size; any valid size will do here.
   constexpr int64_t kAnyHeadSize = 128;
   ModelAttention attention = configured_attention(config_, "", path, kAnyHeadSize);
   if (!attention.num_heads) {

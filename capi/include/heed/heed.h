@@ -2087,8 +2087,8 @@ HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_t
  * Errors: INVALID_ARGUMENT (activation). */
 HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) HEED_NOEXCEPT;
 
-/* One attention from parts of it over disjoint keys, as of a cache that is kept in pieces, or of keys that several
- * devices share. With o_n and l_n the output and the log_sum_exp of part n, for each row
+/* Merges the results of one attention that was computed in parts over disjoint keys, such as pieces of a cache, or keys
+ * that are divided among devices. With o_n and l_n the output and the log_sum_exp of part n, for each row
  *   l      = log(sum over n of exp(l_n), + exp(sinks[h]) where sinks is given)
  *   output = sum over n of exp(l_n - l) o_n,   log_sum_exp = l
  * with the largest l_n subtracted first, so that nothing overflows (Milakov and Gimelshein, "Online normalizer

@@ -65,15 +65,18 @@ def check(path, unit, words, tidy_options):
     if done.returncode != 0 and not said:
         return done.stderr or "clang-tidy failed\n"
     # A finding may be caused by another source of the unit, so the source is checked alone. The others of the unit are
-    # checked again without it if there were more findings, or if a compile error kept the analyzer from running.
+    # checked again without it if there were more findings, or if a compile error kept the analyzer from running. If only a
+    # header has the compile error, two sources do not fit together: the halves of the unit are checked, until they are apart.
     named = set(re.findall(r"^(\S+?):\d+:\d+: error: ", said, re.MULTILINE))
     compiles = "[clang-diagnostic-" not in said
     alone = [source for source in unit if str(source) in named]
     if len(unit) == 1 or not alone and compiles:
         return said
-    alone = alone or unit
     rest = [] if compiles and len(named) == len(alone) else [source for source in unit if source not in alone]
-    parts = [[source] for source in alone] + ([rest] if rest else [])
+    if alone:
+        parts = [[source] for source in alone] + ([rest] if rest else [])
+    else:
+        parts = [unit[: len(unit) // 2], unit[len(unit) // 2 :]]
     return "".join(check(path.with_stem(f"{path.stem}_{i}"), part, words, tidy_options) for i, part in enumerate(parts))
 
 

@@ -20,8 +20,8 @@ std::string with_kind(const char* words, const char* kind) {
 
 }  // namespace
 
-void refuse_unread(const LayerInputs& inputs, const InputRules& rules, const char* kind) {
-  for (const GivenInput& given : GivenInputs(inputs)) {
+void refuse_unread(const GivenInputs& inputs, const InputRules& rules, const char* kind) {
+  for (const GivenInput& given : inputs) {
     if (rules.reads.has(given.input)) continue;
     // There is one: covers_all_inputs.
     const auto refusal =

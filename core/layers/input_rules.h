@@ -34,6 +34,6 @@ constexpr bool covers_all_inputs(const InputRules& rules) {
 }
 
 // Throws the refusal of the first given input that the rules do not read. `kind`: that of the layer.
-void refuse_unread(const LayerInputs& inputs, const InputRules& rules, const char* kind);
+void refuse_unread(const GivenInputs& inputs, const InputRules& rules, const char* kind);
 
 }  // namespace heed

@@ -105,8 +105,8 @@ LayerInputs complete_inputs(const LayerInputs& inputs) {
   return complete;
 }
 
-void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name) {
-  for (const auto& [input, name, tensor] : GivenInputs(inputs)) {
+void check_devices(const GivenInputs& inputs, const char* owner, const char* device_name) {
+  for (const auto& [input, name, tensor] : inputs) {
     if (tensor != nullptr) check_same_device(name, tensor->device_name(), owner, device_name);
   }
 }

@@ -145,7 +145,7 @@ LayerInputs complete_inputs(const LayerInputs& inputs);
 
 // Checks that every tensor is on `device_name`, the device of `owner`. `owner`: the words for it in messages, such as "the
 // layer".
-void check_devices(const LayerInputs& inputs, const char* owner, const char* device_name);
+void check_devices(const GivenInputs& inputs, const char* owner, const char* device_name);
 
 // "an" before "encoder", "a" before "linear".
 const char* article_of(const char* noun);

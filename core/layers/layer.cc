@@ -254,9 +254,10 @@ DType Layer::row_dtype(const LayerInputs& inputs) const {
 
 void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
                   LayerCall& call) const {
-  refuse_unread(inputs, input_rules(inputs), kind());
+  const GivenInputs given(inputs);
+  refuse_unread(given, input_rules(inputs), kind());
   complete = check_tensors(inputs);
-  check_devices(complete, owner(), context_->device_name());
+  check_devices(given, owner(), context_->device_name());
   call.called_dtype = row_dtype(complete);
   schedule.set_form(context_->intermediate_form(call.called_dtype));
   // Names every member, so that a new one does not compile until it is handled here.

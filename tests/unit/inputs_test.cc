@@ -262,7 +262,7 @@ TEST(InputRules, SayWhyAnInputIsRefused) {
     LayerInputs inputs;
     inputs.queries = inputs.keys = &tensor;
     try {
-      refuse_unread(inputs, {{Input::Queries}, refusals}, kind);
+      refuse_unread(GivenInputs(inputs), {{Input::Queries}, refusals}, kind);
     } catch (const Error& error) {
       return std::string(error.text);
     }

@@ -28,7 +28,7 @@
  *   derived_layer                a child of a layer, from a method
  *   tensor_view                  a new object that shares the memory of the one it is made from
  * Plain getters are listed as getter_int32, getter_int64, getter_size and getter_text. Every status except HEED_OK
- * becomes an exception with heed's sentence, in the words of the language (translate.h, words.c).
+ * becomes an exception with heed's sentence, in the words of the language (said.h, terms.c).
  *
  * Not wrapped, and why: tests/bindings/not_wrapped.txt.
  */
@@ -39,7 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "translate.h"
+#include "said.h"
 
 typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
     made_workspace, made_cache, derived_tensor, shape_tensor, derived_layer, allocated_tensor, tensor_view;

@@ -238,10 +238,10 @@ static void report_to(void* function) { __atomic_store_n(&receiver, (message_rec
 
 /* The write of a heed_logger, in C#'s words. */
 static void report(void* sink, int32_t level, const char* text) {
-  char translated[TRANSLATED_CAPACITY];
+  char said[SAID_CAPACITY];
   if (is_quiet) return;
-  translate(kWords, kCsharp, text, translated, sizeof translated);
-  __atomic_load_n(&receiver, __ATOMIC_ACQUIRE)((int64_t)(intptr_t)sink, level, translated);
+  say(kCsharp, text, said, sizeof said);
+  __atomic_load_n(&receiver, __ATOMIC_ACQUIRE)((int64_t)(intptr_t)sink, level, said);
 }
 %}
 void report_to(void* function);
@@ -250,8 +250,6 @@ void report_to(void* function);
 
 %{
 /* This thread's last error, in C#'s words. */
-static void translated_error(char* text, size_t capacity) {
-  translate(kWords, kCsharp, heed_last_error(), text, capacity);
-}
+static void said_error(char* text, size_t capacity) { say(kCsharp, heed_last_error(), text, capacity); }
 %}
-void translated_error(char* text, size_t capacity);
+void said_error(char* text, size_t capacity);

@@ -26,11 +26,10 @@ static void throw_status(JNIEnv* jenv, heed_status status) {
   jclass errors = (*jenv)->FindClass(jenv, "io/heed/Errors");
   const char* signature = "(ILjava/lang/String;)Ljava/lang/Throwable;";
   jmethodID of = errors ? (*jenv)->GetStaticMethodID(jenv, errors, "of", signature) : NULL;
-  char translated[TRANSLATED_CAPACITY];
   /* Only an interruption makes the wrapper's own reports stop a call. */
-  const char* said = status == HEED_ERROR_CANCELLED ? "the thread is interrupted, so the call was stopped" : heed_last_error();
-  translate(kWords, kJava, said, translated, sizeof translated);
-  jstring sentence = of ? (*jenv)->NewStringUTF(jenv, translated) : NULL;
+  char said[SAID_CAPACITY] = "the thread is interrupted, so the call was stopped";
+  if (status != HEED_ERROR_CANCELLED) say(kJava, heed_last_error(), said, sizeof said);
+  jstring sentence = of ? (*jenv)->NewStringUTF(jenv, said) : NULL;
   jobject error = sentence ? (*jenv)->CallStaticObjectMethod(jenv, errors, of, (jint)status, sentence) : NULL;
   if (!(*jenv)->ExceptionCheck(jenv) && error) (*jenv)->Throw(jenv, (jthrowable)error);
 }
@@ -41,7 +40,7 @@ typedef struct message {
   struct message* next;
   int64_t sink;
   int32_t level;
-  char text[TRANSLATED_CAPACITY];
+  char text[SAID_CAPACITY];
 } message;
 static __thread message *first_message, *last_message;
 static __thread int passes_messages;
@@ -53,7 +52,7 @@ static void report(void* sink, int32_t level, const char* text) {
   made->next = NULL;
   made->sink = (int64_t)(intptr_t)sink;
   made->level = level;
-  translate(kWords, kJava, text, made->text, sizeof made->text);
+  say(kJava, text, made->text, sizeof made->text);
   if (first_message)
     last_message->next = made;
   else

@@ -14,8 +14,10 @@ static_assert(HEED_ACTIVATION_RELU == static_cast<int>(Activation::Relu) &&
 
 Activation read_activation(int32_t activation, const char* name) {
   return read_enum(activation, Activation::Silu, name,
-                   "HEED_ACTIVATION_RELU (0), HEED_ACTIVATION_GELU (1), HEED_ACTIVATION_GELU_TANH (2), "
-                   "HEED_ACTIVATION_GELU_QUICK (3) or HEED_ACTIVATION_SILU (4)");
+                   CONSTANT("HEED_ACTIVATION_RELU") " (0),"
+" " CONSTANT("HEED_ACTIVATION_GELU") " (1),"
+" " CONSTANT("HEED_ACTIVATION_GELU_TANH") " (2), "
+                   CONSTANT("HEED_ACTIVATION_GELU_QUICK") " (3) or " CONSTANT("HEED_ACTIVATION_SILU") " (4)");
 }
 
 DType read_dtype(heed_dtype dtype) {
@@ -31,8 +33,9 @@ DType read_dtype(heed_dtype dtype) {
     case HEED_BOOL: return DType::Bool;
     case HEED_DTYPE_INVALID: break;
   }
-  fail(Status::InvalidArgument, "dtype is %d, expected one of HEED_F32 (0) to HEED_BOOL (%d)", static_cast<int>(dtype),
-       kNumDTypes - 1);
+  fail(Status::InvalidArgument,
+       ARGUMENT("dtype") " is %d, expected one of " CONSTANT("HEED_F32") " (0) to " CONSTANT("HEED_BOOL") " (%d)",
+       static_cast<int>(dtype), kNumDTypes - 1);
 }
 
 heed_dtype c_dtype(DType dtype) {
@@ -51,13 +54,14 @@ heed_dtype c_dtype(DType dtype) {
 }
 
 Shape read_shape(int32_t rank, const int64_t* dims, bool allow_inferred) {
-  if (rank < 0 || rank > kMaxRank) fail(Status::InvalidArgument, "rank is %d, expected 0 to %d", rank, kMaxRank);
-  if (rank > 0) require(dims, "dims");
+  if (rank < 0 || rank > kMaxRank)
+    fail(Status::InvalidArgument, ARGUMENT("rank") " is %d, expected 0 to %d", rank, kMaxRank);
+  if (rank > 0) require(dims, ARGUMENT("dims"));
   Shape shape;
   shape.rank = rank;
   for (int32_t axis = 0; axis < rank; ++axis) {
     if (dims[axis] < 0 && !allow_inferred)
-      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0", axis, dims[axis]);
+      fail(Status::InvalidArgument, ARGUMENT("dims") "[%d] is %" PRId64 ", expected at least 0", axis, dims[axis]);
     shape[axis] = dims[axis];
   }
   return shape;
@@ -71,7 +75,7 @@ const Dims* read_strides(const Shape& shape, const int64_t* strides, Dims& stora
 
 void write_text(const std::string& result, char* text, size_t capacity, size_t* num_bytes) {
   if (text == nullptr && num_bytes == nullptr)
-    fail(Status::InvalidArgument, "text and num_bytes are both NULL, expected at least one of them");
+    fail(Status::InvalidArgument, "text and num_bytes are both " WORD("NULL") ", expected at least one of them");
   if (text != nullptr) {
     if (capacity == 0)
       fail(Status::InvalidArgument, "capacity is 0, expected room for at least the terminating zero of text");

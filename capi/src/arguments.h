@@ -19,7 +19,7 @@ namespace heed::capi {
 // `name` is the argument's name in heed.h.
 template <typename Pointer>
 Pointer* require(Pointer* pointer, const char* name) {
-  if (pointer == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a pointer", name);
+  if (pointer == nullptr) fail(Status::InvalidArgument, "%s is " WORD("NULL") ", expected " WORD("a pointer"), name);
   return pointer;
 }
 

@@ -26,7 +26,7 @@ CacheOptions read_cache_options(const heed_cache_options* options) {
   require(options, "options");
   const heed_cache_options read =
       read_struct(options, HEED_CACHE_OPTIONS_INIT, kFirstCacheOptionsSize, "options", "HEED_CACHE_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
   CacheOptions result;
   result.num_layers = read.num_layers;
   result.max_sequences = read.max_sequences;
@@ -37,10 +37,13 @@ CacheOptions read_cache_options(const heed_cache_options* options) {
   result.num_sinks = read.num_sinks;
   result.page_size = read.page_size;
   result.num_pages = read.num_pages;
-  result.layout = read_enum(read.layout, CacheLayout::Paged, "options->layout",
-                            "HEED_CACHE_CONTIGUOUS (0), HEED_CACHE_RING (1) or HEED_CACHE_PAGED (2)");
-  result.dtype = read_enum(read.dtype, DType::Bool, "options->dtype", "HEED_F32, HEED_F16, HEED_BF16 or HEED_I8");
-  result.unrotated_keys = read_flag(read.unrotated_keys, "options->unrotated_keys");
+  result.layout = read_enum(read.layout, CacheLayout::Paged, OPTION("layout"),
+                            CONSTANT("HEED_CACHE_CONTIGUOUS") " (0), " CONSTANT("HEED_CACHE_RING") " (1) or " CONSTANT(
+                                "HEED_CACHE_PAGED") " (2)");
+  result.dtype =
+      read_enum(read.dtype, DType::Bool, OPTION("dtype"),
+                CONSTANT("HEED_F32") ", " CONSTANT("HEED_F16") ", " CONSTANT("HEED_BF16") " or " CONSTANT("HEED_I8"));
+  result.unrotated_keys = read_flag(read.unrotated_keys, OPTION("unrotated_keys"));
   return result;
 }
 
@@ -114,7 +117,7 @@ heed_status heed_cache_fork(heed_cache* cache, int64_t from, int64_t length, int
 heed_status heed_cache_reorder(heed_cache* cache, const int64_t* sources, int64_t num_sources) noexcept {
   return guarded(__func__, cache, [&] {
     const auto self = cache_of(cache);
-    self->reorder(read_list(sources, "sources", num_sources, "num_sources", self->options().max_sequences));
+    self->reorder(read_list(sources, "sources", num_sources, ARGUMENT("num_sources"), self->options().max_sequences));
   });
 }
 

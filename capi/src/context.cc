@@ -16,7 +16,7 @@ namespace {
 static_assert(static_cast<int>(HEED_DEVICE_CPU) == static_cast<int>(DeviceKind::Cpu));
 static_assert(static_cast<int>(HEED_DEVICE_ASCEND) == static_cast<int>(DeviceKind::Ascend));
 
-constexpr const char* kDeviceNames = "HEED_DEVICE_CPU (0) or HEED_DEVICE_ASCEND (1)";
+constexpr const char* kDeviceNames = CONSTANT("HEED_DEVICE_CPU") " (0) or " CONSTANT("HEED_DEVICE_ASCEND") " (1)";
 
 constexpr size_t kFirstContextOptionsSize = 56;
 constexpr size_t kFirstAllocatorSize = 32;
@@ -33,19 +33,19 @@ constexpr const char* kVersionText =
 HostAllocator read_allocator(const heed_allocator* given) {
   if (given == nullptr) return {};
   const heed_allocator read =
-      read_struct(given, HEED_ALLOCATOR_INIT, kFirstAllocatorSize, "options->allocator", "HEED_ALLOCATOR_INIT");
-  return {.allocate = require(read.allocate, "options->allocator->allocate"),
-          .release = require(read.release, "options->allocator->release"),
+      read_struct(given, HEED_ALLOCATOR_INIT, kFirstAllocatorSize, OPTION("allocator"), "HEED_ALLOCATOR_INIT");
+  return {.allocate = require(read.allocate, OPTION("allocator->allocate")),
+          .release = require(read.release, OPTION("allocator->release")),
           .user = read.user};
 }
 
 Executor read_executor(const heed_executor* given) {
   if (given == nullptr) return {};
   const heed_executor read =
-      read_struct(given, HEED_EXECUTOR_INIT, kFirstExecutorSize, "options->executor", "HEED_EXECUTOR_INIT");
-  const auto parallel_for = require(read.parallel_for, "options->executor->parallel_for");
+      read_struct(given, HEED_EXECUTOR_INIT, kFirstExecutorSize, OPTION("executor"), "HEED_EXECUTOR_INIT");
+  const auto parallel_for = require(read.parallel_for, OPTION("executor->parallel_for"));
   if (read.num_threads < 1 || read.num_threads > kMaxThreads) {
-    fail(Status::InvalidArgument, "options->executor->num_threads is %" PRId64 ", expected 1 to %d", read.num_threads,
+    fail(Status::InvalidArgument, OPTION("executor->num_threads") " is %" PRId64 ", expected 1 to %d", read.num_threads,
          kMaxThreads);
   }
   return {.parallel_for = parallel_for, .num_threads = static_cast<int32_t>(read.num_threads), .user = read.user};
@@ -53,21 +53,20 @@ Executor read_executor(const heed_executor* given) {
 
 Logger read_logger(const heed_logger* given) {
   if (given == nullptr) return {};
-  const heed_logger read =
-      read_struct(given, HEED_LOGGER_INIT, kFirstLoggerSize, "options->logger", "HEED_LOGGER_INIT");
-  return {.write = require(read.write, "options->logger->write"), .user = read.user};
+  const heed_logger read = read_struct(given, HEED_LOGGER_INIT, kFirstLoggerSize, OPTION("logger"), "HEED_LOGGER_INIT");
+  return {.write = require(read.write, OPTION("logger->write")), .user = read.user};
 }
 
 ContextOptions read_options(const heed_context_options* given) {
   const heed_context_options options =
       read_struct(given, HEED_CONTEXT_OPTIONS_INIT, kFirstContextOptionsSize, "options", "HEED_CONTEXT_OPTIONS_INIT");
   ContextOptions result;
-  result.device = read_enum(options.device, DeviceKind::Ascend, "options->device", kDeviceNames);
+  result.device = read_enum(options.device, DeviceKind::Ascend, OPTION("device"), kDeviceNames);
   result.device_index = options.device_index;
   result.num_threads = options.num_threads;
-  result.strict = read_flag(options.strict, "options->strict");
-  result.allow_reduced_precision = read_flag(options.allow_reduced_precision, "options->allow_reduced_precision");
-  result.flush_subnormals = read_flag(options.flush_subnormals, "options->flush_subnormals");
+  result.strict = read_flag(options.strict, OPTION("strict"));
+  result.allow_reduced_precision = read_flag(options.allow_reduced_precision, OPTION("allow_reduced_precision"));
+  result.flush_subnormals = read_flag(options.flush_subnormals, OPTION("flush_subnormals"));
   result.allocator = read_allocator(options.allocator);
   result.executor = read_executor(options.executor);
   result.logger = read_logger(options.logger);
@@ -99,8 +98,8 @@ heed_status heed_context_create(const heed_context_options* options, heed_contex
     require(context, "context");
     const std::shared_ptr<Context> opened = Context::open(read_options(options));
     *context = make_handle(heed_context{opened});
-    log(opened->logger(), LogLevel::Info, "heed_context_create: heed %s on %s (%s), threads: %d", kVersionText,
-        opened->device_name(), opened->describe(), opened->num_threads());
+    log(opened->logger(), LogLevel::Info, FUNCTION("heed_context_create") ": heed %s on %s (%s), threads: %d",
+        kVersionText, opened->device_name(), opened->describe(), opened->num_threads());
   });
 }
 

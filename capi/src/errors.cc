@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "errors.h"
 
-#include <cstdio>
 #include <exception>
 #include <new>
 
 #include "base/last_error.h"
-#include "base/shown_text.h"
 
 namespace heed::capi {
 namespace {
@@ -26,6 +24,19 @@ static_assert(static_cast<int>(HEED_ERROR_DEVICE_LOST) == static_cast<int>(Statu
 static_assert(static_cast<int>(HEED_ERROR_NOT_FASTEST) == static_cast<int>(Status::NotFastest));
 static_assert(static_cast<int>(HEED_ERROR_INTERNAL) == static_cast<int>(Status::Internal));
 static_assert(static_cast<int>(HEED_ERROR_CANCELLED) == static_cast<int>(Status::Cancelled));
+static_assert(static_cast<int>(HEED_ROLE_TEXT) == static_cast<int>(Role::Text));
+static_assert(static_cast<int>(HEED_ROLE_OPTION) == static_cast<int>(Role::Option));
+static_assert(static_cast<int>(HEED_ROLE_SETTING) == static_cast<int>(Role::Setting));
+static_assert(static_cast<int>(HEED_ROLE_FLAG) == static_cast<int>(Role::Flag));
+static_assert(static_cast<int>(HEED_ROLE_INPUT) == static_cast<int>(Role::Input));
+static_assert(static_cast<int>(HEED_ROLE_OUTPUT) == static_cast<int>(Role::Output));
+static_assert(static_cast<int>(HEED_ROLE_MEMBER) == static_cast<int>(Role::Member));
+static_assert(static_cast<int>(HEED_ROLE_ARGUMENT) == static_cast<int>(Role::Argument));
+static_assert(static_cast<int>(HEED_ROLE_CONSTANT) == static_cast<int>(Role::Constant));
+static_assert(static_cast<int>(HEED_ROLE_FUNCTION) == static_cast<int>(Role::Function));
+static_assert(static_cast<int>(HEED_ROLE_KIND) == static_cast<int>(Role::Kind));
+static_assert(static_cast<int>(HEED_ROLE_DTYPE) == static_cast<int>(Role::DType));
+static_assert(static_cast<int>(HEED_ROLE_WORD) == static_cast<int>(Role::Word));
 static_assert(static_cast<int>(HEED_LOG_ERROR) == static_cast<int>(LogLevel::Error));
 static_assert(static_cast<int>(HEED_LOG_WARNING) == static_cast<int>(LogLevel::Warning));
 static_assert(static_cast<int>(HEED_LOG_INFO) == static_cast<int>(LogLevel::Info));
@@ -38,34 +49,32 @@ Error current_exception() noexcept {
   } catch (const Error& error) {
     failure = error;
   } catch (const std::bad_alloc&) {
-    failure.status = Status::OutOfMemory;
-    std::snprintf(failure.text, sizeof failure.text, "memory for heed's own objects could not be allocated");
+    failure.say(Status::OutOfMemory, "memory for heed's own objects could not be allocated");
   } catch (const std::exception& exception) {
-    std::snprintf(failure.text, sizeof failure.text,
-                  "an internal check failed (%s): please report this as a defect of heed", exception.what());
+    failure.say(Status::Internal, "an internal check failed (%s): please report this as a defect of heed",
+                exception.what());
   } catch (...) {
-    std::snprintf(failure.text, sizeof failure.text,
-                  "an exception of unknown type was stopped: please report this as a defect of heed");
+    failure.say(Status::Internal, "an exception of unknown type was stopped: please report this as a defect of heed");
   }
   return failure;
 }
 
 }  // namespace
 
-void set_last_error(Status status, const char* text) noexcept {
+void set_last_error(Status status, const char* sentence) noexcept {
   Error& error = last_error();
   error.status = status;
-  copy_printable(error.text, sizeof error.text, text);
+  print(sentence, error.text, sizeof error.text, error.marked);
 }
 
 void keep_current_exception() noexcept {
   const Error failure = current_exception();
-  set_last_error(failure.status, failure.text);
+  set_last_error(failure.status, failure.marked);
 }
 
 // The logger may call heed, and its call may fail; log() then restores the last error of the caller's call.
 heed_status report_last_error(const char* function, const Logger& logger) noexcept {
-  log(logger, LogLevel::Error, "%s: %s", function, last_error().text);
+  log(logger, LogLevel::Error, FUNCTION("%s") ": %s", function, last_error().marked);
   return static_cast<heed_status>(last_error().status);
 }
 
@@ -76,6 +85,26 @@ extern "C" {
 heed_status heed_last_status(void) noexcept { return static_cast<heed_status>(heed::last_error().status); }
 
 const char* heed_last_error(void) noexcept { return heed::last_error().text; }
+
+const char* heed_message_part(const char* message, int32_t index, heed_role* role) noexcept {
+  thread_local constinit char text[heed::kMarkedCapacity] = "";
+  const heed::LogMessage* const logged = heed::current_message();
+  const char* marked = nullptr;
+  if (logged != nullptr && message == logged->text) {
+    marked = logged->marked;
+  } else if (message == heed::last_error().text) {
+    marked = heed::last_error().marked;
+  }
+  if (marked == nullptr || index < 0 || role == nullptr) return nullptr;
+  heed::SentencePart part;
+  heed::SentenceParts parts(marked);
+  for (int32_t i = 0; i <= index; ++i) {
+    if (!parts.next(part)) return nullptr;
+  }
+  *role = static_cast<heed_role>(part.role);
+  text[part.text.copy(text, sizeof text - 1)] = '\0';
+  return text;
+}
 
 const char* heed_status_name(heed_status status) noexcept {
   switch (status) {

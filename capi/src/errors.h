@@ -15,8 +15,8 @@
 
 namespace heed::capi {
 
-// Stores the thread's last error; bytes that are not printable ASCII become \xHH.
-void set_last_error(Status status, const char* text) noexcept;
+// Stores the thread's last error, whose terms are marked; other bytes that are not printable ASCII become \xHH.
+void set_last_error(Status status, const char* sentence) noexcept;
 
 // In a catch block: stores the exception that is being handled, of any type, as the thread's last error.
 void keep_current_exception() noexcept;

@@ -54,16 +54,16 @@ class CallTensors {
     // Names every member, here and below, so that a new one does not compile until it is handled.
     const auto& [struct_size, queries, keys, values, valid_lens, mask, bias, dropout_seed, training, reserved,
                  alibi_slopes, sequences, sinks, cache, decoder, token_types, progress] = read;
-    require_zero(reserved, "inputs->reserved");
+    require_zero(reserved, INPUT("reserved"));
     inputs.queries = keep(queries);
     inputs.keys = keep(keys);
     inputs.values = keep(values);
     inputs.visibility = {keep(valid_lens), keep(mask), keep(bias), keep(alibi_slopes), keep(sinks)};
     inputs.token_types = keep(token_types);
-    inputs.training = {read_flag(training, "inputs->training"), dropout_seed};
-    if (progress != nullptr) inputs.progress = read_progress(*progress, "inputs->progress");
+    inputs.training = {read_flag(training, INPUT("training")), dropout_seed};
+    if (progress != nullptr) inputs.progress = read_progress(*progress, INPUT("progress"));
     if (sequences != nullptr) inputs.sequences = read_sequences(*sequences);
-    if (cache != nullptr) inputs.cache = &read_cache(*cache, "inputs->cache", cache_);
+    if (cache != nullptr) inputs.cache = &read_cache(*cache, "cache", cache_);
     if (decoder != nullptr) inputs.decoder = read_decoder(*decoder);
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
@@ -87,40 +87,41 @@ class CallTensors {
  private:
   SequenceInputs read_sequences(const heed_sequence_inputs& given) {
     const heed_sequence_inputs read = read_struct(&given, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize,
-                                                  "inputs->sequences", "HEED_SEQUENCE_INPUTS_INIT");
+                                                  INPUT("sequences"), "HEED_SEQUENCE_INPUTS_INIT");
     const auto& [struct_size, positions, query_lens, query_offsets, key_offsets] = read;
     return {keep(positions), keep(query_lens), keep(query_offsets), keep(key_offsets)};
   }
 
   DecoderInputs read_decoder(const heed_decoder_inputs& given) {
     const heed_decoder_inputs read = read_struct(&given, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
-                                                 "inputs->decoder", "HEED_DECODER_INPUTS_INIT");
+                                                 INPUT("decoder"), "HEED_DECODER_INPUTS_INIT");
     const auto& [struct_size, self_valid_lens, self_mask, self_bias, memory, memory_cache] = read;
     DecoderInputs decoder = {keep(self_valid_lens), keep(self_mask), keep(self_bias), keep(memory)};
     if (memory_cache != nullptr)
-      decoder.memory_cache = &read_cache(*memory_cache, "inputs->decoder->memory_cache", memory_cache_);
+      decoder.memory_cache = &read_cache(*memory_cache, "decoder->memory_cache", memory_cache_);
     return decoder;
   }
 
-  // Sets a cache of the call and returns it. `name`: the words for it in messages.
-  const CacheInputs& read_cache(const heed_cache_inputs& given, const char* name, CacheInputs& cache) {
-    const auto member = [name](const char* one) { return std::string(name) + "->" + one; };
-    const heed_cache_inputs read =
-        read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, name, "HEED_CACHE_INPUTS_INIT");
+  // Sets a cache of the call and returns it. `path`: its path in inputs, for messages.
+  const CacheInputs& read_cache(const heed_cache_inputs& given, const char* path, CacheInputs& cache) {
+    const auto member = [path](const char* one) { return marked(Role::Input, std::string(path) + "->" + one); };
+    const heed_cache_inputs read = read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize,
+                                               marked(Role::Input, path).c_str(), "HEED_CACHE_INPUTS_INIT");
     const auto& [struct_size, given_cache, sequences, layer, use, reserved] = read;
     if (reserved != 0) require_zero(reserved, member("reserved").c_str());
     if (given_cache == nullptr) require(given_cache, member("cache").c_str());
     if (use < 0 || use > HEED_CACHE_READ)
-      read_enum(use, CacheUse::Read, member("use").c_str(), "HEED_CACHE_APPEND (0) or HEED_CACHE_READ (1)");
-    cache = {given_cache->cache, keep(sequences), layer, static_cast<CacheUse>(use), false, name};
+      read_enum(use, CacheUse::Read, member("use").c_str(),
+                CONSTANT("HEED_CACHE_APPEND") " (0) or " CONSTANT("HEED_CACHE_READ") " (1)");
+    cache = {given_cache->cache, keep(sequences), layer, static_cast<CacheUse>(use), false, path};
     return cache;
   }
 
   void read_taps(const heed_layer_outputs& wanted) {
     if (wanted.num_taps < 0 || (wanted.num_taps > 0) != (wanted.taps != nullptr)) {
       fail(Status::InvalidArgument,
-           "outputs->num_taps is %" PRId64 ", but outputs->taps is %s: expected both or neither", wanted.num_taps,
-           wanted.taps == nullptr ? "NULL" : "set");
+           OUTPUT("num_taps") " is %" PRId64 ", but " OUTPUT("taps") " is %s: expected both or neither",
+           wanted.num_taps, wanted.taps == nullptr ? WORD("NULL") : "set");
     }
     // The tensors may not move.
     tapped_.reserve(2 * static_cast<size_t>(wanted.num_taps));
@@ -128,13 +129,15 @@ class CallTensors {
       return handle == nullptr ? nullptr : &tapped_.emplace_back(handle->tensor);
     };
     for (int64_t i = 0; i < wanted.num_taps; ++i) {
-      const std::string name = "outputs->taps[" + std::to_string(i) + "]";
+      const std::string path = "taps[" + std::to_string(i) + "]";
+      const std::string name = marked(Role::Output, path);
       require(wanted.taps[i], name.c_str());
       const heed_layer_tap tap =
           read_struct(wanted.taps[i], HEED_LAYER_TAP_INIT, kFirstTapSize, name.c_str(), "HEED_LAYER_TAP_INIT");
-      if (tap.child == nullptr) require(tap.child, (name + "->child").c_str());
+      if (tap.child == nullptr) require(tap.child, marked(Role::Output, path + "->child").c_str());
       if (tap.weights == nullptr && tap.log_sum_exp == nullptr) {
-        fail(Status::InvalidArgument, "%s has no tensor, expected weights, log_sum_exp or both", name.c_str());
+        fail(Status::InvalidArgument, "%s has no " WORD("tensor") ", expected weights, log_sum_exp or both",
+             name.c_str());
       }
       taps_.push_back({tap.child, keep_tapped(tap.weights), keep_tapped(tap.log_sum_exp)});
     }
@@ -160,9 +163,9 @@ std::shared_ptr<Layer> layer_of(const heed_layer* handle) { return require(handl
 // text becomes too long, the end of the original sentence is cut.
 [[noreturn]] void fail_in_lone_part(const Error& error, const std::string& lone_part) {
   const std::string ending = "; the file is " + lone_part;
-  const size_t room = kErrorCapacity - 1 - std::min(ending.size(), kErrorCapacity / 2);
-  const std::string sentence = std::string(error.text).substr(0, room) + ending;
-  fail(error.status, "%s", sentence.c_str());
+  std::string sentence = error.marked;
+  cut_for_c(sentence.data(), kErrorCapacity - 1 - std::min(ending.size(), kErrorCapacity / 2));
+  fail(error.status, "%s%s", sentence.c_str(), ending.c_str());
 }
 
 // `function` is the name of the C function, for the logger.
@@ -180,18 +183,19 @@ void load(const char* function, Layer& layer, const SafetensorsFile& file, const
     fail_in_lone_part(error, lone_part);
   }
   const Logger& logger = layer.context()->logger();
-  log(logger, LogLevel::Info, "%s: %s has its %zu parameters from \"%s\" by the names of %s", function, layer.kind(),
-      layer.parameters().size(), shown_path.c_str(), layout_name);
+  log(logger, LogLevel::Info, FUNCTION("%s") ": %s has its %zu parameters from \"%s\" by the names of %s", function,
+      layer.kind(), layer.parameters().size(), shown_path.c_str(), layout_name);
   if (!lone_part.empty()) {
-    log(logger, LogLevel::Warning, "%s: \"%s\" is %s: what the other files hold of this layer is not known", function,
+    log(logger, LogLevel::Warning,
+        FUNCTION("%s") ": \"%s\" is %s: what the other files hold of this " WORD("layer") " is not known", function,
         shown_path.c_str(), lone_part.c_str());
   }
 }
 
-// `owner` and `name`: the words for the tensor in messages.
+// `name`: the words for the tensor in messages.
 OwnedHandle<heed_tensor> make_output(const std::shared_ptr<Context>& context, DType dtype, const Shape& shape,
-                                     const char* owner, const char* name) {
-  const std::string subject = std::string(owner) + name + " would have dims";
+                                     const std::string& name) {
+  const std::string subject = name + " would have " ARGUMENT("dims");
   return OwnedHandle<heed_tensor>(make_handle(heed_tensor{Tensor::zeros(context, dtype, shape, subject.c_str())}));
 }
 
@@ -236,7 +240,8 @@ const char* heed_layer_child_name(const heed_layer* layer, int64_t index) noexce
     const auto self = layer_of(layer);
     const auto count = static_cast<int64_t>(self->num_children());
     if (index < 0 || index >= count)
-      fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " children", index, count);
+      fail(Status::InvalidArgument, "index is %" PRId64 ", but the " WORD("layer") " has %" PRId64 " children", index,
+           count);
     return self->child_name(static_cast<size_t>(index));
   });
 }
@@ -260,7 +265,8 @@ const char* heed_layer_parameter_name(const heed_layer* layer, int64_t index) no
     const auto self = layer_of(layer);
     const auto count = static_cast<int64_t>(self->parameters().size());
     if (index < 0 || index >= count)
-      fail(Status::InvalidArgument, "index is %" PRId64 ", but the layer has %" PRId64 " parameters", index, count);
+      fail(Status::InvalidArgument, "index is %" PRId64 ", but the " WORD("layer") " has %" PRId64 " parameters", index,
+           count);
     return self->parameters()[static_cast<size_t>(index)].name();
   });
 }
@@ -287,7 +293,7 @@ heed_status heed_layer_set_parameter(heed_layer* layer, const char* name, const 
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     require(name, "name");
-    const Tensor source = require(value, "value")->tensor;
+    const Tensor source = require(value, ARGUMENT("value"))->tensor;
     set_parameter(*self, name, source);
   });
 }
@@ -314,7 +320,7 @@ heed_status heed_layer_load_weights(heed_layer* layer, const heed_weights* weigh
   return guarded(__func__, layer, [&] {
     const auto self = layer_of(layer);
     const std::shared_ptr<const SafetensorsFile> file = require(weights, "weights")->file;
-    load("heed_layer_load_weights", *self, *file, prefix, read_load_options(options, "options", "options->progress"));
+    load("heed_layer_load_weights", *self, *file, prefix, read_load_options(options, "options", OPTION("progress")));
   });
 }
 
@@ -343,13 +349,15 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
     require(outputs, "outputs");
     constexpr int32_t kAll = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
     if (wanted <= 0 || wanted > kAll)
-      fail(Status::InvalidArgument, "wanted is %d, expected a set of HEED_WANT_ bits, 1 to %d", wanted, kAll);
+      fail(Status::InvalidArgument, "wanted is %d, expected a set of " WORD("HEED_WANT_ bits") ", 1 to %d", wanted,
+           kAll);
     const heed_layer_outputs given =
         read_struct(outputs, HEED_LAYER_OUTPUTS_INIT, kFirstOutputsSize, "outputs", "HEED_LAYER_OUTPUTS_INIT");
     for (const auto& [member, name] : {std::pair{given.output, "output"}, std::pair{given.weights, "weights"},
                                        std::pair{given.log_sum_exp, "log_sum_exp"}}) {
       if (member != nullptr)
-        fail(Status::InvalidArgument, "outputs->%s is set, expected NULL: the tensor is made here", name);
+        fail(Status::InvalidArgument,
+             OUTPUT("%s") " is set, expected " WORD("NULL") ": the " WORD("tensor") " is made here", name);
     }
     const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->output_shapes(call.inputs);
@@ -357,16 +365,17 @@ heed_status heed_layer_create_outputs(const heed_layer* layer, const heed_layer_
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
       if (!shape && shapes.is_packed) {
         fail(Status::Unsupported,
-             "wanted has HEED_WANT_WEIGHTS, but inputs->sequences->query_offsets packs the batch: expected it without, "
-             "since batch elements of different sizes have no weights of one shape");
+             "wanted has " CONSTANT("HEED_WANT_WEIGHTS") ", but " INPUT("sequences->query_offsets") " packs the "
+"batch: expected it without, since batch elements of different sizes have no weights of one shape");
       }
       if (!shape) {
         fail(Status::InvalidArgument,
-             "wanted has %s, but %s %s layer has no such output, expected HEED_WANT_OUTPUT alone",
-             bit == HEED_WANT_WEIGHTS ? "HEED_WANT_WEIGHTS" : "HEED_WANT_LOG_SUM_EXP", article_of(self->kind()),
-             self->kind());
+             "wanted has %s, but " KIND("%s %s layer") " has no such output, expected " CONSTANT(
+                 "HEED_WANT_OUTPUT") " alone",
+             bit == HEED_WANT_WEIGHTS ? CONSTANT("HEED_WANT_WEIGHTS") : CONSTANT("HEED_WANT_LOG_SUM_EXP"),
+             article_of(self->kind()), self->kind());
       }
-      return make_output(self->context(), dtype, *shape, "outputs->", name);
+      return make_output(self->context(), dtype, *shape, marked(Role::Output, name));
     };
     auto output = create(HEED_WANT_OUTPUT, shapes.dtype, shapes.output, "output");
     auto weights = create(HEED_WANT_WEIGHTS, shapes.dtype, shapes.weights, "weights");
@@ -385,13 +394,16 @@ heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inpu
     require(tap, "tap");
     constexpr int32_t kAll = HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
     if (wanted == 0 || (wanted & ~kAll) != 0) {
-      fail(Status::InvalidArgument, "wanted is %d, expected HEED_WANT_WEIGHTS (%d), HEED_WANT_LOG_SUM_EXP (%d) or both",
+      fail(Status::InvalidArgument,
+           "wanted is %d, expected " CONSTANT("HEED_WANT_WEIGHTS") " (%d), " CONSTANT(
+               "HEED_WANT_LOG_SUM_EXP") " (%d) or both",
            wanted, HEED_WANT_WEIGHTS, HEED_WANT_LOG_SUM_EXP);
     }
     const heed_layer_tap given = read_struct(tap, HEED_LAYER_TAP_INIT, kFirstTapSize, "tap", "HEED_LAYER_TAP_INIT");
     for (const auto& [member, name] : {std::pair{given.weights, "weights"}, {given.log_sum_exp, "log_sum_exp"}}) {
       if (member != nullptr)
-        fail(Status::InvalidArgument, "tap->%s is set, expected NULL: the tensor is made here", name);
+        fail(Status::InvalidArgument, "tap->%s is set, expected " WORD("NULL") ": the " WORD("tensor") " is made here",
+             name);
     }
     const CallTensors call(inputs, nullptr);
     const OutputShapes shapes = self->child_shapes(call.inputs, child);
@@ -400,12 +412,12 @@ heed_status heed_layer_create_tap(const heed_layer* layer, const heed_layer_inpu
            in_quotes(child).c_str());
     if ((wanted & HEED_WANT_WEIGHTS) != 0 && !shapes.weights) {
       fail(Status::Unsupported,
-           "wanted has HEED_WANT_WEIGHTS, but inputs->sequences->query_offsets packs the batch: expected it without, "
-           "since batch elements of different sizes have no weights of one shape");
+           "wanted has " CONSTANT("HEED_WANT_WEIGHTS") ", but " INPUT("sequences->query_offsets") " packs the "
+"batch: expected it without, since batch elements of different sizes have no weights of one shape");
     }
     const auto create = [&](int32_t bit, const std::optional<Shape>& shape, const char* name) {
       if ((wanted & bit) == 0) return OwnedHandle<heed_tensor>();
-      return make_output(self->context(), DType::F32, *shape, "tap->", name);
+      return make_output(self->context(), DType::F32, *shape, std::string("tap->") + name);
     };
     auto weights = create(HEED_WANT_WEIGHTS, shapes.weights, "weights");
     auto log_sum_exp = create(HEED_WANT_LOG_SUM_EXP, shapes.log_sum_exp, "log_sum_exp");
@@ -447,8 +459,9 @@ heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options
     const std::optional<Layer::CacheShape> shape = self->cache_shape();
     if (!shape) {
       fail(Status::Unsupported,
-           "layer is %s %s layer, which caches no keys and values or those of several sizes: expected a multi-head "
-           "attention with scores by dot products, a decoder layer, a decoder or a transformer of one size",
+           WORD("layer") " is " KIND("%s %s layer") ", which caches no keys and values or those of several "
+"sizes: expected " KIND("a multi-head attention") " with scores by dot "
+"products, " WORD("a decoder layer") ", " WORD("a decoder") " or " WORD("a transformer") " of one size",
            article_of(self->kind()), self->kind());
     }
     options->num_layers = shape->num_layers;

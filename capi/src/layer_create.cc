@@ -39,7 +39,7 @@ heed_status create_model(const char* function, heed_context* context, const char
     require(layer, "layer");
     const heed_model_options read =
         read_struct(options, HEED_MODEL_OPTIONS_INIT, kFirstModelOptionsSize, "options", "HEED_MODEL_OPTIONS_INIT");
-    LoadOptions load = read_load_options(read.load, "options->load", "options->load->progress");
+    LoadOptions load = read_load_options(read.load, OPTION("load"), OPTION("load->progress"));
     load.function = function;
     *layer = make_handle(heed_layer{model_from_folder(owner, folder, load)});
   });

@@ -70,49 +70,52 @@ AttentionOptions read_attention_options(const Options& options) {
   result.scale = options.scale;
   result.soft_cap = options.soft_cap;
   result.dropout = options.dropout;
-  result.causal = read_enum(options.causal, Alignment::BottomRight, "options->causal",
-                            "HEED_CAUSAL_NONE (0), HEED_CAUSAL_TOP_LEFT (1) or HEED_CAUSAL_BOTTOM_RIGHT (2)");
-  result.window = read_enum(options.window, Alignment::BottomRight, "options->window",
-                            "HEED_WINDOW_NONE (0), HEED_WINDOW_TOP_LEFT (1) or HEED_WINDOW_BOTTOM_RIGHT (2)");
+  result.causal = read_enum(options.causal, Alignment::BottomRight, OPTION("causal"),
+                            CONSTANT("HEED_CAUSAL_NONE") " (0), " CONSTANT("HEED_CAUSAL_TOP_LEFT") " (1) or " CONSTANT(
+                                "HEED_CAUSAL_BOTTOM_RIGHT") " (2)");
+  result.window = read_enum(options.window, Alignment::BottomRight, OPTION("window"),
+                            CONSTANT("HEED_WINDOW_NONE") " (0), " CONSTANT("HEED_WINDOW_TOP_LEFT") " (1) or " CONSTANT(
+                                "HEED_WINDOW_BOTTOM_RIGHT") " (2)");
   result.window_left = options.window_left;
   result.window_right = options.window_right;
-  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, "options->empty_rows",
-                                "HEED_EMPTY_ROWS_ZERO (0) or HEED_EMPTY_ROWS_MEAN (1)");
+  result.empty_rows = read_enum(options.empty_rows, EmptyRows::Mean, OPTION("empty_rows"),
+                                CONSTANT("HEED_EMPTY_ROWS_ZERO") " (0) or " CONSTANT("HEED_EMPTY_ROWS_MEAN") " (1)");
   return result;
 }
 
 RopeOptions read_rope_options(const heed_rope_options* options) {
   const heed_rope_options read =
-      read_struct(options, HEED_ROPE_OPTIONS_INIT, kFirstRopeOptionsSize, "options->rope", "HEED_ROPE_OPTIONS_INIT");
+      read_struct(options, HEED_ROPE_OPTIONS_INIT, kFirstRopeOptionsSize, OPTION("rope"), "HEED_ROPE_OPTIONS_INIT");
   RopeOptions result;
   if (read.layout != HEED_ROPE_HALF && read.layout != HEED_ROPE_INTERLEAVED) {
     fail(Status::InvalidArgument,
-         "options->rope->layout is %d, expected HEED_ROPE_HALF (1) or HEED_ROPE_INTERLEAVED (2): which elements make a "
-         "pair, as the weights were trained",
+         OPTION("rope->layout") " is %d, expected " CONSTANT("HEED_ROPE_HALF") " (1) or " CONSTANT(
+             "HEED_ROPE_INTERLEAVED") " (2): which elements make a pair, as the weights were trained",
          read.layout);
   }
   result.layout = static_cast<RotaryLayout>(read.layout);
   result.scaling =
-      read_enum(read.scaling, RopeScaling::Factors, "options->rope->scaling",
-                "HEED_ROPE_SCALING_NONE (0), HEED_ROPE_SCALING_LINEAR (1), HEED_ROPE_SCALING_NTK (2), "
-                "HEED_ROPE_SCALING_YARN (3), HEED_ROPE_SCALING_LLAMA3 (4) or HEED_ROPE_SCALING_FACTORS (5)");
+      read_enum(read.scaling, RopeScaling::Factors, OPTION("rope->scaling"),
+                CONSTANT("HEED_ROPE_SCALING_NONE") " (0),"
+" " CONSTANT("HEED_ROPE_SCALING_LINEAR") " (1),"
+" " CONSTANT("HEED_ROPE_SCALING_NTK") " (2), "
+                CONSTANT("HEED_ROPE_SCALING_YARN") " (3), " CONSTANT("HEED_ROPE_SCALING_LLAMA3") " (4) "
+"or " CONSTANT("HEED_ROPE_SCALING_FACTORS") " (5)");
   result.rotary_size = read.rotary_size;
   result.rotary_offset = read.rotary_offset;
   result.original_length = read.original_length;
   if (read.num_factors < 0)
-    fail(Status::InvalidArgument, "options->rope->num_factors is %" PRId64 ", expected at least 0", read.num_factors);
+    fail(Status::InvalidArgument, OPTION("rope->num_factors") " is %" PRId64 ", expected at least 0", read.num_factors);
   if ((read.num_factors > 0) != (read.factors != nullptr)) {
     fail(Status::InvalidArgument,
-         "options->rope->num_factors is %" PRId64
-         ", but options->rope->factors is %s: expected "
-         "both or neither",
-         read.num_factors, read.factors == nullptr ? "NULL" : "set");
+         OPTION("rope->num_factors") " is %" PRId64 ", but " OPTION("rope->factors") " is %s: expected both or neither",
+         read.num_factors, read.factors == nullptr ? WORD("NULL") : "set");
   }
   result.factors = {read.factors, static_cast<size_t>(read.num_factors)};
   if (read.short_factors != nullptr) {
     if (read.factors == nullptr)
-      fail(Status::InvalidArgument,
-           "options->rope->short_factors is set, but options->rope->factors is NULL: expected both or neither");
+      fail(Status::InvalidArgument, OPTION("rope->short_factors") " is set, but " OPTION("rope->factors") " is " WORD(
+                                        "NULL") ": expected both or neither");
     result.short_factors = {read.short_factors, static_cast<size_t>(read.num_factors)};
   }
   result.base = read.base;
@@ -122,7 +125,7 @@ RopeOptions read_rope_options(const heed_rope_options* options) {
   result.low_freq_factor = read.low_freq_factor;
   result.high_freq_factor = read.high_freq_factor;
   result.attention_factor = read.attention_factor;
-  result.no_rounding = read_flag(read.no_rounding, "options->rope->no_rounding");
+  result.no_rounding = read_flag(read.no_rounding, OPTION("rope->no_rounding"));
   return result;
 }
 
@@ -158,7 +161,7 @@ MultiHeadAttentionOptions read_layer_options(const heed_multi_head_attention_opt
   const heed_multi_head_attention_options read =
       read_struct(options, HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT, kFirstMultiHeadOptionsSize, "options",
                   "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
   MultiHeadAttentionOptions result;
   result.num_hiddens = read.num_hiddens;
   result.num_heads = read.num_heads;
@@ -166,26 +169,28 @@ MultiHeadAttentionOptions read_layer_options(const heed_multi_head_attention_opt
   result.head_size = read.head_size;
   result.value_head_size = read.value_head_size;
   result.output_size = read.output_size;
-  result.no_output_projection = read_flag(read.no_output_projection, "options->no_output_projection");
+  result.no_output_projection = read_flag(read.no_output_projection, OPTION("no_output_projection"));
   result.biases = read.biases;
-  result.scoring = read_enum(read.scoring, Scoring::Additive, "options->scoring",
-                             "HEED_SCORING_DOT_PRODUCT (0) or HEED_SCORING_ADDITIVE (1)");
+  result.scoring = read_enum(read.scoring, Scoring::Additive, OPTION("scoring"),
+                             CONSTANT("HEED_SCORING_DOT_PRODUCT") " (0) or " CONSTANT("HEED_SCORING_ADDITIVE") " (1)");
   result.attention = read_attention_options(read);
-  require_zero(read.reserved_2, "options->reserved_2");
+  require_zero(read.reserved_2, OPTION("reserved_2"));
   if (read.rope != nullptr) result.rope = read_rope_options(read.rope);
   result.relative_bias.kind =
-      read_enum(read.relative_bias, RelativeBias::OneWay, "options->relative_bias",
-                "HEED_RELATIVE_BIAS_NONE (0), HEED_RELATIVE_BIAS_BOTH_WAYS (1) or HEED_RELATIVE_BIAS_ONE_WAY (2)");
+      read_enum(read.relative_bias, RelativeBias::OneWay, OPTION("relative_bias"),
+                CONSTANT("HEED_RELATIVE_BIAS_NONE") " (0), " CONSTANT(
+                    "HEED_RELATIVE_BIAS_BOTH_WAYS") " (1) or " CONSTANT("HEED_RELATIVE_BIAS_ONE_WAY") " (2)");
   result.relative_bias.num_buckets = read.relative_bias_buckets;
   result.relative_bias.max_distance = read.relative_bias_max_distance;
   result.qk_norm_epsilon = read.qk_norm_epsilon;
-  result.qk_norm =
-      read_enum(read.qk_norm, QkNorm::Layer, "options->qk_norm", "HEED_QK_NORM_RMS (0) or HEED_QK_NORM_LAYER (1)");
-  result.sinks = read_flag(read.sinks, "options->sinks");
-  result.alibi = read_enum(read.alibi, AlibiUse::Scaled, "options->alibi",
-                           "HEED_ALIBI_NONE (0), HEED_ALIBI_ADDED (1) or HEED_ALIBI_SCALED (2)");
-  result.add_bias_kv = read_flag(read.add_bias_kv, "options->add_bias_kv");
-  result.add_zero_attn = read_flag(read.add_zero_attn, "options->add_zero_attn");
+  result.qk_norm = read_enum(read.qk_norm, QkNorm::Layer, OPTION("qk_norm"),
+                             CONSTANT("HEED_QK_NORM_RMS") " (0) or " CONSTANT("HEED_QK_NORM_LAYER") " (1)");
+  result.sinks = read_flag(read.sinks, OPTION("sinks"));
+  result.alibi = read_enum(read.alibi, AlibiUse::Scaled, OPTION("alibi"),
+                           CONSTANT("HEED_ALIBI_NONE") " (0), " CONSTANT("HEED_ALIBI_ADDED") " (1) or " CONSTANT(
+                               "HEED_ALIBI_SCALED") " (2)");
+  result.add_bias_kv = read_flag(read.add_bias_kv, OPTION("add_bias_kv"));
+  result.add_zero_attn = read_flag(read.add_zero_attn, OPTION("add_zero_attn"));
   return result;
 }
 
@@ -198,37 +203,40 @@ PositionalEncodingOptions read_layer_options(const heed_positional_encoding_opti
   result.size = read.size;
   result.first_row = read.first_row;
   result.dropout = read.dropout;
-  result.kind = read_enum(read.kind, PositionKind::SinusoidalHalves2i, "options->kind",
-                          "HEED_POSITIONS_SINUSOIDAL (0), HEED_POSITIONS_SINUSOIDAL_HALVES (1), HEED_POSITIONS_LEARNED "
-                          "(2) or HEED_POSITIONS_SINUSOIDAL_HALVES_2I (3)");
+  result.kind = read_enum(
+      read.kind, PositionKind::SinusoidalHalves2i, OPTION("kind"),
+      CONSTANT("HEED_POSITIONS_SINUSOIDAL") " (0), " CONSTANT("HEED_POSITIONS_SINUSOIDAL_HALVES") " (1), " CONSTANT(
+          "HEED_POSITIONS_LEARNED") " (2) or " CONSTANT("HEED_POSITIONS_SINUSOIDAL_HALVES_2I") " (3)");
   return result;
 }
 
 LinearOptions read_layer_options(const heed_linear_options* options) {
   const heed_linear_options read =
       read_struct(options, HEED_LINEAR_OPTIONS_INIT, kFirstLinearOptionsSize, "options", "HEED_LINEAR_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
-  return {.output_size = read.output_size, .no_bias = read_flag(read.no_bias, "options->no_bias")};
+  require_zero(read.reserved, OPTION("reserved"));
+  return {.output_size = read.output_size, .no_bias = read_flag(read.no_bias, OPTION("no_bias"))};
 }
 
 DropoutOptions read_layer_options(const heed_dropout_options* options) {
   const heed_dropout_options read =
       read_struct(options, HEED_DROPOUT_OPTIONS_INIT, kFirstDropoutOptionsSize, "options", "HEED_DROPOUT_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
   return {.dropout = read.dropout};
 }
 
 LayerNormOptions read_layer_options(const heed_layer_norm_options* options) {
   const heed_layer_norm_options read = read_struct(options, HEED_LAYER_NORM_OPTIONS_INIT, kFirstLayerNormOptionsSize,
                                                    "options", "HEED_LAYER_NORM_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
   LayerNormOptions result;
   if (read.kind != HEED_NORM_LAYER && read.kind != HEED_NORM_RMS) {
-    fail(Status::InvalidArgument, "options->kind is %d, expected HEED_NORM_LAYER (0) or HEED_NORM_RMS (1)", read.kind);
+    fail(Status::InvalidArgument,
+         OPTION("kind") " is %d, expected " CONSTANT("HEED_NORM_LAYER") " (0) or " CONSTANT("HEED_NORM_RMS") " (1)",
+         read.kind);
   }
   result.kind = read.kind == HEED_NORM_RMS ? NormKind::Rms : NormKind::Layer;
   result.epsilon = read.epsilon;
-  result.no_bias = read_flag(read.no_bias, "options->no_bias");
+  result.no_bias = read_flag(read.no_bias, OPTION("no_bias"));
   return result;
 }
 
@@ -239,9 +247,9 @@ FeedForwardOptions read_layer_options(const heed_feed_forward_options* options) 
   FeedForwardOptions result;
   result.hidden_size = read.hidden_size;
   result.output_size = read.output_size;
-  result.activation = read_activation(read.activation, "options->activation");
-  result.gated = read_flag(read.gated, "options->gated");
-  result.no_bias = read_flag(read.no_bias, "options->no_bias");
+  result.activation = read_activation(read.activation, OPTION("activation"));
+  result.gated = read_flag(read.gated, OPTION("gated"));
+  result.no_bias = read_flag(read.no_bias, OPTION("no_bias"));
   result.dropout = read.dropout;
   return result;
 }
@@ -249,7 +257,7 @@ FeedForwardOptions read_layer_options(const heed_feed_forward_options* options) 
 EmbeddingOptions read_layer_options(const heed_embedding_options* options) {
   const heed_embedding_options read = read_struct(options, HEED_EMBEDDING_OPTIONS_INIT, kFirstEmbeddingOptionsSize,
                                                   "options", "HEED_EMBEDDING_OPTIONS_INIT");
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
   EmbeddingOptions result;
   result.num_embeddings = read.num_embeddings;
   result.embedding_size = read.embedding_size;
@@ -267,8 +275,8 @@ PatchEmbeddingOptions read_layer_options(const heed_patch_embedding_options* opt
   result.patch_width = read.patch_width;
   result.num_channels = read.num_channels;
   result.size = read.size;
-  result.class_token = read_flag(read.class_token, "options->class_token");
-  result.no_bias = read_flag(read.no_bias, "options->no_bias");
+  result.class_token = read_flag(read.class_token, OPTION("class_token"));
+  result.no_bias = read_flag(read.no_bias, OPTION("no_bias"));
   result.image_height = read.image_height;
   result.image_width = read.image_width;
   return result;
@@ -293,23 +301,23 @@ auto read_member(const Options* options, const char* member, const char* name) {
 // The members that encoder and decoder layers share.
 template <typename CLayerOptions, typename LayerOptions>
 void read_common(const CLayerOptions& read, LayerOptions& result) {
-  result.feed_forward = read_member(read.feed_forward, "feed_forward", "options->feed_forward");
+  result.feed_forward = read_member(read.feed_forward, "feed_forward", OPTION("feed_forward"));
   result.norm = ErrorsOfMember("norm").of([&] { return read_layer_options(read.norm); });
-  result.norm_first = read_flag(read.norm_first, "options->norm_first");
+  result.norm_first = read_flag(read.norm_first, OPTION("norm_first"));
   result.dropout = read.dropout;
-  result.output_norms = read_flag(read.output_norms, "options->output_norms");
-  result.no_first_norm = read_flag(read.no_first_norm, "options->no_first_norm");
+  result.output_norms = read_flag(read.output_norms, OPTION("output_norms"));
+  result.no_first_norm = read_flag(read.no_first_norm, OPTION("no_first_norm"));
   result.residual_scale = read.residual_scale;
-  require_zero(read.reserved, "options->reserved");
+  require_zero(read.reserved, OPTION("reserved"));
 }
 
 OutputOptions read_output_options(const heed_output_options* options) {
   const heed_output_options read = read_struct(options, HEED_OUTPUT_OPTIONS_INIT, kFirstOutputOptionsSize,
-                                               "options->output", "HEED_OUTPUT_OPTIONS_INIT");
+                                               OPTION("output"), "HEED_OUTPUT_OPTIONS_INIT");
   OutputOptions result;
   result.size = read.size;
-  result.is_tied = read_flag(read.tied, "options->output->tied");
-  result.has_bias = read_flag(read.bias, "options->output->bias");
+  result.is_tied = read_flag(read.tied, OPTION("output->tied"));
+  result.has_bias = read_flag(read.bias, OPTION("output->bias"));
   result.scale = read.scale;
   result.soft_cap = read.soft_cap;
   return result;
@@ -318,9 +326,10 @@ OutputOptions read_output_options(const heed_output_options* options) {
 // The options of each layer, or of all.
 template <typename CStackOptions, typename LayerOptions>
 void read_layers(const CStackOptions& read, std::vector<LayerOptions>& layers) {
-  if (read.layers == nullptr) return layers.push_back(read_member(read.layer, "layer", "options->layer"));
+  if (read.layers == nullptr) return layers.push_back(read_member(read.layer, "layer", OPTION("layer")));
   if (read.layer != nullptr)
-    fail(Status::InvalidArgument, "options->layers is set, but so is options->layer: expected NULL for one of them");
+    fail(Status::InvalidArgument,
+         OPTION("layers") " is set, but so is " OPTION("layer") ": expected " WORD("NULL") " for one of them");
   check_num_layers(read.num_layers);
   for (int64_t i = 0; i < read.num_layers; ++i) {
     const std::string member = "layers[" + std::to_string(i) + "]";
@@ -333,19 +342,19 @@ Stack read_stack(const CStackOptions& read) {
   Stack result;
   read_layers(read, result.layers);
   result.num_layers = read.num_layers;
-  result.final_norm = read_flag(read.final_norm, "options->final_norm");
-  require_zero(read.reserved, "options->reserved");
-  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
+  result.final_norm = read_flag(read.final_norm, OPTION("final_norm"));
+  require_zero(read.reserved, OPTION("reserved"));
+  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", OPTION("embedding"));
   if (read.positions != nullptr) {
-    result.positions = read_member(read.positions, "positions", "options->positions");
-    result.positions->max_option = "options->positions->max_positions";
+    result.positions = read_member(read.positions, "positions", OPTION("positions"));
+    result.positions->max_option = OPTION("positions->max_positions");
   }
   if (read.output != nullptr) result.output = read_output_options(read.output);
   result.num_token_types = read.num_token_types;
-  result.embedding_norm = read_flag(read.embedding_norm, "options->embedding_norm");
-  result.share_layers = read_flag(read.share_layers, "options->share_layers");
-  result.no_projection_bias = read_flag(read.no_projection_bias, "options->no_projection_bias");
-  require_zero(read.reserved_2, "options->reserved_2");
+  result.embedding_norm = read_flag(read.embedding_norm, OPTION("embedding_norm"));
+  result.share_layers = read_flag(read.share_layers, OPTION("share_layers"));
+  result.no_projection_bias = read_flag(read.no_projection_bias, OPTION("no_projection_bias"));
+  require_zero(read.reserved_2, OPTION("reserved_2"));
   return result;
 }
 
@@ -356,7 +365,7 @@ EncoderLayerOptions read_layer_options(const heed_encoder_layer_options* options
       read_struct(options, HEED_ENCODER_LAYER_OPTIONS_INIT, kFirstEncoderLayerOptionsSize, "options",
                   "HEED_ENCODER_LAYER_OPTIONS_INIT");
   EncoderLayerOptions result;
-  result.attention = read_member(read.attention, "attention", "options->attention");
+  result.attention = read_member(read.attention, "attention", OPTION("attention"));
   read_common(read, result);
   return result;
 }
@@ -366,9 +375,9 @@ DecoderLayerOptions read_layer_options(const heed_decoder_layer_options* options
       read_struct(options, HEED_DECODER_LAYER_OPTIONS_INIT, kFirstDecoderLayerOptionsSize, "options",
                   "HEED_DECODER_LAYER_OPTIONS_INIT");
   DecoderLayerOptions result;
-  result.self_attention = read_member(read.self_attention, "self_attention", "options->self_attention");
+  result.self_attention = read_member(read.self_attention, "self_attention", OPTION("self_attention"));
   if (read.cross_attention != nullptr) {
-    result.cross_attention = read_member(read.cross_attention, "cross_attention", "options->cross_attention");
+    result.cross_attention = read_member(read.cross_attention, "cross_attention", OPTION("cross_attention"));
   }
   read_common(read, result);
   return result;
@@ -378,8 +387,8 @@ EncoderOptions read_layer_options(const heed_encoder_options* options) {
   const heed_encoder_options read =
       read_struct(options, HEED_ENCODER_OPTIONS_INIT, kFirstEncoderOptionsSize, "options", "HEED_ENCODER_OPTIONS_INIT");
   EncoderOptions result = read_stack<heed_encoder_options, EncoderOptions>(read);
-  if (read.patches != nullptr) result.patches = read_member(read.patches, "patches", "options->patches");
-  if (read.audio != nullptr) result.audio = read_member(read.audio, "audio", "options->audio");
+  if (read.patches != nullptr) result.patches = read_member(read.patches, "patches", OPTION("patches"));
+  if (read.audio != nullptr) result.audio = read_member(read.audio, "audio", OPTION("audio"));
   return result;
 }
 
@@ -392,9 +401,9 @@ TransformerOptions read_layer_options(const heed_transformer_options* options) {
   const heed_transformer_options read = read_struct(
       options, HEED_TRANSFORMER_OPTIONS_INIT, kFirstTransformerOptionsSize, "options", "HEED_TRANSFORMER_OPTIONS_INIT");
   TransformerOptions result;
-  result.encoder = read_member(read.encoder, "encoder", "options->encoder");
-  result.decoder = read_member(read.decoder, "decoder", "options->decoder");
-  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", "options->embedding");
+  result.encoder = read_member(read.encoder, "encoder", OPTION("encoder"));
+  result.decoder = read_member(read.decoder, "decoder", OPTION("decoder"));
+  if (read.embedding != nullptr) result.embedding = read_member(read.embedding, "embedding", OPTION("embedding"));
   if (read.output != nullptr) result.output = read_output_options(read.output);
   return result;
 }

@@ -13,7 +13,7 @@ extern "C" {
 
 heed_status heed_tensor_to_dlpack(heed_tensor* tensor, struct DLManagedTensor** managed) noexcept {
   return guarded(__func__, tensor, [&] {
-    const Tensor self = require(tensor, "tensor")->tensor;
+    const Tensor self = require(tensor, ARGUMENT("tensor"))->tensor;
     require(managed, "managed");
     *managed = to_dlpack(self);
   });
@@ -24,7 +24,7 @@ heed_status heed_tensor_from_dlpack(heed_context* context, struct DLManagedTenso
   return guarded(__func__, context, [&] {
     const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(managed, "managed");
-    require(tensor, "tensor");
+    require(tensor, ARGUMENT("tensor"));
     *tensor = make_handle(heed_tensor{from_dlpack(owner, *managed)});
     // The last step, because a call that fails must not take ownership. This step cannot fail.
     (*tensor)->tensor.release_with(delete_dlpack, managed);

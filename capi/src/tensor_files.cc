@@ -21,7 +21,7 @@ heed_status heed_tensor_load_safetensors(heed_context* context, const char* path
     const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(path, "path");
     require(name, "name");
-    require(tensor, "tensor");
+    require(tensor, ARGUMENT("tensor"));
     const SafetensorsFile file(path);
     const SafetensorsEntry* entry = file.find(name);
     if (entry == nullptr) {
@@ -41,14 +41,14 @@ heed_status heed_tensor_load_npy(heed_context* context, const char* path, heed_t
   return guarded(__func__, context, [&] {
     const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(path, "path");
-    require(tensor, "tensor");
+    require(tensor, ARGUMENT("tensor"));
     *tensor = make_handle(heed_tensor{load_npy(owner, FileSource(path))});
   });
 }
 
 heed_status heed_tensor_save_npy(const heed_tensor* tensor, const char* path) noexcept {
   return guarded(__func__, tensor, [&] {
-    const Tensor self = require(tensor, "tensor")->tensor;
+    const Tensor self = require(tensor, ARGUMENT("tensor"))->tensor;
     save_npy(require(path, "path"), self);
   });
 }

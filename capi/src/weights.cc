@@ -35,7 +35,8 @@ const StoredTensor& tensor_at(const heed_weights* weights, int64_t index) {
   const SafetensorsFile& file = *require(weights, "weights")->file;
   const auto count = static_cast<int64_t>(file.num_tensors());
   if (index < 0 || index >= count)
-    fail(Status::InvalidArgument, "index is %" PRId64 ", but the weights have %" PRId64 " tensors", index, count);
+    fail(Status::InvalidArgument, "index is %" PRId64 ", but the weights have %" PRId64 " " WORD("tensors"), index,
+         count);
   return file.stored(static_cast<size_t>(index));
 }
 
@@ -104,12 +105,12 @@ int64_t heed_weights_dim(const heed_weights* weights, int64_t index, int32_t axi
     const auto rank = static_cast<int64_t>(tensor.rank);
     const int64_t place = axis < 0 ? axis + rank : axis;
     if (place < 0 || place >= rank) {
-      fail(Status::InvalidArgument, "axis is %d, but tensor \"%s\" has rank %" PRId64, axis, shown(tensor.name).c_str(),
-           rank);
+      fail(Status::InvalidArgument, "axis is %d, but " WORD("tensor") " \"%s\" has rank %" PRId64, axis,
+           shown(tensor.name).c_str(), rank);
     }
     if (rank > kMaxRank) {
-      fail(Status::Unsupported, "tensor \"%s\" has rank %" PRId64 ", expected at most %d", shown(tensor.name).c_str(),
-           rank, kMaxRank);
+      fail(Status::Unsupported, WORD("tensor") " \"%s\" has rank %" PRId64 ", expected at most %d",
+           shown(tensor.name).c_str(), rank, kMaxRank);
     }
     return tensor.shape[static_cast<int32_t>(place)];
   });

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
+#include "tensor/dtype_term.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -43,12 +44,14 @@ void check_length(const Operand& lens, const char* name, int64_t b, int64_t q, c
 
 Operand lengths_operand(const Tensor& lens, const char* name, const LengthsFor& rows, bool read) {
   if (lens.dtype() != DType::F32 && lens.dtype() != DType::I32 && lens.dtype() != DType::I64) {
-    fail(Status::InvalidArgument, "%s is %s, expected F32, I32 or I64", name, name_of(lens.dtype()));
+    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32") ", " DTYPE("I32") " or " DTYPE("I64"), name,
+         term_of(lens.dtype()));
   }
   const bool per_query = lens.rank() == 2;
   if (!(lens.shape() == Shape{rows.batch} || lens.shape() == Shape{rows.batch, rows.num_queries})) {
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64 ") for batch and queries",
+         "%s has " ARGUMENT("dims") " %s, expected (%" PRId64 ") for the batch or (%" PRId64 ", %" PRId64
+                                    ") for batch and queries",
          name, to_string(lens.shape()).c_str(), rows.batch, rows.batch, rows.num_queries);
   }
   Operand operand;

@@ -32,9 +32,8 @@ RelativeBiasOptions with_defaults(const RelativeBiasOptions& given) {
                                       {"relative_bias_max_distance", options.max_distance}}) {
       if (value == 0) continue;
       fail(Status::InvalidArgument,
-           "options->%s is %" PRId64
-           ", but options->relative_bias is "
-           "HEED_RELATIVE_BIAS_NONE: expected 0",
+           OPTION("%s") " is %" PRId64
+                        ", but " OPTION("relative_bias") " is " CONSTANT("HEED_RELATIVE_BIAS_NONE") ": expected 0",
            name, value);
     }
     return options;
@@ -45,13 +44,15 @@ RelativeBiasOptions with_defaults(const RelativeBiasOptions& given) {
   const int64_t least = is_even_needed ? 4 : 2;
   if (options.num_buckets < least || options.num_buckets > kMostBuckets ||
       (is_even_needed && options.num_buckets % 2 != 0)) {
-    fail(Status::InvalidArgument, "options->relative_bias_buckets is %" PRId64 ", expected %s %" PRId64 " to %" PRId64,
-         options.num_buckets, is_even_needed ? "an even number from" : "a number from", least, kMostBuckets);
+    fail(Status::InvalidArgument,
+         OPTION("relative_bias_buckets") " is %" PRId64 ", expected %s %" PRId64 " to %" PRId64, options.num_buckets,
+         is_even_needed ? "an even number from" : "a number from", least, kMostBuckets);
   }
   if (options.max_distance <= exact_buckets(options) || options.max_distance > kLargestMaxDistance) {
     fail(Status::InvalidArgument,
-         "options->relative_bias_max_distance is %" PRId64 ", expected above %" PRId64
-         ", the number of distances with buckets of their own, and at most %" PRId64,
+         OPTION(
+             "relative_bias_max_distance") " is %" PRId64 ", expected above %" PRId64
+                                           ", the number of distances with buckets of their own, and at most %" PRId64,
          options.max_distance, exact_buckets(options), kLargestMaxDistance);
   }
   return options;

@@ -17,27 +17,28 @@ namespace {
 void check_slice(const RopeOptions& options, int64_t head_size) {
   if (head_size < 2) {
     fail(Status::InvalidArgument,
-         "options->rope is set, but a head has %" PRId64 " element: expected an options->head_size of at least 2",
+         OPTION("rope") " is set, but a head has %" PRId64
+                        " element: expected an " OPTION("head_size") " of at least 2",
          head_size);
   }
   if (options.rotary_offset < 0 || options.rotary_offset > head_size - 2) {
     fail(Status::InvalidArgument,
-         "options->rope->rotary_offset is %" PRId64 ", expected 0 to %" PRId64
-         ", which leaves at least a pair of a head of %" PRId64,
+         OPTION("rope->rotary_offset") " is %" PRId64 ", expected 0 to %" PRId64
+                                       ", which leaves at least a pair of a head of %" PRId64,
          options.rotary_offset, head_size - 2, head_size);
   }
   const int64_t rest = head_size - options.rotary_offset;
   if (options.rotary_size == 0) {
     if (rest % 2 == 0) return;
     fail(Status::InvalidArgument,
-         "options->rope->rotary_size is 0, the %" PRId64
-         " elements of a head from rotary_offset on: expected an even number of them, or an even size",
+         OPTION("rope->rotary_size") " is 0, the %" PRId64 " elements of a head from " MEMBER(
+             "rotary_offset") " on: expected an even number of them, or an even size",
          rest);
   }
   if (options.rotary_size < 2 || options.rotary_size > rest || options.rotary_size % 2 != 0) {
     fail(Status::InvalidArgument,
-         "options->rope->rotary_size is %" PRId64 ", expected an even number from 2 to %" PRId64
-         ", what rotary_offset leaves of a head of %" PRId64,
+         OPTION("rope->rotary_size") " is %" PRId64 ", expected an even number from 2 to %" PRId64
+                                     ", what " MEMBER("rotary_offset") " leaves of a head of %" PRId64,
          options.rotary_size, rest, head_size);
   }
 }
@@ -46,20 +47,20 @@ void check_slice(const RopeOptions& options, int64_t head_size) {
 void check_rotary_size(int64_t rotary_size, int64_t stated) {
   constexpr int64_t kMaxRotarySize = 65536;
   if (rotary_size <= kMaxRotarySize) return;
-  fail(Status::InvalidArgument, "options->rope->rotary_size is %" PRId64 "%s, expected at most %" PRId64, rotary_size,
+  fail(Status::InvalidArgument, OPTION("rope->rotary_size") " is %" PRId64 "%s, expected at most %" PRId64, rotary_size,
        stated == 0 ? " by default" : "", kMaxRotarySize);
 }
 
 // A number that has to be finite and above 0. `otherwise`: the end of the sentence.
 void check_positive(const char* member, float value, const char* otherwise) {
   if (std::isfinite(value) && value > 0) return;
-  fail(Status::InvalidArgument, "options->rope->%s is %s, expected a finite number above 0%s", member,
+  fail(Status::InvalidArgument, OPTION("rope->%s") " is %s, expected a finite number above 0%s", member,
        DecimalText(value).c_str(), otherwise);
 }
 
 void check_factor(const RopeOptions& options) {
   if (std::isfinite(options.factor) && options.factor > 0) return;
-  fail(Status::InvalidArgument, "options->rope->factor is %s, expected a finite number above 0 with %s",
+  fail(Status::InvalidArgument, OPTION("rope->factor") " is %s, expected a finite number above 0 with %s",
        DecimalText(options.factor).c_str(), c_name_of(options.scaling));
 }
 
@@ -88,19 +89,19 @@ void check_unused(const RopeOptions& options) {
   };
   for (const Member& member : members) {
     if (!member.is_set || member.is_used) continue;
+    const bool is_flag = std::string_view(member.name) == "no_rounding";
     fail(Status::InvalidArgument,
-         "options->rope->%s is set, but options->rope->scaling is %s, which does not use it: "
-         "expected 0",
-         member.name, c_name_of(scaling));
+         OPTION("rope->%s") " is %s, but " OPTION("rope->scaling") " is %s, which does not use it: expected %s",
+         member.name, is_flag ? FLAG("no_rounding", "set") : "set", c_name_of(scaling),
+         is_flag ? FLAG("no_rounding", "0") : "0");
   }
 }
 
 void check_original_length(const RopeOptions& options) {
   if (options.original_length >= 1) return;
   fail(Status::InvalidArgument,
-       "options->rope->original_length is %" PRId64
-       ", expected the number of positions of the "
-       "training, at least 1, with %s",
+       OPTION("rope->original_length") " is %" PRId64
+                                       ", expected the number of positions of the training, at least 1, with %s",
        options.original_length, c_name_of(options.scaling));
 }
 
@@ -119,36 +120,40 @@ void check_factors(const RopeOptions& options) {
   const auto num_factors = static_cast<int64_t>(options.factors.size());
   if (num_factors != options.rotary_size / 2) {
     fail(Status::InvalidArgument,
-         "options->rope->num_factors is %" PRId64 ", expected one for each pair, rotary_size / 2 = %" PRId64,
+         OPTION("rope->num_factors") " is %" PRId64
+                                     ", expected one for each pair, " MEMBER("rotary_size") " / 2 = %" PRId64,
          num_factors, options.rotary_size / 2);
   }
   for (const auto& [name, factors] :
        {std::pair{"factors", options.factors}, {"short_factors", options.short_factors}}) {
     for (size_t i = 0; i < factors.size(); ++i) {
       if (std::isfinite(factors[i]) && factors[i] > 0) continue;
-      fail(Status::InvalidArgument, "options->rope->%s[%zu] is %s, expected a finite number above 0", name, i,
+      fail(Status::InvalidArgument, OPTION("rope->%s") "[%zu] is %s, expected a finite number above 0", name, i,
            DecimalText(factors[i]).c_str());
     }
   }
   if (!options.short_factors.empty() && options.original_length < 1) {
     fail(Status::InvalidArgument,
-         "options->rope->original_length is %" PRId64
-         ", expected at least 1: calls with positions below it have options->rope->short_factors",
+         OPTION("rope->original_length") " is %" PRId64
+                                         ", expected at least 1: calls with positions below it have " OPTION(
+                                             "rope->short_factors"),
          options.original_length);
   }
   if (options.original_length < 0) {
     fail(Status::InvalidArgument,
-         "options->rope->original_length is %" PRId64 ", expected the number of positions of the training, or 0",
+         OPTION("rope->original_length") " is %" PRId64 ", expected the number of positions of the training, or 0",
          options.original_length);
   }
   if (options.attention_factor == 0 || options.factor != 0)
-    check_positive("factor", options.factor, ", or an attention_factor, with HEED_ROPE_SCALING_FACTORS");
+    check_positive("factor", options.factor,
+                   ", or an " MEMBER("attention_factor") ", with " CONSTANT("HEED_ROPE_SCALING_FACTORS"));
   if (options.attention_factor == 0 && options.factor > 1 && options.original_length < 2) {
-    fail(Status::InvalidArgument,
-         "options->rope->original_length is %" PRId64
-         ", expected the number of positions of the "
-         "training, at least 2, or an attention_factor, with HEED_ROPE_SCALING_FACTORS",
-         options.original_length);
+    fail(
+        Status::InvalidArgument,
+        OPTION("rope->original_length") " is %" PRId64
+                                        ", expected the number of positions of the training, at least 2, or an " MEMBER(
+                                            "attention_factor") ", with " CONSTANT("HEED_ROPE_SCALING_FACTORS"),
+        options.original_length);
   }
 }
 
@@ -206,12 +211,12 @@ const char* name_of(RopeScaling scaling) {
 
 const char* c_name_of(RopeScaling scaling) {
   switch (scaling) {
-    case RopeScaling::None: return "HEED_ROPE_SCALING_NONE";
-    case RopeScaling::Linear: return "HEED_ROPE_SCALING_LINEAR";
-    case RopeScaling::Ntk: return "HEED_ROPE_SCALING_NTK";
-    case RopeScaling::Yarn: return "HEED_ROPE_SCALING_YARN";
-    case RopeScaling::Llama3: return "HEED_ROPE_SCALING_LLAMA3";
-    case RopeScaling::Factors: return "HEED_ROPE_SCALING_FACTORS";
+    case RopeScaling::None: return CONSTANT("HEED_ROPE_SCALING_NONE");
+    case RopeScaling::Linear: return CONSTANT("HEED_ROPE_SCALING_LINEAR");
+    case RopeScaling::Ntk: return CONSTANT("HEED_ROPE_SCALING_NTK");
+    case RopeScaling::Yarn: return CONSTANT("HEED_ROPE_SCALING_YARN");
+    case RopeScaling::Llama3: return CONSTANT("HEED_ROPE_SCALING_LLAMA3");
+    case RopeScaling::Factors: return CONSTANT("HEED_ROPE_SCALING_FACTORS");
   }
   __builtin_unreachable();  // capi/src accepts no other value
 }
@@ -229,9 +234,8 @@ RopeOptions with_defaults(const RopeOptions& given, int64_t head_size) {
     case RopeScaling::None: break;
     case RopeScaling::Ntk:
       if (options.rotary_size == 2) {
-        fail(Status::InvalidArgument,
-             "options->rope->rotary_size is 2, expected at least 4 with HEED_ROPE_SCALING_NTK, which divides by "
-             "rotary_size - 2");
+        fail(Status::InvalidArgument, OPTION("rope->rotary_size") " is 2, expected at least 4 with " CONSTANT(
+                                          "HEED_ROPE_SCALING_NTK") ", which divides by " MEMBER("rotary_size") " - 2");
       }
       [[fallthrough]];
     case RopeScaling::Linear: check_factor(options); break;
@@ -239,9 +243,8 @@ RopeOptions with_defaults(const RopeOptions& given, int64_t head_size) {
       check_factor(options);
       check_original_length(options);
       if (options.base == 1) {
-        fail(Status::InvalidArgument,
-             "options->rope->base is 1, expected another number with HEED_ROPE_SCALING_YARN, which divides by its "
-             "logarithm");
+        fail(Status::InvalidArgument, OPTION("rope->base") " is 1, expected another number with " CONSTANT(
+                                          "HEED_ROPE_SCALING_YARN") ", which divides by its logarithm");
       }
       if (options.beta_fast == 0) options.beta_fast = 32;
       if (options.beta_slow == 0) options.beta_slow = 1;
@@ -256,8 +259,8 @@ RopeOptions with_defaults(const RopeOptions& given, int64_t head_size) {
       check_positive("low_freq_factor", options.low_freq_factor, ", or 0 for 1");
       if (!(options.high_freq_factor > options.low_freq_factor) || !std::isfinite(options.high_freq_factor)) {
         fail(Status::InvalidArgument,
-             "options->rope->high_freq_factor is %s%s, expected a finite number above "
-             "low_freq_factor, %s",
+             OPTION("rope->high_freq_factor") " is %s%s, expected a finite number above " MEMBER(
+                 "low_freq_factor") ", %s",
              DecimalText(options.high_freq_factor).c_str(), given.high_freq_factor == 0 ? " by default" : "",
              DecimalText(options.low_freq_factor).c_str());
       }

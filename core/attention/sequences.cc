@@ -8,19 +8,21 @@
 #include "base/error.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
+#include "tensor/dtype_term.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 namespace {
 
-constexpr const char* kPositions = "inputs->sequences->positions";
-constexpr const char* kQueryLens = "inputs->sequences->query_lens";
-constexpr const char* kQueryOffsets = "inputs->sequences->query_offsets";
-constexpr const char* kKeyOffsets = "inputs->sequences->key_offsets";
+constexpr const char* kPositions = INPUT("sequences->positions");
+constexpr const char* kQueryLens = INPUT("sequences->query_lens");
+constexpr const char* kQueryOffsets = INPUT("sequences->query_offsets");
+constexpr const char* kKeyOffsets = INPUT("sequences->key_offsets");
 
 void require_whole_numbers(const Tensor& tensor, const char* name) {
   if (tensor.dtype() != DType::I32 && tensor.dtype() != DType::I64)
-    fail(Status::InvalidArgument, "%s is %s, expected I32 or I64", name, name_of(tensor.dtype()));
+    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), name,
+         term_of(tensor.dtype()));
 }
 
 // Offsets, whose elements length_of(operand, index, 0) reads.
@@ -34,7 +36,7 @@ void check_offsets_shape(const Tensor& offsets, const char* name) {
   require_whole_numbers(offsets, name);
   if (offsets.rank() != 1 || offsets.dim(0) < 1) {
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected (B + 1): the first row of each batch element, and the total", name,
+         "%s has " ARGUMENT("dims") " %s, expected (B + 1): the first row of each batch element, and the total", name,
          to_string(offsets.shape()).c_str());
   }
 }
@@ -47,10 +49,8 @@ void check_offsets(const Operand& offsets, int64_t batch, const char* name, cons
     if (i == 0 && offset != 0) fail(Status::InvalidArgument, "%s[0] is %" PRId64 ", expected 0", name, offset);
     if (offset < before) {
       fail(Status::InvalidArgument,
-           "%s[%" PRId64 "] is %" PRId64 ", below %" PRId64
-           " before it: expected offsets that "
-           "never fall",
-           name, i, offset, before);
+           "%s[%" PRId64 "] is %" PRId64 ", below %" PRId64 " before it: expected offsets that never fall", name, i,
+           offset, before);
     }
     before = offset;
   }
@@ -66,8 +66,9 @@ void set_positions(KeyLimits& limits, const CallSequences& sequences, int64_t ba
   const bool is_packed = sequences.is_packed();
   const Shape expected = is_packed ? Shape{limits.num_queries} : Shape{batch, limits.num_queries};
   if (!(positions.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s, %s", kPositions, to_string(positions.shape()).c_str(),
-         to_string(expected).c_str(), is_packed ? "one for each row of the packed queries" : "(B, Q)");
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", kPositions,
+         to_string(positions.shape()).c_str(), to_string(expected).c_str(),
+         is_packed ? "one for each row of the packed queries" : "(B, Q)");
   }
   if (is_packed)
     set_operand(limits.positions, positions, {-1, -1, 0, -1});
@@ -105,8 +106,8 @@ Sequence sequence_at(int64_t query_begin, int64_t query_count, int64_t key_begin
 void fill_packed_table(KeyLimits& limits, const CallSequences& sequences, const Tensor& of_keys, int64_t batch) {
   const Operand queries = offsets_operand(*sequences.query_offsets);
   const Operand keys = offsets_operand(of_keys);
-  check_offsets(queries, batch, kQueryOffsets, "inputs->queries", limits.num_queries);
-  check_offsets(keys, batch, sequences.key_offsets == nullptr ? kQueryOffsets : kKeyOffsets, "inputs->keys",
+  check_offsets(queries, batch, kQueryOffsets, INPUT("queries"), limits.num_queries);
+  check_offsets(keys, batch, sequences.key_offsets == nullptr ? kQueryOffsets : kKeyOffsets, INPUT("keys"),
                 limits.num_keys);
   limits.num_queries = limits.num_keys = 0;
   for (int64_t b = 0; b < batch; ++b) {
@@ -132,7 +133,7 @@ void fill_padded_table(KeyLimits& limits, const CallSequences& sequences, const 
 int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
   if (sequences.query_lens != nullptr) {
     fail(Status::InvalidArgument,
-         "%s is set, but so is %s, which says where the rows of packed queries end: expected one of them NULL",
+         "%s is set, but so is %s, which says where the rows of packed queries end: expected one of them " WORD("NULL"),
          kQueryLens, kQueryOffsets);
   }
   check_offsets_shape(*sequences.query_offsets, kQueryOffsets);
@@ -140,13 +141,15 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
   if (keys_are_queries && sequences.key_offsets == nullptr) return batch;
   if (sequences.key_offsets == nullptr) {
     fail(Status::InvalidArgument,
-         "%s is NULL, but %s is set and inputs->keys has rows of its own: expected dims (%" PRId64 ")", kKeyOffsets,
-         kQueryOffsets, batch + 1);
+         "%s is " WORD("NULL") ", but %s is set and " INPUT("keys") " has rows of its own: expected " ARGUMENT(
+             "dims") " (%" PRId64 ")",
+         kKeyOffsets, kQueryOffsets, batch + 1);
   }
   check_offsets_shape(*sequences.key_offsets, kKeyOffsets);
   if (sequences.key_offsets->dim(0) != batch + 1) {
-    fail(Status::InvalidArgument, "%s has dims %s, but %s has %s: expected the same number of batch elements",
-         kKeyOffsets, to_string(sequences.key_offsets->shape()).c_str(), kQueryOffsets,
+    fail(Status::InvalidArgument,
+         "%s has " ARGUMENT("dims") " %s, but %s has %s: expected the same number of batch elements", kKeyOffsets,
+         to_string(sequences.key_offsets->shape()).c_str(), kQueryOffsets,
          to_string(sequences.query_offsets->shape()).c_str());
   }
   return batch;
@@ -155,7 +158,8 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
 void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool keys_are_queries,
                    bool reads) {
   if (sequences.key_offsets != nullptr && !sequences.is_packed()) {
-    fail(Status::InvalidArgument, "%s is set, but %s is NULL: expected both, or neither", kKeyOffsets, kQueryOffsets);
+    fail(Status::InvalidArgument, "%s is set, but %s is " WORD("NULL") ": expected both, or neither", kKeyOffsets,
+         kQueryOffsets);
   }
   if (sequences.positions != nullptr) set_positions(limits, sequences, batch, reads);
   if (!sequences.has_table()) return;
@@ -168,8 +172,9 @@ void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t ba
   } else {
     require_whole_numbers(*sequences.query_lens, kQueryLens);
     if (!(sequences.query_lens->shape() == Shape{batch})) {
-      fail(Status::InvalidArgument, "%s has dims %s, expected (%" PRId64 "), one length for each batch element",
-           kQueryLens, to_string(sequences.query_lens->shape()).c_str(), batch);
+      fail(Status::InvalidArgument,
+           "%s has " ARGUMENT("dims") " %s, expected (%" PRId64 "), one length for each batch element", kQueryLens,
+           to_string(sequences.query_lens->shape()).c_str(), batch);
     }
     const Operand lens = lengths_operand(*sequences.query_lens, kQueryLens,
                                          {batch, limits.num_queries, limits.num_queries, "queries"}, reads);

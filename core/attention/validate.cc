@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ops/tensor_operand.h"
+#include "tensor/dtype_term.h"
 
 namespace heed {
 namespace {
@@ -26,8 +27,8 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
   const Shape plane{num_queries, num_keys};
   if (tensor.rank() != 4 && tensor.rank() != 2) {
     fail(Status::InvalidArgument,
-         "%s has dims %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is repeated; one row of "
-         "keys for each batch element is (B, 1, 1, K), one for each query (B, 1, Q, K)",
+         "%s has " ARGUMENT("dims") " %s of rank %d, expected rank 4, %s, or rank 2, %s, with ones where it is "
+"repeated; one row of keys for each batch element is (B, 1, 1, K), one for each query (B, 1, Q, K)",
          name, to_string(tensor.shape()).c_str(), tensor.rank(), to_string(full).c_str(), to_string(plane).c_str());
   }
   const int32_t missing = 4 - tensor.rank();
@@ -35,15 +36,14 @@ void set_pair_operand(Operand& operand, const AttentionProblem& problem, const T
       tensor.dim(0) == problem.batch && (tensor.dim(1) == 1 || tensor.dim(1) == num_keys)) {
     const Shape for_each_element{problem.batch, 1, 1, tensor.dim(1)};
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected %s, (Q, K), with ones where it is repeated; one row of keys for each batch element "
-         "is "
-         "(B, 1, 1, K): reshape it to %s",
+         "%s has " ARGUMENT("dims") " %s, expected %s, (Q, K), with ones where it is repeated; one row of keys "
+"for each batch element is (B, 1, 1, K): reshape it to %s",
          name, to_string(tensor.shape()).c_str(), to_string(plane).c_str(), to_string(for_each_element).c_str());
   }
   for (int32_t axis = 0; axis < tensor.rank(); ++axis) {
     if (tensor.dim(axis) != 1 && tensor.dim(axis) != full[axis + missing]) {
-      fail(Status::InvalidArgument, "%s has dims %s, expected %s with ones where it is repeated%s", name,
-           to_string(tensor.shape()).c_str(), to_string(missing == 0 ? full : plane).c_str(),
+      fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s with ones where it is repeated%s",
+           name, to_string(tensor.shape()).c_str(), to_string(missing == 0 ? full : plane).c_str(),
            has_heads ? "" : " (there are no heads here)");
     }
   }
@@ -59,9 +59,9 @@ void set_head_numbers(Operand& operand, const AttentionProblem& problem, const T
                       const char* what, bool has_heads) {
   const Shape expected{has_heads ? problem.num_heads : 1};
   if (numbers.dtype() != DType::F32)
-    fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(numbers.dtype()));
+    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32"), name, term_of(numbers.dtype()));
   if (!(numbers.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s, one %s for each head%s", name,
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, one %s for each head%s", name,
          to_string(numbers.shape()).c_str(), to_string(expected).c_str(), what,
          has_heads ? "" : " (there are no heads here)");
   }
@@ -102,7 +102,9 @@ void check_packed(const Visibility& visibility) {
                                      {visibility.names->bias, visibility.bias}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument,
-         "%s is set, but so is inputs->sequences->query_offsets, by which the batch is packed: expected NULL", name);
+         "%s is set, but so is " INPUT("sequences->query_offsets") ", by which the batch is packed: expected " WORD(
+             "NULL"),
+         name);
   }
 }
 
@@ -129,23 +131,24 @@ void set_visibility(AttentionProblem& problem, const Visibility& visibility, con
   }
   if (mask != nullptr) {
     if (mask->dtype() != DType::Bool) {
-      fail(Status::InvalidArgument, "%s is %s, expected BOOL (true: may attend); a mask of numbers to be added is %s",
-           names->mask, name_of(mask->dtype()), names->bias);
+      fail(Status::InvalidArgument,
+           "%s is %s, expected " DTYPE("BOOL") " (true: may attend); a mask of numbers to be added is %s", names->mask,
+           term_of(mask->dtype()), names->bias);
     }
     set_pair_operand(problem.mask, problem, *mask, names->mask, has_heads, problem.cached.mask_of_new_rows);
   }
   if (bias != nullptr) {
     if (bias->dtype() != DType::F32 && bias->dtype() != dtype) {
       const bool both = dtype != DType::F32;
-      fail(Status::InvalidArgument, "%s is %s, expected F32%s%s", names->bias, name_of(bias->dtype()),
-           both ? " or the dtype of inputs->queries, " : "", both ? name_of(dtype) : "");
+      fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32") "%s%s", names->bias, term_of(bias->dtype()),
+           both ? " or the " WORD("dtype") " of " INPUT("queries") ", " : "", both ? term_of(dtype) : "");
     }
     set_pair_operand(problem.bias, problem, *bias, names->bias, has_heads, problem.cached.bias_of_new_rows);
   }
   if (alibi_slopes != nullptr) {
-    set_head_numbers(problem.alibi_slopes, problem, *alibi_slopes, "inputs->alibi_slopes", "slope", has_heads);
+    set_head_numbers(problem.alibi_slopes, problem, *alibi_slopes, INPUT("alibi_slopes"), "slope", has_heads);
   }
-  if (sinks != nullptr) set_head_numbers(problem.sinks, problem, *sinks, "inputs->sinks", "score", has_heads);
+  if (sinks != nullptr) set_head_numbers(problem.sinks, problem, *sinks, INPUT("sinks"), "score", has_heads);
   problem.scale =
       options.scale != 0 ? options.scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.head_size)));
   problem.soft_cap = options.soft_cap;

@@ -18,9 +18,9 @@ struct VisibilityNames {
   const char* mask;
   const char* bias;
 };
-inline constexpr VisibilityNames kAttentionNames = {"inputs->valid_lens", "inputs->mask", "inputs->bias"};
-inline constexpr VisibilityNames kSelfAttentionNames = {"inputs->decoder->self_valid_lens",
-                                                        "inputs->decoder->self_mask", "inputs->decoder->self_bias"};
+inline constexpr VisibilityNames kAttentionNames = {INPUT("valid_lens"), INPUT("mask"), INPUT("bias")};
+inline constexpr VisibilityNames kSelfAttentionNames = {INPUT("decoder->self_valid_lens"), INPUT("decoder->self_mask"),
+                                                        INPUT("decoder->self_bias")};
 
 // What decides, beside sequences, which keys a query sees, and what is added to scores: tensors; null if not given.
 struct Visibility {

@@ -32,7 +32,7 @@ std::shared_ptr<Context> Context::open(const ContextOptions& options) {
 
 std::shared_ptr<Context> Context::open(const ContextOptions& options, const Backend& backend) {
   if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
-    fail(Status::InvalidArgument, "options->num_threads is %d, expected 0 (as many as the process may use) to %d",
+    fail(Status::InvalidArgument, OPTION("num_threads") " is %d, expected 0 (as many as the process may use) to %d",
          options.num_threads, kMaxThreads);
   }
   if (backend.version != kBackendVersion) {
@@ -164,7 +164,7 @@ void Context::unpack(const LinearPart& part, int64_t input_size, const WeightBlo
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
   if (!plan.is_fastest()) {
     // A fixed buffer, since forward must not allocate; a text that is too long is truncated, like error sentences.
-    char reasons[kErrorCapacity] = "";
+    char reasons[kMarkedCapacity] = "";
     const char* separator = "";
     for (const char* reason : plan.not_fastest) {
       if (reason == nullptr) break;
@@ -173,12 +173,13 @@ void Context::require_fastest(const char* function, const char* operation, const
       separator = "; ";
     }
     if (options_.strict) {
-      fail(Status::NotFastest, "the context is strict, and \"%s\" would not take the fastest path: %s", operation,
-           reasons);
+      fail(Status::NotFastest, "the " WORD("context") " is strict, and \"%s\" would not take the fastest path: %s",
+           operation, reasons);
     }
-    log(logger(), LogLevel::Warning, "%s: \"%s\" does not take the fastest path: %s", function, operation, reasons);
+    log(logger(), LogLevel::Warning, FUNCTION("%s") ": \"%s\" does not take the fastest path: %s", function, operation,
+        reasons);
   }
-  log(logger(), LogLevel::Debug, "%s: \"%s\" by kernel \"%s\"", function, operation, plan.kernel);
+  log(logger(), LogLevel::Debug, FUNCTION("%s") ": \"%s\" by kernel \"%s\"", function, operation, plan.kernel);
 }
 
 Context::PooledScratch::PooledScratch(const Context& context, size_t num_bytes) : context_(context) {

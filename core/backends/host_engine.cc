@@ -30,7 +30,7 @@ Shape own_axes(const StridedOperand<rank>& operand, const Sizes<rank>& sizes) {
 // Gives the operand the strides of its dense row-major copy.
 template <int rank>
 void make_dense(StridedOperand<rank>& operand, const Shape& shape) {
-  const Dims dense = row_major_strides(shape, operand.dtype, "an operand on its way to the host has dims");
+  const Dims dense = row_major_strides(shape, operand.dtype, "an operand on its way to the host has " ARGUMENT("dims"));
   for (int axis = 0; axis < rank; ++axis) {
     if (operand.strides[axis] != 0) operand.strides[axis] = dense[static_cast<size_t>(axis)];
   }

@@ -35,8 +35,8 @@ std::vector<std::string> folders() {
   std::string text;
   for (const std::string& folder : tried) text += (text.empty() ? "" : ", ") + ("\"" + shown(folder) + "\"");
   fail(Status::DeviceUnavailable,
-       "device is HEED_DEVICE_ASCEND, but %s is not in %s: expected heed's Ascend plugin beside libheed, or its folder "
-       "in %s",
+       "device is " CONSTANT("HEED_DEVICE_ASCEND") ", but %s is not in %s: expected heed's Ascend plugin beside "
+"libheed, or its folder in %s",
        platform::library_file(kLibrary).c_str(), text.c_str(), kPathVariable);
 }
 

@@ -20,7 +20,8 @@ std::shared_ptr<Workspace> Workspace::create(std::shared_ptr<const Memory> memor
 
 std::shared_ptr<Workspace> Workspace::wrap(std::shared_ptr<const Memory> memory, void* data, size_t num_bytes) {
   if (data == nullptr && num_bytes > 0)
-    fail(Status::InvalidArgument, "memory is NULL, but num_bytes is %zu: expected memory of that size", num_bytes);
+    fail(Status::InvalidArgument, "memory is " WORD("NULL") ", but num_bytes is %zu: expected memory of that size",
+         num_bytes);
   std::shared_ptr<Workspace> workspace = create(std::move(memory));
   workspace->data_ = data;
   workspace->num_bytes_ = num_bytes;

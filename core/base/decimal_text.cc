@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/terms.h"
+
 namespace heed {
 namespace {
 
@@ -160,10 +162,14 @@ char* write_scientific(const ShortDecimal& decimal, char* to) {
 
 // Writes the sign, and all of a number that has no digits. Returns where the digits follow, null if none do.
 char* write_beginning(const Binary& value, char* to) {
-  if (value.is_negative) *to++ = '-';
-  if (value.is_finite && value.mantissa != 0) return to;
-  const char* word = "0";
-  if (!value.is_finite) word = value.mantissa == 0 ? "inf" : "nan";
+  if (value.is_finite) {
+    if (value.is_negative) *to++ = '-';
+    if (value.mantissa != 0) return to;
+    std::memcpy(to, "0", 2);
+    return nullptr;
+  }
+  const char* word = value.is_negative ? WORD("-nan") : WORD("nan");
+  if (value.mantissa == 0) word = value.is_negative ? WORD("-inf") : WORD("inf");
   std::memcpy(to, word, std::strlen(word) + 1);
   return nullptr;
 }

@@ -6,7 +6,8 @@
 
 namespace heed {
 
-// The text of printf's "%.<num_digits>g" in the "C" locale, for error messages. Allocates nothing.
+// The text of printf's "%.<num_digits>g" in the "C" locale, for error messages: nan and inf are terms (base/terms.h).
+// Allocates nothing.
 class DecimalText {
  public:
   // num_digits is from 1 to 17.

@@ -4,10 +4,11 @@
 // nothing.
 #pragma once
 
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
+
+#include "base/sentence.h"
+#include "base/terms.h"
 
 namespace heed {
 
@@ -36,19 +37,18 @@ inline constexpr size_t kErrorCapacity = 512;
 
 struct Error {
   Status status = Status::Internal;
+  // The sentence as C says it, and with its terms marked (base/terms.h).
   char text[kErrorCapacity] = "";
+  char marked[kMarkedCapacity] = "";
+
+  // The sentence names the argument, its value, and what was expected. Numbers that are not integers are passed as
+  // DecimalText with %s, since the text of %g depends on the host's locale. Returns the status.
+  __attribute__((format(printf, 3, 4))) Status say(Status said_status, const char* format, ...) noexcept;
+  // Of a child: puts a member before the path of each option that the sentence names.
+  void add_to_options(const char* member) noexcept;
 };
 
-// Throws an Error. The sentence names the argument, its value, and what was expected. Numbers that are not integers are
-// passed as DecimalText with %s, since the text of %g depends on the host's locale.
-[[noreturn]] __attribute__((format(printf, 2, 3))) inline void fail(Status status, const char* format, ...) {
-  Error error;
-  error.status = status;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof error.text, format, arguments);
-  va_end(arguments);
-  throw error;
-}
+// Throws an Error, which says what say() would.
+[[noreturn]] __attribute__((format(printf, 2, 3))) void fail(Status status, const char* format, ...);
 
 }  // namespace heed

@@ -46,18 +46,14 @@ inline Status host_allocate(const HostAllocator& allocator, size_t num_bytes, si
                             Error* failure) {
   void* given = allocator.allocate(allocator.user, host_size(num_bytes), alignment);
   if (given == nullptr) {
-    failure->status = Status::OutOfMemory;
-    std::snprintf(failure->text, sizeof failure->text, "%zu bytes of host memory could not be allocated",
-                  host_size(num_bytes));
-    return failure->status;
+    return failure->say(Status::OutOfMemory, "%zu bytes of host memory could not be allocated", host_size(num_bytes));
   }
   if (reinterpret_cast<uintptr_t>(given) % alignment != 0) {
     host_release(allocator, given, num_bytes);
-    failure->status = Status::InvalidArgument;
-    std::snprintf(failure->text, sizeof failure->text,
-                  "the context's allocator gave the address %p for %zu bytes, expected one that is aligned to %zu",
-                  given, host_size(num_bytes), alignment);
-    return failure->status;
+    return failure->say(
+        Status::InvalidArgument,
+        "the context's allocator gave the address %p for %zu bytes, expected one that is aligned to %zu", given,
+        host_size(num_bytes), alignment);
   }
   *memory = given;
   return Status::Ok;

@@ -5,37 +5,38 @@
 #include <cstdio>
 
 #include "base/last_error.h"
-#include "base/shown_text.h"
 #include "platform/threads.h"
 
 namespace heed {
 namespace {
 
-thread_local constinit bool inside_logger = false;
+thread_local constinit const LogMessage* the_current_message = nullptr;
 
 }  // namespace
 
+const LogMessage* current_message() noexcept { return the_current_message; }
+
 void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept {
-  if (logger.write == nullptr || inside_logger) return;
-  char message[kLogCapacity];
+  if (logger.write == nullptr || the_current_message != nullptr) return;
+  char sentence[kMarkedCapacity];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(message, sizeof message, format, arguments);
+  std::vsnprintf(sentence, sizeof sentence, format, arguments);
   va_end(arguments);
-  char text[kLogCapacity];
-  copy_printable(text, sizeof text, message);
+  LogMessage message;
+  print(sentence, message.text, sizeof message.text, message.marked);
 
   // A logger may write to a file, which is a cancellation point of POSIX threads. A cancellation there would unwind
   // through the handler below.
   const platform::NoCancellation no_cancellation;
   const Error before = last_error();
-  inside_logger = true;
+  the_current_message = &message;
   try {
-    logger.write(logger.user, static_cast<int32_t>(level), text);
+    logger.write(logger.user, static_cast<int32_t>(level), message.text);
   } catch (...) {
     // A logger must not throw. If it does, its message is lost, and the call goes on.
   }
-  inside_logger = false;
+  the_current_message = nullptr;
   last_error() = before;
 }
 

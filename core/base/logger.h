@@ -21,6 +21,15 @@ struct Logger {
 // Room for a function's name and an error's sentence.
 inline constexpr size_t kLogCapacity = kErrorCapacity + 64;
 
+// A message to the host: the text that its logger gets, and the same with its terms marked (base/terms.h).
+struct LogMessage {
+  char text[kLogCapacity];
+  char marked[kMarkedCapacity];
+};
+
+// The message that the logger of this thread is being given; null outside of its call.
+const LogMessage* current_message() noexcept;
+
 // Writes one message as one line of ASCII, by convention "function: sentence". Allocates nothing, holds no lock, and
 // restores the thread's last error after the call of the logger. Do not call it in a catch block, since the logger may
 // throw an exception of another C++ runtime. Drops messages from a thread that is inside its logger.

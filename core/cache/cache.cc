@@ -188,7 +188,7 @@ void Cache::require_equal_layers(const char* function, int64_t sequence) const {
   if (longest(sequence) == shortest(sequence)) return;
   fail(Status::InvalidArgument,
        "sequence %" PRId64 " has %" PRId64 " rows in one layer and %" PRId64
-       " in another, but %s moves rows of all layers: expected the same number",
+       " in another, but " FUNCTION("%s") " moves rows of all layers: expected the same number",
        sequence, longest(sequence), shortest(sequence), function);
 }
 
@@ -235,8 +235,8 @@ void Cache::check_rotary(int64_t layer, const RotaryTable* rotary) const {
   const std::string_view given = rotary != nullptr ? rotary->text() : kNoRotary;
   if (held == given || is_empty(layer)) return;
   fail(Status::InvalidArgument,
-       "inputs->cache->cache holds keys with the rotary positions %.*s, but those of the layer are %.*s: expected the "
-       "same",
+       INPUT("cache->cache") " holds keys with the rotary positions %.*s, but those of the " WORD(
+           "layer") " are %.*s: expected the same",
        static_cast<int>(std::min<size_t>(held.size(), 160)), held.data(),
        static_cast<int>(std::min<size_t>(given.size(), 160)), given.data());
 }
@@ -615,7 +615,8 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
   check_row("first", first_row, length, sequence);
   if (num_rows < 0 || num_rows > length - first_row) {
     fail(Status::InvalidArgument,
-         "num_rows is %" PRId64 ", expected 0 to %" PRId64 ", since sequence %" PRId64 " has %" PRId64 " rows",
+         ARGUMENT("num_rows") " is %" PRId64 ", expected 0 to %" PRId64 ", since sequence %" PRId64 " has %" PRId64
+                              " rows",
          num_rows, length - first_row, sequence, length);
   }
   check_kept("first", first_row, sequence);
@@ -625,22 +626,33 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
                          return rotary.kind != Rotary::None;
                        });
   if (rotates && options_.dtype == DType::I8) {
-    fail(Status::Unsupported,
-         "renumber is 1, but the cache keeps rotated keys in I8, which another rotation would round too much: expected "
-         "0, or a cache with options->unrotated_keys 1");
+    fail(
+        Status::Unsupported,
+        "renumber is " FLAG("renumber", "1") ", but the cache keeps rotated keys in " DTYPE(
+            "I8") ", which another rotation would round too much: expected " FLAG("renumber",
+                                                                                  "0") ", or a cache with " SETTING("un"
+                                                                                                                    "ro"
+                                                                                                                    "ta"
+                                                                                                                    "te"
+                                                                                                                    "d_"
+                                                                                                                    "ke"
+                                                                                                                    "y"
+                                                                                                                    "s",
+                                                                                                                    "1"));
   }
   if (rotates && std::ranges::any_of(rotary_, [](const LayerRotary& rotary) { return rotary.kind == Rotary::Text; })) {
     fail(Status::Unsupported,
-         "renumber is 1, but the cache was loaded and no layer has used it since, so its rotary positions are not "
-         "known: expected 0, or a forward before");
+         "renumber is " FLAG("renumber", "1") ", but the cache was loaded and no " WORD("layer") " has used it "
+"since, so its rotary positions are not known: expected " FLAG("renumber", "0") ", or a forward before");
   }
   for (int64_t layer = 0; renumber && layer < options_.num_layers; ++layer) {
     for (int64_t row = first_row + num_rows; row < length; ++row) {
       const int64_t position = position_of(layer, sequence, row);
       if (position >= num_rows) continue;
       fail(Status::InvalidArgument,
-           "renumber is 1, but row %" PRId64 " has the position %" PRId64 ", expected at least num_rows, %" PRId64, row,
-           position, num_rows);
+           "renumber is " FLAG("renumber", "1") ", but row %" PRId64 " has the position %" PRId64
+                                                ", expected at least " ARGUMENT("num_rows") ", %" PRId64,
+           row, position, num_rows);
     }
   }
   HostVector<float> rotation(context_->host_allocator());

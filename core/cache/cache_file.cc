@@ -145,14 +145,16 @@ class CacheFile {
     const auto require = [&](const char* name) -> const SafetensorsEntry& {
       const SafetensorsEntry* entry = file.find(name);
       if (entry == nullptr) {
-        fail(Status::NotFound, "\"%s\" has no tensor \"%s\": expected a file of heed_cache_save", path.c_str(), name);
+        fail(Status::NotFound, "\"%s\" has no tensor \"%s\": expected a file of " FUNCTION("heed_cache_save"),
+             path.c_str(), name);
       }
       return *entry;
     };
     const SafetensorsEntry& rows = require("rows");
     if (rows.dtype != DType::I64 || !(rows.shape == Shape{static_cast<int64_t>(kNumFileRows)})) {
-      fail(Status::CorruptFile, "\"rows\" of \"%s\" is %s with dims %s, expected I64 with dims (%zu)", path.c_str(),
-           name_of(rows.dtype), to_string(rows.shape).c_str(), static_cast<size_t>(kNumFileRows));
+      fail(Status::CorruptFile,
+           "\"rows\" of \"%s\" is %s with " ARGUMENT("dims") " %s, expected I64 with " ARGUMENT("dims") " (%zu)",
+           path.c_str(), name_of(rows.dtype), to_string(rows.shape).c_str(), static_cast<size_t>(kNumFileRows));
     }
     file.read(rows, rows_);
     const SafetensorsEntry& rope = require("rope");
@@ -160,7 +162,7 @@ class CacheFile {
       fail(Status::CorruptFile, "\"rope\" of \"%s\" is %s, expected U8", path.c_str(), name_of(rope.dtype));
     if (file.contains(CachePartName(options_.num_layers, kKeys).text)) {
       fail(Status::InvalidArgument,
-           "\"%s\" has rows of more layers than the cache, expected %" PRId64 ", options->num_layers", path.c_str(),
+           "\"%s\" has rows of more layers than the cache, expected %" PRId64 ", " OPTION("num_layers"), path.c_str(),
            options_.num_layers);
     }
     check_rows(path);
@@ -174,7 +176,9 @@ class CacheFile {
       const Shape expected = shape_of(options_, part, num_rows());
       const DType dtype = dtype_of(options_, part);
       if (entry.dtype != dtype || !(entry.shape == expected)) {
-        fail(Status::InvalidArgument, "\"%s\" of \"%s\" is %s with dims %s, expected %s with dims %s, as the cache has",
+        fail(Status::InvalidArgument,
+             "\"%s\" of \"%s\" is %s with " ARGUMENT("dims") " %s, expected %s with " ARGUMENT(
+                 "dims") " %s, as the cache has",
              name.text, path.c_str(), name_of(entry.dtype), to_string(entry.shape).c_str(), name_of(dtype),
              to_string(expected).c_str());
       }
@@ -349,7 +353,7 @@ class CacheFile {
       if (rope != checked && rope != Cache::kNoRotary && !is_rope_text(rope, options_.head_size)) {
         fail(Status::CorruptFile,
              "\"rope\" of \"%s\" is \"%s\", expected none, or rotary positions of heads of %" PRId64
-             " elements as heed_cache_save writes them",
+             " elements as " FUNCTION("heed_cache_save") " writes them",
              path.c_str(), shown(rope).c_str(), options_.head_size);
       }
       checked = rope;

@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "ops/cached_keys.h"
 #include "ops/tile_page.h"
+#include "tensor/dtype_term.h"
 
 namespace heed {
 namespace {
@@ -20,23 +21,23 @@ constexpr int64_t kMaxCount = INT32_MAX;
 
 void check_range(const char* name, int64_t value, int64_t least, int64_t most) {
   if (value < least || value > most) {
-    fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected %" PRId64 " to %" PRId64, name, value, least,
+    fail(Status::InvalidArgument, OPTION("%s") " is %" PRId64 ", expected %" PRId64 " to %" PRId64, name, value, least,
          most);
   }
 }
 
 void check_unused(const char* name, int64_t value, const char* layout) {
   if (value != 0) {
-    fail(Status::InvalidArgument, "options->%s is %" PRId64 ", but options->layout is %s: expected 0", name, value,
-         layout);
+    fail(Status::InvalidArgument, OPTION("%s") " is %" PRId64 ", but " OPTION("layout") " is %s: expected 0", name,
+         value, layout);
   }
 }
 
 const char* c_name_of(CacheLayout layout) {
   switch (layout) {
-    case CacheLayout::Contiguous: return "HEED_CACHE_CONTIGUOUS";
-    case CacheLayout::Ring: return "HEED_CACHE_RING";
-    case CacheLayout::Paged: return "HEED_CACHE_PAGED";
+    case CacheLayout::Contiguous: return CONSTANT("HEED_CACHE_CONTIGUOUS");
+    case CacheLayout::Ring: return CONSTANT("HEED_CACHE_RING");
+    case CacheLayout::Paged: return CONSTANT("HEED_CACHE_PAGED");
   }
   __builtin_unreachable();  // there is no other layout
 }
@@ -66,7 +67,9 @@ CacheOptions with_defaults(const CacheOptions& given) {
   check_range("capacity", options.capacity, 1, kMaxCacheRows);
   if (options.dtype != DType::F32 && options.dtype != DType::F16 && options.dtype != DType::BF16 &&
       options.dtype != DType::I8) {
-    fail(Status::InvalidArgument, "options->dtype is %s, expected F32, F16, BF16 or I8", name_of(options.dtype));
+    fail(Status::InvalidArgument,
+         OPTION("dtype") " is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("I8"),
+         term_of(options.dtype));
   }
   if (options.layout == CacheLayout::Ring)
     check_range("num_sinks", options.num_sinks, 0, kMaxCacheRows - options.capacity);
@@ -75,7 +78,7 @@ CacheOptions with_defaults(const CacheOptions& given) {
   if (options.layout == CacheLayout::Paged) {
     check_range("page_size", options.page_size, 0, kMaxCacheRows);
     if (options.page_size % kCacheTileRows != 0) {
-      fail(Status::InvalidArgument, "options->page_size is %" PRId64 ", expected a multiple of %" PRId64,
+      fail(Status::InvalidArgument, OPTION("page_size") " is %" PRId64 ", expected a multiple of %" PRId64,
            options.page_size, kCacheTileRows);
     }
     check_range("num_pages", options.num_pages, 1, kMaxCount);
@@ -86,8 +89,8 @@ CacheOptions with_defaults(const CacheOptions& given) {
   }
   if (options.layout == CacheLayout::Ring && options.unrotated_keys) {
     fail(Status::Unsupported,
-         "options->unrotated_keys is 1, but options->layout is HEED_CACHE_RING: expected 0, since a ring drops rows "
-         "itself");
+         OPTION("unrotated_keys") " is " FLAG("unrotated_keys", "1") ", but " OPTION("layout") " is " CONSTANT(
+             "HEED_CACHE_RING") ": expected " FLAG("unrotated_keys", "0") ", since a ring drops rows itself");
   }
   if (options.num_layers == 0) options.num_layers = 1;
   if (options.max_sequences == 0) options.max_sequences = 1;

@@ -10,6 +10,7 @@
 #include "cache/pages_image.h"
 #include "tensor/copy.h"
 #include "tensor/device.h"
+#include "tensor/dtype_term.h"
 #include "tensor/host_image.h"
 #include "tensor/overlap.h"
 
@@ -99,9 +100,12 @@ void check_result(const Cache& cache, const Tensor* tensor, const char* name, co
   if (tensor == nullptr) return;
   if (tensor->dtype() != DType::F32 && tensor->dtype() != DType::F16 && tensor->dtype() != DType::BF16 &&
       tensor->dtype() != DType::F64)
-    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64", name, name_of(tensor->dtype()));
+    fail(Status::InvalidArgument,
+         "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("F64"), name,
+         term_of(tensor->dtype()));
   if (!(tensor->shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s, (Hkv, T, size) of the rows that are kept", name,
+    fail(Status::InvalidArgument,
+         "%s has " ARGUMENT("dims") " %s, expected %s, (Hkv, T, size) of the rows that are kept", name,
          to_string(tensor->shape()).c_str(), to_string(expected).c_str());
   }
   check_same_device(name, tensor->device_name(), "the cache", cache.context()->device_name());
@@ -115,7 +119,7 @@ void Cache::read(int64_t layer, int64_t sequence, const Tensor* keys, const Tens
   check_layer(layer);
   check_sequence("sequence", sequence);
   if (keys == nullptr && values == nullptr)
-    fail(Status::InvalidArgument, "keys and values are NULL, expected at least one tensor");
+    fail(Status::InvalidArgument, "keys and values are " WORD("NULL") ", expected at least one " WORD("tensor"));
   const int64_t num_rows = rows(layer, sequence).num_kept();
   check_result(*this, keys, "keys", {options_.num_kv_heads, num_rows, options_.head_size});
   check_result(*this, values, "values", {options_.num_kv_heads, num_rows, options_.value_head_size});

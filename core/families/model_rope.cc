@@ -26,7 +26,7 @@ constexpr UnsupportedFeature kIncomplete = {feature::kRotary,
                                             "rotary positions whose settings are incomplete or out of range"};
 
 const char* name_of(RotaryLayout layout) {
-  return layout == RotaryLayout::Interleaved ? "HEED_ROPE_INTERLEAVED" : "HEED_ROPE_HALF";
+  return layout == RotaryLayout::Interleaved ? CONSTANT("HEED_ROPE_INTERLEAVED") : CONSTANT("HEED_ROPE_HALF");
 }
 
 // Reads the settings of one layer.
@@ -272,8 +272,13 @@ std::vector<Number> numbers_of_scaling(const RopeOptions& options) {
   return numbers;
 }
 
+std::string text_of(const Number& number) {
+  if (std::string_view(number.name) != "no_rounding") return number_text(number.value);
+  return number.value == 0 ? FLAG("no_rounding", "0") : FLAG("no_rounding", "1");
+}
+
 std::string member_text(const char* name, const std::string& value) {
-  return std::string("options->rope->") + name + " " + value;
+  return marked(Role::Option, std::string("rope->") + name) + " " + value;
 }
 
 void append(std::string& text, const std::string& member) { text += (text.empty() ? "" : ", ") + member; }
@@ -286,7 +291,7 @@ void append_numbers(std::string& text, const std::vector<Number>& numbers, std::
     const bool is_usual = std::any_of(std::begin(kUsual), std::end(kUsual), [&](const Number& usual) {
       return std::string_view(number.name) == usual.name && number.value == usual.value;
     });
-    if (!is_usual && number.name != except) append(text, member_text(number.name, number_text(number.value)));
+    if (!is_usual && number.name != except) append(text, member_text(number.name, text_of(number)));
   }
 }
 
@@ -313,12 +318,11 @@ RopeReading read_rope(const ModelSettings& settings, const Positions& family, st
 std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& model) {
   std::vector<std::string> found;
   const auto add = [&](const std::string& member, const std::string& is, const std::string& expected) {
-    found.push_back("options->rope->" + member + " is " + is + ", expected " + expected);
+    found.push_back(marked(Role::Option, "rope->" + member) + " is " + is + ", expected " + expected);
   };
   const auto compare = [&](const std::vector<Number>& is, const std::vector<Number>& should) {
     for (size_t i = 0; i < should.size(); ++i) {
-      if (!is_close(is[i].value, should[i].value))
-        add(should[i].name, number_text(is[i].value), number_text(should[i].value));
+      if (!is_close(is[i].value, should[i].value)) add(should[i].name, text_of(is[i]), text_of(should[i]));
     }
   };
   RopeOptions expected = model.options;
@@ -339,11 +343,12 @@ std::vector<std::string> differences(const RopeOptions& layer, const ModelRope& 
     if (list != (has_both ? model.factors.begin() + 1 : model.factors.end())) {
       expected.attention_factor = list->attention_factor;
     } else {
-      found.push_back("options->rope->factors has other numbers than the model, expected its " + lists_text(model) +
-                      ": a layer without options->rope->short_factors has one list, whatever the length");
+      found.push_back(
+          OPTION("rope->factors") " has other numbers than the model, expected its " + lists_text(model) +
+          ": a " WORD("layer") " without " OPTION("rope->short_factors") " has one list, whatever the length");
     }
     if (has_both && !is_list(layer.short_factors, model.factors.back()))
-      found.push_back("options->rope->short_factors has other numbers than the model, expected its " +
+      found.push_back(OPTION("rope->short_factors") " has other numbers than the model, expected its " +
                       in_quotes(model.factors.back().setting));
     if (has_both && layer.original_length != expected.original_length)
       add("original_length", std::to_string(layer.original_length), std::to_string(expected.original_length));

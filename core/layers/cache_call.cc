@@ -10,6 +10,7 @@
 #include "layers/host_sequences.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
+#include "tensor/dtype_term.h"
 
 namespace heed {
 namespace {
@@ -21,26 +22,29 @@ void check_layer_fits(const Cache& cache, const CacheInputs& given, const CacheI
   if (options.num_kv_heads != layer.num_kv_heads || options.head_size != layer.head_size ||
       options.value_head_size != layer.value_head_size) {
     fail(Status::InvalidArgument,
-         "%s->cache has %" PRId64 " key heads of size %" PRId64 " and values of size %" PRId64
-         ", but the layer has %" PRId64 " of size %" PRId64 " and values of size %" PRId64 ": expected the same",
-         inputs.name, options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads,
+         INPUT("%s->cache") " has %" PRId64 " key heads of size %" PRId64 " and values of size %" PRId64
+                            ", but the " WORD("layer") " has %" PRId64 " of size %" PRId64
+                                                       " and values of size %" PRId64 ": expected the same",
+         inputs.path, options.num_kv_heads, options.head_size, options.value_head_size, layer.num_kv_heads,
          layer.head_size, layer.value_head_size);
   }
   if (given.layer < 0 || given.layer >= options.num_layers) {
-    fail(Status::InvalidArgument, "%s->layer is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache",
-         inputs.name, given.layer, options.num_layers - 1);
+    fail(Status::InvalidArgument, INPUT("%s->layer") " is %" PRId64 ", expected 0 to %" PRId64 ", a layer of the cache",
+         inputs.path, given.layer, options.num_layers - 1);
   }
   if (inputs.layer < options.num_layers) return;
   if (given.layer == 0) {
     fail(Status::InvalidArgument,
-         "%s->cache has too few layers, %" PRId64 ": layer %" PRId64 " of this one uses layer %" PRId64
-         " of it, expected one for each, as heed_layer_cache_options says",
-         inputs.name, options.num_layers, inputs.layer, inputs.layer);
+         INPUT("%s->cache") " has too few layers, %" PRId64 ": " WORD(
+             "layer") " %" PRId64 " of this one uses layer %" PRId64
+                      " of it, expected one for each, as " FUNCTION("heed_layer_cache_options") " says",
+         inputs.path, options.num_layers, inputs.layer, inputs.layer);
   }
   fail(Status::InvalidArgument,
-       "%s->layer is %" PRId64 ", from which on the cache has too few layers, %" PRId64 ": layer %" PRId64
-       " of this one uses layer %" PRId64 " of it, expected one for each, as heed_layer_cache_options says",
-       inputs.name, given.layer, options.num_layers - given.layer, inputs.layer - given.layer, inputs.layer);
+       INPUT("%s->layer") " is %" PRId64 ", from which on the cache has too few layers, %" PRId64 ": " WORD(
+           "layer") " %" PRId64 " of this one uses layer %" PRId64
+                    " of it, expected one for each, as " FUNCTION("heed_layer_cache_options") " says",
+       inputs.path, given.layer, options.num_layers - given.layer, inputs.layer - given.layer, inputs.layer);
 }
 
 void check_rotary(const Cache& cache, int64_t layer, const std::shared_ptr<const RotaryTable>* rotary) {
@@ -49,11 +53,13 @@ void check_rotary(const Cache& cache, int64_t layer, const std::shared_ptr<const
 
 void check_sequences_tensor(const CacheInputs& inputs, const Tensor& sequences, int64_t batch) {
   if (sequences.dtype() != DType::I32 && sequences.dtype() != DType::I64)
-    fail(Status::InvalidArgument, "%s->sequences is %s, expected I32 or I64", inputs.name, name_of(sequences.dtype()));
+    fail(Status::InvalidArgument, INPUT("%s->sequences") " is %s, expected " DTYPE("I32") " or " DTYPE("I64"),
+         inputs.path, term_of(sequences.dtype()));
   if (!(sequences.shape() == Shape{batch})) {
     fail(Status::InvalidArgument,
-         "%s->sequences has dims %s, expected (%" PRId64 "), the sequence of each batch element", inputs.name,
-         to_string(sequences.shape()).c_str(), batch);
+         INPUT("%s->sequences") " has " ARGUMENT("dims") " %s, expected (%" PRId64
+                                                         "), the sequence of each batch element",
+         inputs.path, to_string(sequences.shape()).c_str(), batch);
   }
 }
 
@@ -69,15 +75,15 @@ void find_sequences(const CacheInputs& inputs, const Tensor* sequences, int64_t 
     }
     if (sequence < 0 || sequence >= most) {
       fail(Status::InvalidArgument,
-           "%s->sequences[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", inputs.name,
-           b, sequence, most - 1);
+           INPUT("%s->sequences") "[%" PRId64 "] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache",
+           inputs.path, b, sequence, most - 1);
     }
     for (int64_t other = 0; inputs.appends() && sequences != nullptr && other < b; ++other) {
       if (rows[other].sequence != sequence) continue;
       fail(Status::InvalidArgument,
-           "%s->sequences[%" PRId64 "] is %" PRId64 ", as is element %" PRId64
-           ": expected different sequences, since rows are appended to each",
-           inputs.name, b, sequence, other);
+           INPUT("%s->sequences") "[%" PRId64 "] is %" PRId64 ", as is element %" PRId64
+                                  ": expected different sequences, since rows are appended to each",
+           inputs.path, b, sequence, other);
     }
     rows[b].sequence = sequence;
   }
@@ -89,10 +95,10 @@ Cache::NewRows* make_rows(Schedule& schedule, const CacheInputs& inputs, const T
   const int64_t most = inputs.cache->options().max_sequences;
   if (sequences == nullptr && batch > most) {
     fail(Status::InvalidArgument,
-         "%s->sequences is NULL, so that the %" PRId64
-         " batch elements are as many sequences, but the cache has %" PRId64
-         ": expected a tensor, or at most as many elements",
-         inputs.name, batch, most);
+         INPUT("%s->sequences") " is " WORD("NULL") ", so that the %" PRId64
+                                                    " batch elements are as many sequences, but the cache has %" PRId64
+                                                    ": expected " WORD("a tensor") ", or at most as many elements",
+         inputs.path, batch, most);
   }
   // Of one element more than there are sequences, two have the same one.
   const int64_t count = inputs.appends() ? std::min(batch, most + 1) : batch;
@@ -150,8 +156,8 @@ bool set_element(Schedule& schedule, const CacheInputs& inputs, const Operand& p
   if (positions.data == nullptr) {
     if (inputs.appends() && count > 0 && next + count - 1 > kMaxPosition) {
       fail(Status::InvalidArgument,
-           "inputs->sequences->positions is NULL, but sequence %" PRId64 " continues at position %" PRId64
-           ": expected positions of at most 2^31 - 1",
+           INPUT("sequences->positions") " is " WORD("NULL") ", but sequence %" PRId64 " continues at position %" PRId64
+                                                             ": expected positions of at most 2^31 - 1",
            added.sequence, next);
     }
     return true;
@@ -212,8 +218,9 @@ CacheLock::CacheLock(const LayerInputs& inputs, Purpose purpose) {
   const CacheInputs* const memory = inputs.decoder.memory_cache;
   if (memory != nullptr && inputs.cache != nullptr && memory->cache == inputs.cache->cache) {
     fail(Status::InvalidArgument,
-         "%s->cache is that of inputs->cache, expected another one: its rows are those of the encoder's output",
-         memory->name);
+         INPUT("%s->cache") " is that of " INPUT(
+             "cache") ", expected another one: its rows are those of the encoder's output",
+         memory->path);
   }
   if (memory != nullptr) memory_.emplace(*memory->cache);
   if (inputs.cache == nullptr) return;

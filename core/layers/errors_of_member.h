@@ -2,13 +2,12 @@
 // Errors of the options of a layer's children.
 #pragma once
 
-#include <string>
-
 #include "base/error.h"
 
 namespace heed {
 
-// In errors that a child's constructor throws, "options->" becomes "options-><member>->".
+// The options that an error of a child names become those of a member: options->num_heads becomes
+// options-><member>->num_heads.
 class ErrorsOfMember {
  public:
   explicit ErrorsOfMember(const char* member) : member_(member) {}
@@ -19,13 +18,13 @@ class ErrorsOfMember {
     try {
       return make();
     } catch (const Error& error) {
-      rethrow(error);
+      Error of_child = error;
+      of_child.add_to_options(member_);
+      throw of_child;
     }
   }
 
  private:
-  [[noreturn]] void rethrow(const Error& error) const;
-
   const char* member_;
 };
 

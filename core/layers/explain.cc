@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "base/sentence.h"
 #include "layers/cache_call.h"
 #include "layers/layer.h"
 
@@ -42,7 +43,7 @@ void write_plan(JsonWriter& json, const Step& step) {
 void write_reasons(JsonWriter& json, const std::vector<std::string_view>& reasons) {
   json.key("not_fastest");
   json.begin_array();
-  for (const std::string_view reason : reasons) json.value(reason);
+  for (const std::string_view reason : reasons) json.value(said_in_c(reason));
   json.end_array();
 }
 

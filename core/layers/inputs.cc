@@ -8,14 +8,16 @@
 
 #include "base/error.h"
 #include "tensor/device.h"
+#include "tensor/dtype_term.h"
 #include "tensor/overlap.h"
 
 namespace heed {
 namespace {
 
 const Tensor& checked_queries(const LayerInputs& inputs, const char* what = nullptr) {
-  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor");
-  check_rows(*inputs.queries, "inputs->queries", what);
+  if (inputs.queries == nullptr)
+    fail(Status::InvalidArgument, INPUT("queries") " is " WORD("NULL") ", expected " WORD("a tensor"));
+  check_rows(*inputs.queries, INPUT("queries"), what);
   return *inputs.queries;
 }
 
@@ -23,8 +25,9 @@ const Tensor& checked_queries(const LayerInputs& inputs, const char* what = null
 const Tensor& checked_keys(LayerInputs& inputs) {
   if (inputs.keys == nullptr) inputs.keys = inputs.queries;
   if (inputs.keys == nullptr)
-    fail(Status::InvalidArgument, "inputs->keys is NULL and so is inputs->queries, expected a tensor");
-  check_rows(*inputs.keys, "inputs->keys");
+    fail(Status::InvalidArgument,
+         INPUT("keys") " is " WORD("NULL") " and so is " INPUT("queries") ", expected " WORD("a tensor"));
+  check_rows(*inputs.keys, INPUT("keys"));
   inputs.queries = nullptr;
   return *inputs.keys;
 }
@@ -38,10 +41,12 @@ const Tensor& complete_rows(LayerInputs& inputs) {
     if (inputs.values == nullptr) inputs.values = inputs.keys;
     return rows;
   }
-  for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys}, {"inputs->values", inputs.values}}) {
+  for (const auto& [name, tensor] : {std::pair{INPUT("keys"), inputs.keys}, {INPUT("values"), inputs.values}}) {
     if (tensor == nullptr) continue;
     fail(Status::InvalidArgument,
-         "%s is set, but inputs->cache->use is HEED_CACHE_READ: expected NULL, since the cache has them", name);
+         "%s is set, but " INPUT("cache->use") " is " CONSTANT("HEED_CACHE_READ") ": expected " WORD(
+             "NULL") ", since the cache has them",
+         name);
   }
   return rows;
 }
@@ -52,54 +57,59 @@ void GivenInputs::add(Input input, const char* name, const Tensor* tensor) {
   if (tensor != nullptr) inputs_[count_++] = {input, name, tensor};
 }
 
-void GivenInputs::add(Input input, const CacheInputs* cache, Input of_sequences, const char* name_of_sequences) {
+void GivenInputs::add(Input input, const char* name, const CacheInputs* cache, Input of_sequences,
+                      const char* name_of_sequences) {
   if (cache == nullptr) return;
-  inputs_[count_++] = {input, cache->name, nullptr};
+  inputs_[count_++] = {input, name, nullptr};
   add(of_sequences, name_of_sequences, cache->sequences);
 }
 
 GivenInputs::GivenInputs(const LayerInputs& inputs) {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, training, progress] = inputs;
-  add(Input::Cache, cache, Input::CacheSequences, "inputs->cache->sequences");
-  add(Input::Queries, "inputs->queries", queries);
-  add(Input::Keys, "inputs->keys", keys);
-  add(Input::Values, "inputs->values", values);
+  add(Input::Cache, INPUT("cache"), cache, Input::CacheSequences, INPUT("cache->sequences"));
+  add(Input::Queries, INPUT("queries"), queries);
+  add(Input::Keys, INPUT("keys"), keys);
+  add(Input::Values, INPUT("values"), values);
   const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
-  add(Input::Positions, "inputs->sequences->positions", positions);
-  add(Input::QueryLens, "inputs->sequences->query_lens", query_lens);
-  add(Input::QueryOffsets, "inputs->sequences->query_offsets", query_offsets);
-  add(Input::KeyOffsets, "inputs->sequences->key_offsets", key_offsets);
+  add(Input::Positions, INPUT("sequences->positions"), positions);
+  add(Input::QueryLens, INPUT("sequences->query_lens"), query_lens);
+  add(Input::QueryOffsets, INPUT("sequences->query_offsets"), query_offsets);
+  add(Input::KeyOffsets, INPUT("sequences->key_offsets"), key_offsets);
   const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
   add(Input::ValidLens, names->valid_lens, valid_lens);
   add(Input::Mask, names->mask, mask);
   add(Input::Bias, names->bias, bias);
-  add(Input::AlibiSlopes, "inputs->alibi_slopes", alibi_slopes);
-  add(Input::Sinks, "inputs->sinks", sinks);
+  add(Input::AlibiSlopes, INPUT("alibi_slopes"), alibi_slopes);
+  add(Input::Sinks, INPUT("sinks"), sinks);
   const auto& [self_valid_lens, self_mask, self_bias, memory, memory_cache] = decoder;
   add(Input::SelfValidLens, kSelfAttentionNames.valid_lens, self_valid_lens);
   add(Input::SelfMask, kSelfAttentionNames.mask, self_mask);
   add(Input::SelfBias, kSelfAttentionNames.bias, self_bias);
-  add(Input::Memory, "inputs->decoder->memory", memory);
-  add(Input::MemoryCache, memory_cache, Input::MemoryCacheSequences, "inputs->decoder->memory_cache->sequences");
-  add(Input::TokenTypes, "inputs->token_types", token_types);
+  add(Input::Memory, INPUT("decoder->memory"), memory);
+  add(Input::MemoryCache, INPUT("decoder->memory_cache"), memory_cache, Input::MemoryCacheSequences,
+      INPUT("decoder->memory_cache->sequences"));
+  add(Input::TokenTypes, INPUT("token_types"), token_types);
 }
 
 void check_rows(const Tensor& rows, const char* name, const char* what) {
   const DType dtype = rows.dtype();
   if (dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16) return;
-  if (what == nullptr) fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16", name, name_of(dtype));
-  fail(Status::InvalidArgument, "%s is %s, expected F32, F16 or BF16: %s", name, name_of(dtype), what);
+  if (what == nullptr)
+    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") " or " DTYPE("BF16"), name,
+         term_of(dtype));
+  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") " or " DTYPE("BF16") ": %s", name,
+       term_of(dtype), what);
 }
 
 LayerInputs complete_inputs(const LayerInputs& inputs) {
   LayerInputs complete = inputs;
   const DType dtype = complete_rows(complete).dtype();
   const bool has_queries = complete.queries != nullptr;
-  for (const auto& [name, tensor] : {std::pair{"inputs->keys", complete.keys}, {"inputs->values", complete.values}}) {
+  for (const auto& [name, tensor] : {std::pair{INPUT("keys"), complete.keys}, {INPUT("values"), complete.values}}) {
     if (tensor != nullptr && tensor->dtype() != dtype) {
-      fail(Status::InvalidArgument, "%s is %s, but %s is %s: expected the same dtype", name, name_of(tensor->dtype()),
-           has_queries ? "inputs->queries" : "inputs->keys", name_of(dtype));
+      fail(Status::InvalidArgument, "%s is %s, but %s is %s: expected the same " WORD("dtype"), name,
+           term_of(tensor->dtype()), has_queries ? INPUT("queries") : INPUT("keys"), term_of(dtype));
     }
   }
   return complete;
@@ -120,26 +130,27 @@ void check_queries(const LayerInputs& inputs, const char* what) { checked_querie
 void check_one_input(const LayerInputs& inputs) {
   checked_queries(inputs);
   if (inputs.queries->rank() == 0)
-    fail(Status::InvalidArgument, "inputs->queries has dims () of rank 0, expected rank 1 to %d", kMaxRank);
+    fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " () of rank 0, expected rank 1 to %d",
+         kMaxRank);
 }
 
 void check_output(const Tensor& tensor, const char* name, const Shape& expected, DType input_dtype, bool f32_only,
                   const char* owner, const char* device_name) {
   check_same_device(name, tensor.device_name(), owner, device_name);
   if (!(tensor.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s", name, to_string(tensor.shape()).c_str(),
-         to_string(expected).c_str());
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s", name,
+         to_string(tensor.shape()).c_str(), to_string(expected).c_str());
   }
   if (tensor.dtype() == DType::F32) return;
-  if (f32_only) fail(Status::InvalidArgument, "%s is %s, expected F32", name, name_of(tensor.dtype()));
+  if (f32_only) fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32"), name, term_of(tensor.dtype()));
   if (tensor.dtype() != input_dtype) {
-    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, name_of(tensor.dtype()),
-         input_dtype == DType::F32 ? "" : "the inputs' dtype or ", "F32");
+    fail(Status::InvalidArgument, "%s is %s, expected %s%s", name, term_of(tensor.dtype()),
+         input_dtype == DType::F32 ? "" : "the inputs' " WORD("dtype") " or ", DTYPE("F32"));
   }
 }
 
 TapName::TapName(size_t tap, const char* member) {
-  std::snprintf(text, sizeof text, "outputs->taps[%zu]->%s", tap, member);
+  std::snprintf(text, sizeof text, OUTPUT("taps[%zu]->%s"), tap, member);
 }
 
 namespace {

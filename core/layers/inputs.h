@@ -34,8 +34,8 @@ struct CacheInputs {
   CacheUse use = CacheUse::Append;
   // heed_layer_fill_cache: the rows are stored, and nothing attends to them.
   bool fills = false;
-  // The words for it in messages.
-  const char* name = "inputs->cache";
+  // Its path in inputs, for messages.
+  const char* path = "cache";
 
   bool appends() const { return use == CacheUse::Append; }
 };
@@ -93,7 +93,7 @@ class GivenInputs {
 
  private:
   void add(Input input, const char* name, const Tensor* tensor);
-  void add(Input input, const CacheInputs* cache, Input of_sequences, const char* name_of_sequences);
+  void add(Input input, const char* name, const CacheInputs* cache, Input of_sequences, const char* name_of_sequences);
 
   GivenInput inputs_[kNumInputs];
   size_t count_ = 0;
@@ -121,9 +121,9 @@ struct OutputMember {
 };
 // All tensors of LayerOutputs but the taps.
 inline constexpr OutputMember kLayerOutputs[] = {
-    {"outputs->output", &LayerOutputs::output},
-    {"outputs->weights", &LayerOutputs::weights},
-    {"outputs->log_sum_exp", &LayerOutputs::log_sum_exp},
+    {OUTPUT("output"), &LayerOutputs::output},
+    {OUTPUT("weights"), &LayerOutputs::weights},
+    {OUTPUT("log_sum_exp"), &LayerOutputs::log_sum_exp},
 };
 
 // The words for a tensor of a tap in messages.

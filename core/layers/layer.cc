@@ -91,8 +91,9 @@ void Layer::check_fit(const LayerCall& call) const {
     const int64_t size = weight.dim(parameter.open_axis());
     if (value.dim(value.rank() - 1) == size) return;
     fail(Status::InvalidArgument,
-         "%s has dims %s, but %s has %s: the layer has parameters for an input size of %" PRId64, name,
-         to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), size);
+         "%s has " ARGUMENT("dims") " %s, but %s has %s: the " WORD(
+             "layer") " has parameters for an input size of %" PRId64,
+         name, to_string(value.shape()).c_str(), parameter.name(), to_string(weight.shape()).c_str(), size);
   });
 }
 
@@ -172,7 +173,7 @@ std::shared_ptr<Layer> Layer::child(std::string_view name) const {
     if (!name.starts_with(child.name) || name[child.name.size()] != '.') continue;
     return child.layer->child(name.substr(child.name.size() + 1));
   }
-  fail(Status::NotFound, "name is \"%s\", which is no child of %s %s layer; it has %s", shown(name).c_str(),
+  fail(Status::NotFound, "name is \"%s\", which is no child of " KIND("%s %s layer") "; it has %s", shown(name).c_str(),
        article_of(kind()), kind(), child_names().c_str());
 }
 
@@ -205,7 +206,7 @@ LayerCall& Layer::call_of(LayerCall& call, std::string_view name, const char* ar
     if (is_whole) return call.children[i];
     return children_[i].layer->call_of(call.children[i], name.substr(own.size() + 1), argument);
   }
-  fail(Status::NotFound, "%s ends in \"%s\", which is no child of %s %s layer; it has %s", argument,
+  fail(Status::NotFound, "%s ends in \"%s\", which is no child of " KIND("%s %s layer") "; it has %s", argument,
        shown(name).c_str(), article_of(kind()), kind(), child_names().c_str());
 }
 
@@ -221,8 +222,8 @@ void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
       const TapName name(i, "weights");
       if (!part.shapes.weights) {
         fail(Status::Unsupported,
-             "%s is set, but inputs->sequences->query_offsets packs the batch: expected NULL, since batch elements of "
-             "different sizes have no weights of one shape",
+             "%s is set, but " INPUT("sequences->query_offsets") " packs the batch: expected " WORD(
+                 "NULL") ", since batch elements of different sizes have no weights of one shape",
              name.text);
       }
       check_output(*tap.weights, name.text, *part.shapes.weights, part.shapes.dtype, false, owner(),
@@ -238,7 +239,8 @@ void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
 }
 
 InputRules Layer::input_rules(const LayerInputs&) const {
-  static constexpr Refusal kRefusals[] = {{kAllInputs, "%s %s layer reads inputs->queries alone, expected NULL"}};
+  static constexpr Refusal kRefusals[] = {
+      {kAllInputs, KIND("%s %s layer") " reads " INPUT("queries") " alone, expected " WORD("NULL")}};
   return {{Input::Queries}, kRefusals};
 }
 
@@ -300,27 +302,27 @@ OutputShapes Layer::child_shapes(const LayerInputs& inputs, std::string_view chi
 
 void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
-    fail(Status::InvalidArgument,
-         "outputs has no tensor, expected at least one of outputs->output, outputs->weights and outputs->log_sum_exp");
+    fail(Status::InvalidArgument, "outputs has no " WORD("tensor") ", expected at least one of " OUTPUT(
+                                      "output") ", " OUTPUT("weights") " and " OUTPUT("log_sum_exp"));
   }
   const auto check_one = [&](const Tensor* tensor, const char* name, const std::optional<Shape>& expected,
                              bool f32_only) {
     if (tensor == nullptr) return;
     if (!expected && shapes.is_packed) {
       fail(Status::Unsupported,
-           "%s is set, but inputs->sequences->query_offsets packs the batch: expected NULL, since "
-           "batch elements of different sizes have no weights of one shape",
+           "%s is set, but " INPUT("sequences->query_offsets") " packs the batch: expected " WORD(
+               "NULL") ", since batch elements of different sizes have no weights of one shape",
            name);
     }
     if (!expected) {
-      fail(Status::InvalidArgument, "%s is set, but %s %s layer has no such output, expected NULL", name,
-           article_of(kind()), kind());
+      fail(Status::InvalidArgument, "%s is set, but " KIND("%s %s layer") " has no such output, expected " WORD("NULL"),
+           name, article_of(kind()), kind());
     }
     check_output(*tensor, name, *expected, shapes.dtype, f32_only, owner(), context_->device_name());
   };
-  check_one(outputs.output, "outputs->output", shapes.output, false);
-  check_one(outputs.weights, "outputs->weights", shapes.weights, false);
-  check_one(outputs.log_sum_exp, "outputs->log_sum_exp", shapes.log_sum_exp, true);
+  check_one(outputs.output, OUTPUT("output"), shapes.output, false);
+  check_one(outputs.weights, OUTPUT("weights"), shapes.weights, false);
+  check_one(outputs.log_sum_exp, OUTPUT("log_sum_exp"), shapes.log_sum_exp, true);
 }
 
 void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
@@ -363,7 +365,7 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   const auto run = [&](void* memory) {
     std::optional<CallProgress> progress;
     if (inputs.progress.report != nullptr)
-      progress.emplace(inputs.progress, "inputs->progress", "tasks", schedule.num_tasks());
+      progress.emplace(inputs.progress, INPUT("progress"), "tasks", schedule.num_tasks());
     CacheChanges changes(schedule.caches());
     changes.prepare(progress.has_value());
     schedule.run(*context_, memory, progress ? &*progress : nullptr);
@@ -374,10 +376,11 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
     run(scratch.data());
     return;
   }
-  check_same_device("workspace", workspace->memory().device_name(), "the layer", context_->device_name());
+  check_same_device("workspace", workspace->memory().device_name(), "the " WORD("layer"), context_->device_name());
   const Workspace::Lease lease(*workspace);
   if (workspace->num_bytes() < needed) {
-    fail(Status::WorkspaceTooSmall, "workspace has %zu bytes, but this call needs %zu: see heed_layer_workspace_size",
+    fail(Status::WorkspaceTooSmall,
+         "workspace has %zu bytes, but this call needs %zu: see " FUNCTION("heed_layer_workspace_size"),
          workspace->num_bytes(), needed);
   }
   check_workspace_memory(inputs, outputs, workspace->data(), workspace->num_bytes());
@@ -386,10 +389,10 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
 
 void Layer::fill_cache(const LayerInputs& given_inputs, Workspace* workspace) const {
   if (given_inputs.cache == nullptr)
-    fail(Status::InvalidArgument, "inputs->cache is NULL, expected the cache that is filled");
+    fail(Status::InvalidArgument, INPUT("cache") " is " WORD("NULL") ", expected the cache that is filled");
   if (!given_inputs.cache->appends()) {
-    fail(Status::InvalidArgument,
-         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: the rows are appended");
+    fail(Status::InvalidArgument, INPUT("cache->use") " is " CONSTANT("HEED_CACHE_READ") ", expected " CONSTANT(
+                                      "HEED_CACHE_APPEND") ": the rows are appended");
   }
   LayerInputs inputs = given_inputs;
   const CacheInputs filled = to_fill(*inputs.cache);

@@ -50,7 +50,7 @@ class Layer {
   // The options by their names in heed.h, as a JSON object.
   std::string options_text(JsonStyle style) const;
   // The words for the layer in messages, and the name of the C function that runs `forward`; static.
-  virtual const char* owner() const { return "the layer"; }
+  virtual const char* owner() const { return "the " WORD("layer"); }
   virtual const char* forward_function() const { return "heed_layer_forward"; }
 
   size_t num_children() const { return children_.size(); }

@@ -40,11 +40,11 @@ struct InputValue {
 
 inline InputValue value_of(const InputValues& inputs, ProjectedInput input) {
   switch (input) {
-    case ProjectedInput::Queries: return {"inputs->queries", inputs.queries};
-    case ProjectedInput::Keys: return {"inputs->keys", inputs.keys};
+    case ProjectedInput::Queries: return {INPUT("queries"), inputs.queries};
+    case ProjectedInput::Keys: return {INPUT("keys"), inputs.keys};
     case ProjectedInput::Values: break;
   }
-  return {"inputs->values", inputs.values};
+  return {INPUT("values"), inputs.values};
 }
 
 // Whether the batch elements lie one after another along one axis of rows.
@@ -108,7 +108,7 @@ struct LayerCall {
   const int32_t* ids = nullptr;
   // For embeddings: the name of the ids, images or features in messages, what ids are, and whether all of them are 0, so that
   // queries are read for their shape alone. The parent sets them.
-  const char* ids_name = "inputs->queries";
+  const char* ids_name = INPUT("queries");
   const IdWords* id_words = &kIdWords;
   bool has_zero_ids = false;
   // One for each child, in order. Owned by the schedule.

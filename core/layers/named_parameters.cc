@@ -14,8 +14,8 @@ size_t Layer::index_of(std::string_view name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (name == parameters_[i].name()) return i;
   }
-  fail(Status::NotFound, "name is \"%s\", which is no parameter of this layer; it has %s", shown(name).c_str(),
-       joined_names(parameters_).c_str());
+  fail(Status::NotFound, "name is \"%s\", which is no parameter of this " WORD("layer") "; it has %s",
+       shown(name).c_str(), joined_names(parameters_).c_str());
 }
 
 Tensor Layer::parameter(std::string_view name) const {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "tensor/dtype_term.h"
 
 namespace heed {
 namespace {
@@ -55,21 +56,24 @@ void Parameter::check(const Shape& shape, DType dtype, const Shape& expected, co
   for (int32_t axis = 0; fits && axis < shape.rank; ++axis)
     fits = expected[axis] == kOpenDim || expected[axis] == shape[axis];
   if (!fits) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected %s for %s", shown_name, to_string(shape).c_str(),
-         shown_shape(expected).c_str(), name());
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s for %s", shown_name,
+         to_string(shape).c_str(), shown_shape(expected).c_str(), name());
   }
   if (!is_floating(dtype)) {
-    fail(Status::InvalidArgument, "%s is %s, expected F32, F16, BF16 or F64 for %s", shown_name, name_of(dtype),
-         name());
+    fail(Status::InvalidArgument,
+         "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("F64") " for %s",
+         shown_name, term_of(dtype), name());
   }
 }
 
 void Parameter::require_set() const {
   if (is_set()) return;
-  fail(Status::NotInitialized,
-       "the layer is not initialized: %s is not set, expected heed_layer_initialize, heed_layer_load or "
-       "heed_layer_set_parameter first",
-       name());
+  fail(
+      Status::NotInitialized,
+      "the " WORD("layer") " is not initialized: %s is not set, expected " FUNCTION(
+          "heed_layer_initialize") ", " FUNCTION("heed_layer_load") " or " FUNCTION("heed_layer_set_parameter") " firs"
+                                                                                                                "t",
+      name());
 }
 
 DType Parameter::kept_dtype(DType source, bool keeps_form) const {
@@ -82,8 +86,9 @@ std::shared_ptr<Storage> Parameter::allocate_packed(const std::shared_ptr<const 
   if (use_ != Use::Projection) return nullptr;
   const size_t num_bytes = context->packed_bytes(weight_part(dtype, shape), shape[1]);
   if (num_bytes > static_cast<size_t>(PTRDIFF_MAX)) {
-    fail(Status::InvalidArgument, "%s would have dims %s, whose packed form overflows, expected at most 2^63 - 1 bytes",
-         name(), to_string(shape).c_str());
+    fail(Status::InvalidArgument,
+         "%s would have " ARGUMENT("dims") " %s, whose packed form overflows, expected at most 2^63 - 1 bytes", name(),
+         to_string(shape).c_str());
   }
   return num_bytes == 0 ? nullptr : Storage::allocate(context, num_bytes, Contents::Undefined);
 }

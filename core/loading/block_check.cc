@@ -11,16 +11,18 @@
 namespace heed {
 namespace {
 
-const char* text_of(NormKind norm) { return norm == NormKind::Rms ? "HEED_NORM_RMS" : "HEED_NORM_LAYER"; }
+const char* text_of(NormKind norm) {
+  return norm == NormKind::Rms ? CONSTANT("HEED_NORM_RMS") : CONSTANT("HEED_NORM_LAYER");
+}
 
 const char* text_of(Activation activation) {
   switch (activation) {
     case Activation::None: break;
-    case Activation::Relu: return "HEED_ACTIVATION_RELU";
-    case Activation::Gelu: return "HEED_ACTIVATION_GELU";
-    case Activation::GeluTanh: return "HEED_ACTIVATION_GELU_TANH";
-    case Activation::GeluQuick: return "HEED_ACTIVATION_GELU_QUICK";
-    case Activation::Silu: return "HEED_ACTIVATION_SILU";
+    case Activation::Relu: return CONSTANT("HEED_ACTIVATION_RELU");
+    case Activation::Gelu: return CONSTANT("HEED_ACTIVATION_GELU");
+    case Activation::GeluTanh: return CONSTANT("HEED_ACTIVATION_GELU_TANH");
+    case Activation::GeluQuick: return CONSTANT("HEED_ACTIVATION_GELU_QUICK");
+    case Activation::Silu: return CONSTANT("HEED_ACTIVATION_SILU");
   }
   return "none";
 }
@@ -29,26 +31,29 @@ const char* text_of(Activation activation) {
 std::vector<std::string> differences(const LayerBlock& layer, const ModelLayer& model) {
   std::vector<std::string> found;
   if (model.norm != layer.norm)
-    found.push_back(std::string("options->norm->kind is ") + text_of(layer.norm) + ", expected " + text_of(model.norm));
+    found.push_back(std::string(OPTION("norm->kind") " is ") + text_of(layer.norm) + ", expected " +
+                    text_of(model.norm));
   if (!is_close(layer.epsilon, model.epsilon)) {
     // A float has seven digits.
-    found.push_back("options->norm->epsilon is " + std::string(DecimalText(layer.epsilon, 7).c_str()) + ", expected " +
-                    number_text(model.epsilon));
+    found.push_back(OPTION("norm->epsilon") " is " + std::string(DecimalText(layer.epsilon, 7).c_str()) +
+                    ", expected " + number_text(model.epsilon));
   }
   if (model.norm_first != layer.norm_first) {
-    found.push_back(std::string("options->norm_first is ") + (layer.norm_first ? "1" : "0") + ", expected " +
-                    (model.norm_first ? "1" : "0"));
+    found.push_back(std::string(OPTION("norm_first") " is ") +
+                    (layer.norm_first ? FLAG("norm_first", "1") : FLAG("norm_first", "0")) + ", expected " +
+                    (model.norm_first ? FLAG("norm_first", "1") : FLAG("norm_first", "0")));
   }
   if (model.output_norms != layer.output_norms) {
-    found.push_back(std::string("options->output_norms is ") + (layer.output_norms ? "1" : "0") + ", expected " +
-                    (model.output_norms ? "1" : "0"));
+    found.push_back(std::string(OPTION("output_norms") " is ") +
+                    (layer.output_norms ? FLAG("output_norms", "1") : FLAG("output_norms", "0")) + ", expected " +
+                    (model.output_norms ? FLAG("output_norms", "1") : FLAG("output_norms", "0")));
   }
   if (!is_close(layer.residual_scale, model.residual_scale)) {
-    found.push_back("options->residual_scale is " + std::string(DecimalText(layer.residual_scale, 7).c_str()) +
+    found.push_back(OPTION("residual_scale") " is " + std::string(DecimalText(layer.residual_scale, 7).c_str()) +
                     ", expected " + number_text(model.residual_scale));
   }
   if (model.activation != layer.activation) {
-    found.push_back(std::string("options->feed_forward->activation is ") + text_of(layer.activation) + ", expected " +
+    found.push_back(std::string(OPTION("feed_forward->activation") " is ") + text_of(layer.activation) + ", expected " +
                     text_of(model.activation));
   }
   return found;

@@ -15,7 +15,7 @@ std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const Load
   try {
     return find_model_config(folder);
   } catch (const Error& error) {
-    fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.text, feature::kConfig);
+    fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.marked, feature::kConfig);
   }
 }
 

@@ -34,8 +34,8 @@ void refuse_batch_norms(const SafetensorsFile& file, std::string_view prefix) {
     const std::string_view name = file.name(i);
     if (!name.starts_with(prefix) || !name.ends_with("Norm_runningMean")) continue;
     fail(Status::Unsupported,
-         "%s has %s, of a batch norm as DJL's TransformerEncoderBlock has it, and heed has none: expected layer norms "
-         "or RMS norms",
+         "%s has %s, of a batch norm as DJL's TransformerEncoderBlock has it, and heed has none: expected " WORD(
+             "layer") " norms or RMS norms",
          in_quotes(file.path()).c_str(), in_quotes(name).c_str());
   }
 }
@@ -93,8 +93,8 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   const bool is_called = options.config == nullptr;
   if (is_called && models.empty() && !is_general(all.layout_name)) {
     log(layer.context()->logger(), LogLevel::Warning,
-        "%s: %s has no config.json, which says the epsilon of norms, the activation, and whether norms multiply by 1 + "
-        "weight as in Gemma: the layer's options hold, and 0 is added",
+        FUNCTION("%s") ": %s has no config.json, which says the epsilon of norms, the activation, and whether "
+"norms multiply by 1 + weight as in Gemma: the " WORD("layer") "'s options hold, and 0 is added",
         options.function, in_quotes(file.path()).c_str());
   }
   if (is_general(all.layout_name)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
@@ -123,8 +123,8 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   const std::string more =
       others.size() == 1 ? "" : ", nor " + std::to_string(others.size() - 1) + " more tensors there";
   fail(Status::InvalidArgument,
-       "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
-       "that the file has, or the names of these tensors in accept",
+       "%s has %s, which the " KIND("%s layer") " does not read%s: expected options with the layers, norms, "
+"biases and attentions that the file has, or the names of these tensors in accept",
        in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), layer.kind(), more.c_str());
 }
 

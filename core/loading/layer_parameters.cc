@@ -190,10 +190,10 @@ void initialize(Layer& layer, const LayerInputs& inputs, uint64_t seed) {
   FreshMemory fresh;
   int64_t total = 0;
   for (const Shape& shape : shapes) total = saturating_add(total, bytes_of(shape, dtype));
-  CallProgress progress(inputs.progress, "inputs->progress", "bytes", total);
+  CallProgress progress(inputs.progress, INPUT("progress"), "bytes", total);
   for (size_t i = 0; i < parameters.size(); ++i) {
     progress.begin(bytes_of(shapes[i], dtype));
-    const std::string subject = std::string(parameters[i].name()) + " would have dims";
+    const std::string subject = std::string(parameters[i].name()) + " would have " ARGUMENT("dims");
     values.push_back(initial_value(layer.context(), fresh, parameters[i], dtype, shapes[i], seed,
                                    static_cast<uint32_t>(i), subject.c_str(), progress));
     progress.end();
@@ -206,8 +206,8 @@ void set_parameter(Layer& layer, std::string_view name, const Tensor& value) {
   const Parameter& parameter = layer.parameters()[index];
   const std::shared_ptr<Context>& context = layer.context();
   const bool keeps_form = layer.is_initialized();
-  parameter.check(value.shape(), value.dtype(), parameter.expected_shape(keeps_form), "value");
-  value.require_data("value");
+  parameter.check(value.shape(), value.dtype(), parameter.expected_shape(keeps_form), ARGUMENT("value"));
+  value.require_data(ARGUMENT("value"));
   const DType dtype = parameter.kept_dtype(value.dtype(), keeps_form);
   if (!context->is_host()) return layer.set_value(index, copied_value(context, parameter, value, dtype));
   const Tensor source = host_copy(value);

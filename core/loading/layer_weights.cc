@@ -34,8 +34,9 @@ void check_parts(std::span<const FoundWeight> found, std::span<const Parameter> 
     const int64_t rows = parameters[i].expected_shape(keeps_form)[0];
     if (rows == rows_of_one || found[i].source.packing != Packing::Equal) continue;
     fail(Status::InvalidArgument,
-         "\"%s\" in \"%s\" holds equal parts for %s and %s, but this layer's have %" PRId64 " and %" PRId64
-         " rows: expected options with as many key and value heads as query heads, of one size",
+         "\"%s\" in \"%s\" holds equal parts for %s and %s, but this " WORD(
+             "layer") "'s have %" PRId64 " and %" PRId64
+                      " rows: expected options with as many key and value heads as query heads, of one size",
          shown(found[i].name).c_str(), shown_path.c_str(), one.name(), parameters[i].name(), rows_of_one, rows);
   }
 }
@@ -72,8 +73,7 @@ void require_known_packing(const SafetensorsFile& file, std::string_view prefix,
     if (is_packing_known(prefix, module, config)) continue;
     fail(Status::Unsupported,
          "%s has %s, and how it packs queries, keys and values is not known of its model: expected the projections "
-         "apart, "
-         "as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
+         "apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
          in_quotes(file.path()).c_str(), in_quotes(weight.name).c_str(), besides.c_str());
   }
 }

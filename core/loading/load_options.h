@@ -23,7 +23,7 @@ struct LoadOptions {
   std::vector<std::string>* read = nullptr;
   // Reports the bytes that are read; its name in messages.
   Progress progress = {};
-  const char* progress_name = "options->progress";
+  const char* progress_name = OPTION("progress");
   // The name of the called C function, for log messages.
   const char* function = "heed_layer_load";
 };

@@ -16,17 +16,18 @@
 namespace heed {
 namespace {
 
-constexpr const char* kEitherSide = ", expected HEED_RELATIVE_BIAS_BOTH_WAYS or HEED_RELATIVE_BIAS_ONE_WAY";
+constexpr const char* kEitherSide =
+    ", expected " CONSTANT("HEED_RELATIVE_BIAS_BOTH_WAYS") " or " CONSTANT("HEED_RELATIVE_BIAS_ONE_WAY");
 // Longer lists end with the number of the remaining findings.
 constexpr size_t kMaxListed = 4;
 
 const char* causal_text(Alignment causal) {
   switch (causal) {
     case Alignment::None: break;
-    case Alignment::TopLeft: return "HEED_CAUSAL_TOP_LEFT";
-    case Alignment::BottomRight: return "HEED_CAUSAL_BOTTOM_RIGHT";
+    case Alignment::TopLeft: return CONSTANT("HEED_CAUSAL_TOP_LEFT");
+    case Alignment::BottomRight: return CONSTANT("HEED_CAUSAL_BOTTOM_RIGHT");
   }
-  return "HEED_CAUSAL_NONE";
+  return CONSTANT("HEED_CAUSAL_NONE");
 }
 
 double scale_of(const LayerAttention& layer) {
@@ -42,29 +43,31 @@ ModelWindow window_of(const LayerAttention& layer) {
 // For example "options->window_left 3 and options->window_right unlimited"; `verb` goes before the first number.
 std::string sides_text(const ModelWindow& window, const char* verb) {
   const auto side = [](int64_t size) { return size < 0 ? std::string("unlimited") : std::to_string(size); };
-  return std::string("options->window_left ") + verb + side(window.left) + " and options->window_right " +
+  return std::string(OPTION("window_left") " ") + verb + side(window.left) + " and " OPTION("window_right") " " +
          side(window.right);
 }
 
 const char* alibi_text(AlibiUse alibi) {
   switch (alibi) {
     case AlibiUse::None: break;
-    case AlibiUse::Added: return "HEED_ALIBI_ADDED";
-    case AlibiUse::Scaled: return "HEED_ALIBI_SCALED";
+    case AlibiUse::Added: return CONSTANT("HEED_ALIBI_ADDED");
+    case AlibiUse::Scaled: return CONSTANT("HEED_ALIBI_SCALED");
   }
-  return "HEED_ALIBI_NONE";
+  return CONSTANT("HEED_ALIBI_NONE");
 }
 
 const char* relative_bias_text(RelativeBias kind) {
   switch (kind) {
     case RelativeBias::None: break;
-    case RelativeBias::BothWays: return "HEED_RELATIVE_BIAS_BOTH_WAYS";
-    case RelativeBias::OneWay: return "HEED_RELATIVE_BIAS_ONE_WAY";
+    case RelativeBias::BothWays: return CONSTANT("HEED_RELATIVE_BIAS_BOTH_WAYS");
+    case RelativeBias::OneWay: return CONSTANT("HEED_RELATIVE_BIAS_ONE_WAY");
   }
-  return "HEED_RELATIVE_BIAS_NONE";
+  return CONSTANT("HEED_RELATIVE_BIAS_NONE");
 }
 
-const char* norm_text(QkNorm norm) { return norm == QkNorm::Layer ? "HEED_QK_NORM_LAYER" : "HEED_QK_NORM_RMS"; }
+const char* norm_text(QkNorm norm) {
+  return norm == QkNorm::Layer ? CONSTANT("HEED_QK_NORM_LAYER") : CONSTANT("HEED_QK_NORM_RMS");
+}
 
 bool is_unlimited(const ModelWindow& window) { return window.left < 0 && window.right < 0; }
 
@@ -120,7 +123,7 @@ std::vector<ModelCheck::Finding> ModelCheck::lacking_options() const {
     } else if (feature == feature::kQkNorm) {
       text += "the norm's epsilon";
     } else if (feature == feature::kSinks) {
-      text += "1";
+      text += FLAG("sinks", "1");
     } else if (feature == feature::kRotary) {
       text += "rotary positions";
     } else {
@@ -155,24 +158,24 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
   std::string text = in_quotes(file_.path());
   if (num_tensors > 0) {
     text += " has " + findings.front().text + ", which changes what " +
-            std::string(layout_name == kOwnLayout ? "this layer" : layout_name) +
+            std::string(layout_name == kOwnLayout ? "this " WORD("layer") : layout_name) +
             " computes, and heed has no option for it";
   } else {
     text += " has attention with " + findings.front().text + ", and heed has no option for it";
   }
   const std::string ending = accept_text(findings);
   const auto add_with_room = [&](const std::string& more) {
-    if (text.size() + more.size() + ending.size() < kErrorCapacity) text += more;
+    if (size_in_c(text) + size_in_c(more) + size_in_c(ending) < kErrorCapacity) text += more;
   };
   for (size_t i = 1; i < std::min(findings.size(), kMaxListed); ++i)
     add_with_room((i == 1 ? ", nor for " : ", ") + findings[i].text);
   if (findings.size() > kMaxListed) add_with_room(" and " + std::to_string(findings.size() - kMaxListed) + " more");
-  if (text.size() + ending.size() < kErrorCapacity) text += ending;
+  if (size_in_c(text) + size_in_c(ending) < kErrorCapacity) text += ending;
   // Different options remain an error after accepting, so list them too.
   std::string source;
   const char* separator = "; besides, ";
   for (const Finding& difference : differences(source)) {
-    if (text.size() + std::string_view(separator).size() + difference.text.size() >= kErrorCapacity) break;
+    if (size_in_c(text) + std::string_view(separator).size() + size_in_c(difference.text) >= kErrorCapacity) break;
     text += separator + difference.text;
     separator = "; ";
   }
@@ -192,7 +195,8 @@ std::vector<ModelCheck::Finding> ModelCheck::differences_of(const ModelAttention
   compare(feature::kHeadSize, model.head_size, layer_.head_size);
   const bool is_causal = layer_.options.causal != Alignment::None;
   if (model.causal && *model.causal != is_causal)
-    add(feature::kCausal, *model.causal ? "HEED_CAUSAL_TOP_LEFT or HEED_CAUSAL_BOTTOM_RIGHT" : "HEED_CAUSAL_NONE");
+    add(feature::kCausal, *model.causal ? CONSTANT("HEED_CAUSAL_TOP_LEFT") " or " CONSTANT("HEED_CAUSAL_BOTTOM_RIGHT")
+                                        : CONSTANT("HEED_CAUSAL_NONE"));
   if (model.scale && !is_close(scale_of(layer_), *model.scale)) add(feature::kScale, number_text(*model.scale));
   if (model.soft_cap && !is_close(double{layer_.options.soft_cap}, *model.soft_cap))
     add(feature::kSoftCap, number_text(*model.soft_cap));
@@ -200,7 +204,7 @@ std::vector<ModelCheck::Finding> ModelCheck::differences_of(const ModelAttention
     const ModelWindow window = window_of(layer_);
     // With a causal mask the right side of the window has no effect.
     if (window.left != model.window->left || (!is_causal && window.right != model.window->right))
-      add(feature::kWindow, is_unlimited(*model.window) ? "HEED_WINDOW_NONE" : sides_text(*model.window, ""));
+      add(feature::kWindow, is_unlimited(*model.window) ? CONSTANT("HEED_WINDOW_NONE") : sides_text(*model.window, ""));
   }
   add_positions(model, found);
   return found;
@@ -223,15 +227,16 @@ void ModelCheck::add_positions(const ModelAttention& model, std::vector<Finding>
   if (model.relative_bias && is_compared(feature::kRelativeBias)) add_relative_bias(*model.relative_bias, found);
   if (model.qk_norm && layer_.qk_norm_epsilon > 0 && is_compared(feature::kQkNorm)) add_norm(*model.qk_norm, found);
   if (model.sinks && *model.sinks != layer_.sinks && is_compared(feature::kSinks))
-    found.push_back({option_text(feature::kSinks) + ", expected " + (*model.sinks ? "1" : "0"), feature::kSinks});
+    found.push_back(
+        {option_text(feature::kSinks) + ", expected " + (*model.sinks ? FLAG("sinks", "1") : FLAG("sinks", "0")),
+         feature::kSinks});
   if (model.has_relative_bias_of_a_side && !uses(feature::kRelativeBias) && is_compared(feature::kRelativeBias))
     found.push_back({option_text(feature::kRelativeBias) + kEitherSide, feature::kRelativeBias});
   if (model.is_alibi_or_rotary && !uses(feature::kAlibi) && !uses(feature::kRotary) && is_compared(feature::kAlibi) &&
       is_compared(feature::kRotary)) {
-    found.push_back(
-        {"options->alibi is HEED_ALIBI_NONE and options->rope is NULL, expected one of them, which the model's "
-         "config.json tells",
-         feature::kRotary});
+    found.push_back({OPTION("alibi") " is " CONSTANT("HEED_ALIBI_NONE") " and " OPTION("rope") " is " WORD(
+                         "NULL") ", expected one of them, which the model's config.json tells",
+                     feature::kRotary});
   }
 }
 
@@ -239,17 +244,19 @@ void ModelCheck::add_rotary(const ModelAttention& model, std::vector<Finding>& f
   if (!model.is_rotary) return;
   const auto add = [&](std::string text) { found.push_back({std::move(text), feature::kRotary}); };
   if (!*model.is_rotary) {
-    if (layer_.rope) add("options->rope is set, expected NULL");
+    if (layer_.rope) add(OPTION("rope") " is set, expected " WORD("NULL"));
   } else if (!layer_.rope) {
-    const std::string brief = "options->rope is NULL, expected rotary positions";
-    const std::string text = model.rope ? "options->rope is NULL, expected " + members_text(*model.rope) : brief;
+    const std::string brief = OPTION("rope") " is " WORD("NULL") ", expected rotary positions";
+    const std::string text =
+        model.rope ? OPTION("rope") " is " WORD("NULL") ", expected " + members_text(*model.rope) : brief;
     found.push_back({text, feature::kRotary, brief});
   } else if (model.rope) {
     for (std::string& text : heed::differences(*layer_.rope, *model.rope)) add(std::move(text));
   } else if (model.layout != RotaryLayout::None && layer_.rope->layout != model.layout) {
     const bool is_half = model.layout == RotaryLayout::Half;
-    add(std::string("options->rope->layout is ") + (is_half ? "HEED_ROPE_INTERLEAVED" : "HEED_ROPE_HALF") +
-        ", expected " + (is_half ? "HEED_ROPE_HALF" : "HEED_ROPE_INTERLEAVED"));
+    add(std::string(OPTION("rope->layout") " is ") +
+        (is_half ? CONSTANT("HEED_ROPE_INTERLEAVED") : CONSTANT("HEED_ROPE_HALF")) + ", expected " +
+        (is_half ? CONSTANT("HEED_ROPE_HALF") : CONSTANT("HEED_ROPE_INTERLEAVED")));
   }
 }
 
@@ -258,14 +265,15 @@ void ModelCheck::add_relative_bias(const RelativeBiasOptions& expected, std::vec
   const auto add = [&](std::string text) { found.push_back({std::move(text), feature::kRelativeBias}); };
   if (is.kind != expected.kind) {
     std::string text = option_text(feature::kRelativeBias) + ", expected " + relative_bias_text(expected.kind);
-    if (expected.num_buckets != 0) text += ", options->relative_bias_buckets " + std::to_string(expected.num_buckets);
+    if (expected.num_buckets != 0)
+      text += ", " OPTION("relative_bias_buckets") " " + std::to_string(expected.num_buckets);
     if (expected.max_distance != 0)
-      text += ", options->relative_bias_max_distance " + std::to_string(expected.max_distance);
+      text += ", " OPTION("relative_bias_max_distance") " " + std::to_string(expected.max_distance);
     return add(std::move(text));
   }
   const auto compare = [&](const char* member, int64_t number, int64_t wanted) {
     if (wanted == 0 || number == wanted) return;
-    add(std::string("options->") + member + " is " + std::to_string(number) + ", expected " + std::to_string(wanted));
+    add(marked(Role::Option, member) + " is " + std::to_string(number) + ", expected " + std::to_string(wanted));
   };
   compare("relative_bias_buckets", is.num_buckets, expected.num_buckets);
   compare("relative_bias_max_distance", is.max_distance, expected.max_distance);
@@ -279,7 +287,7 @@ void ModelCheck::add_norm(const ModelQkNorm& expected, std::vector<Finding>& fou
   }
   if (layer_.qk_norm != expected.kind) {
     found.push_back(
-        {std::string("options->qk_norm is ") + norm_text(layer_.qk_norm) + ", expected " + norm_text(expected.kind),
+        {std::string(OPTION("qk_norm") " is ") + norm_text(layer_.qk_norm) + ", expected " + norm_text(expected.kind),
          feature::kQkNorm});
   }
 }
@@ -312,23 +320,24 @@ std::vector<ModelCheck::Finding> ModelCheck::differences(std::string& source) co
 }
 
 std::string ModelCheck::option_text(std::string_view feature) const {
-  if (feature == feature::kNumHeads) return "options->num_heads is " + std::to_string(layer_.num_heads);
-  if (feature == feature::kNumKvHeads) return "options->num_kv_heads is " + std::to_string(layer_.num_kv_heads);
-  if (feature == feature::kHeadSize) return "options->head_size is " + std::to_string(layer_.head_size);
-  if (feature == feature::kCausal) return std::string("options->causal is ") + causal_text(layer_.options.causal);
-  if (feature == feature::kScale) return "options->scale is " + number_text(scale_of(layer_));
-  if (feature == feature::kSoftCap) return "options->soft_cap is " + number_text(double{layer_.options.soft_cap});
+  if (feature == feature::kNumHeads) return OPTION("num_heads") " is " + std::to_string(layer_.num_heads);
+  if (feature == feature::kNumKvHeads) return OPTION("num_kv_heads") " is " + std::to_string(layer_.num_kv_heads);
+  if (feature == feature::kHeadSize) return OPTION("head_size") " is " + std::to_string(layer_.head_size);
+  if (feature == feature::kCausal) return std::string(OPTION("causal") " is ") + causal_text(layer_.options.causal);
+  if (feature == feature::kScale) return OPTION("scale") " is " + number_text(scale_of(layer_));
+  if (feature == feature::kSoftCap) return OPTION("soft_cap") " is " + number_text(double{layer_.options.soft_cap});
   if (feature == feature::kRotary)
-    return layer_.rope ? members_text(*layer_.rope) : std::string("options->rope is NULL");
-  if (feature == feature::kAlibi) return std::string("options->alibi is ") + alibi_text(layer_.alibi);
-  if (feature == feature::kSinks) return std::string("options->sinks is ") + (layer_.sinks ? "1" : "0");
+    return layer_.rope ? members_text(*layer_.rope) : std::string(OPTION("rope") " is " WORD("NULL"));
+  if (feature == feature::kAlibi) return std::string(OPTION("alibi") " is ") + alibi_text(layer_.alibi);
+  if (feature == feature::kSinks)
+    return std::string(OPTION("sinks") " is ") + (layer_.sinks ? FLAG("sinks", "1") : FLAG("sinks", "0"));
   if (feature == feature::kQkNorm)
-    return std::string("options->qk_norm_epsilon is ") +
+    return std::string(OPTION("qk_norm_epsilon") " is ") +
            DecimalText(static_cast<double>(layer_.qk_norm_epsilon)).c_str();
   if (feature == feature::kRelativeBias)
-    return std::string("options->relative_bias is ") + relative_bias_text(layer_.relative_bias.kind);
+    return std::string(OPTION("relative_bias") " is ") + relative_bias_text(layer_.relative_bias.kind);
   const ModelWindow window = window_of(layer_);
-  return is_unlimited(window) ? "options->window is HEED_WINDOW_NONE" : sides_text(window, "is ");
+  return is_unlimited(window) ? OPTION("window") " is " CONSTANT("HEED_WINDOW_NONE") : sides_text(window, "is ");
 }
 
 void ModelCheck::require_options() const {
@@ -337,7 +346,9 @@ void ModelCheck::require_options() const {
   if (all.empty()) return;
   std::string text = in_quotes(file_.path()) + " is of a model with other options by " + source + ": ";
   const std::string ending = accept_text(all);
-  const auto fits = [&](const std::string& more) { return text.size() + more.size() + ending.size() < kErrorCapacity; };
+  const auto fits = [&](const std::string& more) {
+    return size_in_c(text) + size_in_c(more) + size_in_c(ending) < kErrorCapacity;
+  };
   const char* separator = "";
   for (const Finding& finding : all) {
     const bool is_first = &finding == &all.front();
@@ -379,7 +390,7 @@ void ModelCheck::warn(const Logger& logger, const char* function) const {
     }
   }
   if (first == nullptr) return;
-  log(logger, LogLevel::Warning, "%s: %s does not say its model's %s, by %s: %s", function,
+  log(logger, LogLevel::Warning, FUNCTION("%s") ": %s does not say its model's %s, by %s: %s", function,
       in_quotes(file_.path()).c_str(), features.c_str(), first->source.c_str(), options.c_str());
 }
 
@@ -387,8 +398,8 @@ void require_first_row(const SafetensorsFile& file, int64_t layer_first_row, std
                        const LoadAccept& accept) {
   if (!expected || *expected == layer_first_row || accept.has(feature::kFirstRow)) return;
   fail(Status::InvalidArgument,
-       "%s is of a model with other options by config.json: options->first_row is %" PRId64 ", expected %" PRId64
-       "; with accept \"%s\" it is loaded all the same",
+       "%s is of a model with other options by config.json: " OPTION(
+           "first_row") " is %" PRId64 ", expected %" PRId64 "; with accept \"%s\" it is loaded all the same",
        in_quotes(file.path()).c_str(), layer_first_row, *expected, feature::kFirstRow);
 }
 

@@ -18,6 +18,6 @@ namespace heed {
 // `subject`: see row_major_strides. Throws OutOfMemory and the errors of the source and of the host's executor.
 ParameterValue write_value(const std::shared_ptr<const Context>& context, FreshMemory& fresh,
                            const Parameter& parameter, const ElementSource& source, DType dtype, const Shape& shape,
-                           const char* subject = "dims is");
+                           const char* subject = ARGUMENT("dims") " is");
 
 }  // namespace heed

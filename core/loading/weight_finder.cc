@@ -182,7 +182,7 @@ class LayoutSearch {
     if (bias_option_ != nullptr && parameter == "bias") return bias_option_;
     const PossibleParameter* row = possible_parameter(parameter);
     if (row == nullptr) return "";
-    if (row->bias_bit != nullptr) return std::string(row->bias_bit) + " in options->biases";
+    if (row->bias_bit != nullptr) return std::string(row->bias_bit) + " in " OPTION("biases");
     return row->option == nullptr ? "" : row->option;
   }
 
@@ -225,7 +225,7 @@ class LayoutSearch {
     return found;
   }
 
-  // The value of options->biases that matches the biases in the file.
+  // options->biases with the value that matches the biases in the file.
   std::string fitting_biases(const Candidate& candidate) const {
     size_t num_bits = 0;
     std::vector<std::string> bits;
@@ -238,8 +238,9 @@ class LayoutSearch {
         }
       }
     }
-    if (bits.empty()) return "HEED_BIAS_NONE";
-    return bits.size() == num_bits ? "HEED_BIAS_ALL" : joined(bits, " | ");
+    if (bits.empty()) return SETTING("biases", "HEED_BIAS_NONE");
+    if (bits.size() == num_bits) return SETTING("biases", "HEED_BIAS_ALL");
+    return OPTION("biases") " " + joined(bits, WORD(" | "));
   }
 
   // Adds the parameters of this layout that the layer would ignore and that belong to a feature.
@@ -265,8 +266,9 @@ class LayoutSearch {
     if (lacking.empty()) return;
     const std::string option = option_of(lacking.front()->parameter);
     const std::string expected = option.empty() ? "it has " + joined_names(parameters_) : "expected " + option;
-    fail(Status::InvalidArgument, "%s has %s, a parameter that this layer's options lack: %s%s", file_text().c_str(),
-         tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(), others_text(candidate, lacking).c_str());
+    fail(Status::InvalidArgument, "%s has %s, a parameter that this " WORD("layer") "'s options lack: %s%s",
+         file_text().c_str(), tensor_text(candidate, *lacking.front()).c_str(), expected.c_str(),
+         others_text(candidate, lacking).c_str());
   }
 
   // If the file has more than one parameter that the layer lacks: the rest of the sentence, with the options that the
@@ -280,7 +282,7 @@ class LayoutSearch {
     for (const WeightSource* source : others) {
       names.emplace_back(source->parameter);
       if (is_bias_of_projection(source->parameter)) {
-        if (!has_bias) options.push_back("options->biases " + fitting_biases(candidate));
+        if (!has_bias) options.push_back(fitting_biases(candidate));
         has_bias = true;
       } else if (std::string option = option_of(source->parameter); !option.empty()) {
         options.push_back(std::move(option));
@@ -342,7 +344,8 @@ class LayoutSearch {
 
   [[noreturn]] void fail_ambiguous(const Candidate& first, const Candidate& second) const {
     fail(Status::InvalidArgument,
-         "%s has this layer's parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
+         "%s has this " WORD(
+             "layer") "'s parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
          file_text().c_str(), prefix_text(prefix_).c_str(), first.layout_name,
          in_quotes(prefixed("", first.style, first.wanted.front().name)).c_str(), second.layout_name,
          in_quotes(prefixed("", second.style, second.wanted.front().name)).c_str());
@@ -391,7 +394,7 @@ class LayoutSearch {
       are_biases = are_biases && is_bias_of_projection(source->parameter);
     }
     return (names.empty() ? "" : ", without " + joined(names)) +
-           (are_biases ? ": expected options->biases " + fitting_biases(nearest) : "");
+           (are_biases ? ": expected " + fitting_biases(nearest) : "");
   }
 
   [[noreturn]] void fail_not_found() const {
@@ -429,7 +432,7 @@ class LayoutSearch {
                                           const std::string& ending) {
     std::string text = beginning;
     for (const std::string& detail : details) {
-      if (text.size() + detail.size() + ending.size() < kErrorCapacity) text += detail;
+      if (size_in_c(text) + size_in_c(detail) + size_in_c(ending) < kErrorCapacity) text += detail;
     }
     fail(Status::NotFound, "%s", (text + ending).c_str());
   }

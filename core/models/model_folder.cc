@@ -53,12 +53,16 @@ std::shared_ptr<Layer> make_layer(const std::shared_ptr<Context>& context, Model
 
 // In a catch block. The caller has set no options: a sentence about one names the configuration and the part of the model.
 [[noreturn]] void rethrow_of(const ModelConfig& config, const Error& error) {
-  constexpr std::string_view kArgument = "options->";
-  std::string text = error.text;
-  if (text.find(kArgument) == std::string::npos) throw;
-  for (size_t at = text.find(kArgument); at != std::string::npos; at = text.find(kArgument, at))
-    text.erase(at, kArgument.size());
-  fail(error.status, "%s makes no model: %s", in_quotes(config.path()).c_str(), text.c_str());
+  std::string sentence;
+  bool names_options = false;
+  SentencePart part;
+  for (SentenceParts parts(error.marked); parts.next(part);) {
+    const bool is_option = part.role == Role::Option || part.role == Role::Setting;
+    names_options = names_options || is_option;
+    sentence += marked(is_option ? Role::Member : part.role, part.text);
+  }
+  if (!names_options) throw;
+  fail(error.status, "%s makes no model: %s", in_quotes(config.path()).c_str(), sentence.c_str());
 }
 
 std::shared_ptr<Layer> make_layer_of(const std::shared_ptr<Context>& context, const ModelConfig& config,
@@ -87,17 +91,17 @@ void warn_of_others(const Logger& logger, const char* function, const Safetensor
     if (count++ == 0) first = name;
   }
   if (count == 0) return;
-  log(logger, LogLevel::Warning, "%s: %s has %zu tensor%s not part of the layer, such as %s: they are not read",
-      function, in_quotes(file.path()).c_str(), count, count == 1 ? " that is" : "s that are",
-      in_quotes(first).c_str());
+  log(logger, LogLevel::Warning,
+      FUNCTION("%s") ": %s has %zu tensor%s not part of the " WORD("layer") ", such as %s: they are not read", function,
+      in_quotes(file.path()).c_str(), count, count == 1 ? " that is" : "s that are", in_quotes(first).c_str());
 }
 
 // Logs that the configuration names code in the folder, which may compute something else than transformers' class.
 void warn_of_code(const Logger& logger, const char* function, const ModelConfig& config, std::string_view model_type) {
   if (!config.is_object(name_of(Setting::AutoMap))) return;
   log(logger, LogLevel::Warning,
-      "%s: %s has \"auto_map\", which names code that heed does not run: the layer is transformers' model of "
-      "model_type "
+      FUNCTION("%s") ": %s has \"auto_map\", which names code that heed does not run: the " WORD("layer") " is "
+"transformers' model of model_type "
       "\"%s\"",
       function, in_quotes(config.path()).c_str(), std::string(model_type).c_str());
 }
@@ -112,7 +116,8 @@ void log_made(const Logger& logger, const char* function, const std::string& fol
     num_bytes += parameter.value().num_bytes();
   }
   log(logger, LogLevel::Info,
-      "%s: %s has its %zu parameters from %s, of model_type %s: %" PRId64 " layers, %" PRId64 " numbers, %zu bytes",
+      FUNCTION("%s") ": %s has its %zu parameters from %s, of model_type %s: %" PRId64 " layers, %" PRId64
+                     " numbers, %zu bytes",
       function, layer.kind(), layer.parameters().size(), in_quotes(folder).c_str(), in_quotes(model_type).c_str(),
       num_layers, num_elements, num_bytes);
 }
@@ -148,7 +153,8 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   load(*layer, file, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
-        "%s: %s ties the head to the embedding, but %s has another head, which the layer uses, as transformers 5 does",
+        FUNCTION("%s") ": %s ties the head to the embedding, but %s has another head, which the " WORD(
+            "layer") " uses, as transformers 5 does",
         function, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
   }
   log_made(context->logger(), function, folder, model_type, options.num_layers(), *layer);

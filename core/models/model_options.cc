@@ -214,8 +214,8 @@ void ModelOptions::require_row_size(const std::string& module, const Shape& tabl
 EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int64_t size) const {
   const Shape& table = require(module, "weight").entry->shape;
   if (table.rank != 2) {
-    fail(Status::InvalidArgument, "\"%s.weight\" in %s has dims %s, expected a table of embeddings", module.c_str(),
-         in_quotes(file_.path()).c_str(), to_string(table).c_str());
+    fail(Status::InvalidArgument, "\"%s.weight\" in %s has " ARGUMENT("dims") " %s, expected a table of embeddings",
+         module.c_str(), in_quotes(file_.path()).c_str(), to_string(table).c_str());
   }
   EmbeddingOptions options;
   options.num_embeddings = table[0];
@@ -239,7 +239,8 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
 PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) const {
   const Shape& weight = require(module, "weight").entry->shape;
   if (weight.rank != 4) {
-    fail(Status::InvalidArgument, "the patches' weight of module %s in %s has dims %s, expected (E, C, height, width)",
+    fail(Status::InvalidArgument,
+         "the patches' weight of module %s in %s has " ARGUMENT("dims") " %s, expected (E, C, height, width)",
          in_quotes(module).c_str(), in_quotes(file_.path()).c_str(), to_string(weight).c_str());
   }
   PatchEmbeddingOptions options;

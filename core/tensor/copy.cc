@@ -136,12 +136,13 @@ void copy_tensor(const Tensor& destination, const Tensor& source) {
   }
   if (!fits) {
     fail(Status::InvalidArgument,
-         "source has dims %s, which do not broadcast to destination's %s: expected each to be 1 or the same",
+         "source has " ARGUMENT("dims") " %s, " WORD(
+             "which do not broadcast") " to destination's %s: expected each to be 1 or the same",
          to_string(source.shape()).c_str(), to_string(destination.shape()).c_str());
   }
   const bool one_device = std::strcmp(destination.device_name(), source.device_name()) == 0;
   if (one_device && overlaps(destination, source))
-    fail(Status::InvalidArgument, "destination shares memory with source, expected separate tensors");
+    fail(Status::InvalidArgument, "destination shares memory with source, expected separate " WORD("tensors"));
   if (one_device && !source.is_on_host() && is_plain_copy(destination, source)) {
     source.memory()->copy(destination.data(), source.data(), source.num_bytes(), Direction::OnDevice);
     return;
@@ -179,7 +180,7 @@ void write_elements(const Tensor& tensor, int64_t first, int64_t num_elements, c
 }
 
 void read_tensor(const Tensor& tensor, void* destination) {
-  tensor.require_data("tensor");
+  tensor.require_data(ARGUMENT("tensor"));
   if (!tensor.is_on_host() && tensor.is_row_major()) {
     tensor.memory()->copy(destination, tensor.data(), tensor.num_bytes(), Direction::ToHost);
     return;
@@ -188,7 +189,7 @@ void read_tensor(const Tensor& tensor, void* destination) {
 }
 
 void write_tensor(const Tensor& tensor, const void* source) {
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   if (!tensor.is_on_host() && tensor.is_row_major()) {
     tensor.memory()->copy(tensor.data(), source, tensor.num_bytes(), Direction::ToDevice);
     return;

@@ -140,8 +140,10 @@ constexpr KnownFile kKnownFiles[] = {
     {"a pickle of Python, as torch.save of old wrote", kSavePytorch, kSaveArray, is_pickle},
     {"an HDF5 file, as Keras writes", kSaveKeras, kSaveArray, is_hdf5},
     {"a .npy file of NumPy, which is one array without a name",
-     "heed_tensor_load_npy reads it, and heed_layer_set_parameter takes it", nullptr, is_npy},
-    {"a .safetensors file", nullptr, "heed_tensor_load_safetensors reads each of its tensors", is_safetensors},
+     FUNCTION("heed_tensor_load_npy") " reads it, and " FUNCTION("heed_layer_set_parameter") " takes it", nullptr,
+     is_npy},
+    {"a .safetensors file", nullptr, FUNCTION("heed_tensor_load_safetensors") " reads each of its tensors",
+     is_safetensors},
     {"a GGUF file of llama.cpp", "give the .safetensors file of the model that it was made from", kSaveArray, is_gguf},
     {"a pointer of Git LFS, which stands for the file", "fetch the file itself by git lfs pull", nullptr,
      is_git_lfs_pointer},
@@ -156,7 +158,8 @@ constexpr KnownFile kKnownFiles[] = {
      kSaveArray, is_tensorflow_lite},
     {"a model of DJL's own format", "load it in Java, and write its parameters by NDList.Encoding.SAFETENSORS", nullptr,
      is_djl},
-    {"what saveParameters of a block of heed's wrote", "loadParameters of such a block reads it", nullptr, is_block},
+    {"what " FUNCTION("saveParameters") " of a block of heed's wrote",
+     FUNCTION("loadParameters") " of such a block reads it", nullptr, is_block},
     {"a text in JSON", "give the file that holds the tensors", nullptr, is_json},
 };
 

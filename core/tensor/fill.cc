@@ -14,6 +14,7 @@
 #include "base/philox.h"
 #include "tensor/convert.h"
 #include "tensor/copy.h"
+#include "tensor/dtype_term.h"
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
 
@@ -119,23 +120,23 @@ double smallest_from(double limit) {
 }  // namespace
 
 void fill_tensor(const Tensor& tensor, double value) {
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   fill_in_order(tensor, [value] { return value; });
 }
 
 void fill_arange(const Tensor& tensor, double start, double step) {
   require_finite(start, "start");
   require_finite(step, "step");
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   fill_in_order(tensor, [start, step, i = int64_t{0}]() mutable { return start + static_cast<double>(i++) * step; });
 }
 
 void fill_alibi_slopes(const Tensor& tensor) {
   if (tensor.rank() != 1) {
-    fail(Status::InvalidArgument, "tensor has dims %s of rank %d, expected rank 1, (H)",
+    fail(Status::InvalidArgument, ARGUMENT("tensor") " has " ARGUMENT("dims") " %s of rank %d, expected rank 1, (H)",
          to_string(tensor.shape()).c_str(), tensor.rank());
   }
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   const auto heads = static_cast<uint64_t>(tensor.dim(0));
   if (heads == 0) return;
   // With n heads, n a power of two, head i has the slope 2^(-8 (i + 1) / n). For another number of heads, n is the
@@ -159,7 +160,7 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
     fail(Status::InvalidArgument, "low is %s and high is %s, expected a difference that a double can hold",
          DecimalText(low).c_str(), DecimalText(high).c_str());
   }
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   if (low == high) {
     fill_in_order(tensor, [low] { return low; });
     return;
@@ -173,8 +174,9 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
   });
   if (first > last) {
     fail(Status::InvalidArgument,
-         "low is %s and high is %s, between which %s, the dtype of tensor, has no number: expected a wider range",
-         DecimalText(low).c_str(), DecimalText(high).c_str(), name_of(tensor.dtype()));
+         "low is %s and high is %s, between which %s, the " WORD("dtype") " of " ARGUMENT(
+             "tensor") ", has no number: expected a wider range",
+         DecimalText(low).c_str(), DecimalText(high).c_str(), term_of(tensor.dtype()));
   }
   fill_in_order(tensor, [=, words = Words(seed, kUniformUse)]() mutable {
     // 32 bits of one word and 21 of the next make a multiple of 2^-53 in [0, 1).
@@ -185,12 +187,12 @@ void fill_uniform(const Tensor& tensor, double low, double high, uint64_t seed) 
 }
 
 void fill_normal(const Tensor& tensor, double mean, double standard_deviation, uint64_t seed) {
-  require_finite(mean, "mean");
-  require_finite(standard_deviation, "standard_deviation");
+  require_finite(mean, ARGUMENT("mean"));
+  require_finite(standard_deviation, ARGUMENT("standard_deviation"));
   if (standard_deviation < 0)
-    fail(Status::InvalidArgument, "standard_deviation is %s, expected at least 0",
+    fail(Status::InvalidArgument, ARGUMENT("standard_deviation") " is %s, expected at least 0",
          DecimalText(standard_deviation).c_str());
-  tensor.require_writable("tensor");
+  tensor.require_writable(ARGUMENT("tensor"));
   fill_in_order(tensor, [=, words = Words(seed, kNormalUse)]() mutable {
     return mean + standard_deviation * normal_of(words.next());
   });

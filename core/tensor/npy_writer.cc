@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/copy.h"
+#include "tensor/dtype_term.h"
 #include "tensor/host_image.h"
 #include "tensor/npy.h"
 #include "tensor/npy_format.h"
@@ -20,8 +21,10 @@ constexpr size_t kTextOffset = 10;
 std::string_view descr_of(DType dtype) {
   const std::string_view descr = npy_descr(dtype);
   if (!descr.empty()) return descr;
-  fail(Status::Unsupported, "tensor has dtype %s, which .npy files do not have: copy it into a tensor of F32 first",
-       name_of(dtype));
+  fail(Status::Unsupported,
+       ARGUMENT("tensor") " has " WORD("dtype") " %s, which .npy files do not have: copy it into " WORD(
+           "a tensor") " of " DTYPE("F32") " first",
+       term_of(dtype));
 }
 
 // A tuple in Python's notation; a tuple of one size ends with a comma.
@@ -46,7 +49,7 @@ std::string header_of(const Tensor& tensor) {
 }  // namespace
 
 void save_npy(const char* path, const Tensor& saved) {
-  saved.require_data("tensor");
+  saved.require_data(ARGUMENT("tensor"));
   const std::string header = header_of(saved);
   const Tensor tensor = host_copy(saved);
 

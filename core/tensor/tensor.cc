@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "tensor/dtype_term.h"
 #include "tensor/overlap.h"
 
 namespace heed {
@@ -57,7 +58,7 @@ Extent extent_of(const Shape& shape, const Dims& strides, DType dtype) {
   if (!checked_add(extent.end, 1, extent.end) || !checked_multiply(extent.first, element, extent.first) ||
       !checked_multiply(extent.end, element, extent.end)) {
     fail(Status::InvalidArgument,
-         "strides over dims %s reach beyond what memory can address, expected at most 2^63 - 1 bytes",
+         "strides over " ARGUMENT("dims") " %s reach beyond what memory can address, expected at most 2^63 - 1 bytes",
          to_string(shape).c_str());
   }
   return extent;
@@ -116,8 +117,8 @@ void check_permutation(const int32_t* axes, int32_t rank) {
   for (int32_t i = 0; i < rank; ++i) {
     const int32_t axis = normalize_axis(axes[i], rank);
     if (axis < 0) {
-      fail(Status::InvalidArgument, "axes[%d] is %d, expected %d to %d for a tensor of rank %d", i, axes[i], -rank,
-           rank - 1, rank);
+      fail(Status::InvalidArgument, "axes[%d] is %d, expected %d to %d for " WORD("a tensor") " of rank %d", i, axes[i],
+           -rank, rank - 1, rank);
     }
     if ((seen >> axis & 1u) != 0) {
       fail(Status::InvalidArgument,
@@ -205,12 +206,13 @@ Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Sha
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (address % size_of(dtype) != 0) {
     fail(Status::InvalidArgument, "data is %p, expected an address aligned to the %zu bytes of an element of %s", data,
-         size_of(dtype), name_of(dtype));
+         size_of(dtype), term_of(dtype));
   }
   if (data != nullptr && (address + static_cast<uintptr_t>(extent.end) < address ||
                           address + static_cast<uintptr_t>(extent.first) > address)) {
     fail(Status::InvalidArgument,
-         "strides over dims %s reach from data beyond what memory can address, expected every element inside it",
+         "strides over " ARGUMENT(
+             "dims") " %s reach from data beyond what memory can address, expected every element inside it",
          to_string(shape).c_str());
   }
   tensor.data_ = static_cast<std::byte*>(data);
@@ -255,7 +257,7 @@ Tensor Tensor::read_only() const {
 }
 
 Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) const {
-  require_data("tensor");
+  require_data(ARGUMENT("tensor"));
   const Dims view_strides = usable_strides(shape, strides, dtype_);
   const Extent extent = extent_of(shape, view_strides, dtype_);
   if (!has_elements(shape)) return derived(shape, view_strides, data_);
@@ -270,14 +272,16 @@ Tensor Tensor::view(const Shape& shape, const Dims* strides, int64_t offset) con
   if (!checked_multiply(offset, element, origin) || !checked_add(origin, base, origin) ||
       !checked_add(origin, extent.first, first) || !checked_add(origin, extent.end, last)) {
     fail(Status::InvalidArgument,
-         "offset is %" PRId64 ", with which a view of dims %s overflows, expected it inside the %" PRId64
-         " bytes of the storage",
+         "offset is %" PRId64
+         ", with which a view of " ARGUMENT("dims") " %s overflows, expected it inside the %" PRId64
+                                                    " bytes of the storage",
          offset, to_string(shape).c_str(), num_bytes);
   }
   if (first < 0 || last > num_bytes) {
     fail(Status::InvalidArgument,
-         "offset is %" PRId64 ", from where a view of dims %s would reach from byte %" PRId64 " to %" PRId64
-         ", expected it inside the %" PRId64 " bytes of the storage",
+         "offset is %" PRId64
+         ", from where a view of " ARGUMENT("dims") " %s would reach from byte %" PRId64 " to %" PRId64
+                                                    ", expected it inside the %" PRId64 " bytes of the storage",
          offset, to_string(shape).c_str(), first, last, num_bytes);
   }
   return derived(shape, view_strides, storage_->begin() + origin);
@@ -290,27 +294,30 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
     if (shape[axis] == -1) {
       if (inferred >= 0)
-        fail(Status::InvalidArgument, "dims is %s: only one of them may be -1", to_string(wanted).c_str());
+        fail(Status::InvalidArgument, ARGUMENT("dims") " is %s: only one of them may be -1", to_string(wanted).c_str());
       inferred = axis;
     } else if (shape[axis] < 0) {
-      fail(Status::InvalidArgument, "dims[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis,
-           shape[axis]);
+      fail(Status::InvalidArgument,
+           ARGUMENT("dims") "[%d] is %" PRId64 ", expected at least 0, or -1 to have it worked out", axis, shape[axis]);
     } else if (!checked_multiply(known, shape[axis], known)) {
-      fail(Status::InvalidArgument, "dims is %s, whose product overflows, expected at most 2^63 - 1 elements",
+      fail(Status::InvalidArgument,
+           ARGUMENT("dims") " is %s, whose product overflows, expected at most 2^63 - 1 elements",
            to_string(wanted).c_str());
     }
   }
   if (inferred >= 0) {
     if (known == 0 || num_elements_ % known != 0) {
       fail(Status::InvalidArgument,
-           "dims is %s, but the tensor %s has %" PRId64 " elements: no whole number fits in place of -1",
+           ARGUMENT("dims") " is %s, but the " WORD("tensor") " %s has %" PRId64
+                                                              " elements: no whole number fits in place of -1",
            to_string(wanted).c_str(), to_string(shape_).c_str(), num_elements_);
     }
     shape[inferred] = num_elements_ / known;
     known = num_elements_;
   }
   if (known != num_elements_) {
-    fail(Status::InvalidArgument, "dims is %s with %" PRId64 " elements, but the tensor %s has %" PRId64,
+    fail(Status::InvalidArgument,
+         ARGUMENT("dims") " is %s with %" PRId64 " elements, but the " WORD("tensor") " %s has %" PRId64,
          to_string(wanted).c_str(), known, to_string(shape_).c_str(), num_elements_);
   }
   if (num_elements_ == 0) return derived(shape, row_major_strides(shape, dtype_), data_);
@@ -318,7 +325,8 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   Dims strides{};
   if (!strides_of_reshape(shape_, strides_, shape, strides)) {
     fail(Status::Unsupported,
-         "a tensor of dims %s with these strides has no view of dims %s: copy it into a row-major tensor first",
+         WORD("a tensor") " of " ARGUMENT("dims") " %s with these strides has no view of " ARGUMENT(
+             "dims") " %s: copy it into a row-major " WORD("tensor") " first",
          to_string(shape_).c_str(), to_string(shape).c_str());
   }
   return derived(shape, strides, data_);
@@ -339,19 +347,20 @@ Tensor Tensor::transpose(const int32_t* axes) const {
 Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) const {
   const int32_t axis = normalize_axis(wanted_axis, rank());
   if (axis < 0)
-    fail(Status::InvalidArgument, "axis is %d, but the tensor %s has rank %d", wanted_axis, to_string(shape_).c_str(),
-         rank());
+    fail(Status::InvalidArgument, "axis is %d, but the " WORD("tensor") " %s has rank %d", wanted_axis,
+         to_string(shape_).c_str(), rank());
   const int64_t size = dim(axis);
   const int64_t start = wanted_start < 0 ? wanted_start + size : wanted_start;
   if (start < 0 || start > size) {
     fail(Status::InvalidArgument,
-         "start is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for axis %d of the tensor %s", wanted_start, -size,
-         size, axis, to_string(shape_).c_str());
+         "start is %" PRId64 ", expected %" PRId64 " to %" PRId64 " for axis %d of the " WORD("tensor") " %s",
+         wanted_start, -size, size, axis, to_string(shape_).c_str());
   }
   if (length < 0 || length > size - start) {
     fail(Status::InvalidArgument,
-         "length is %" PRId64 ", expected 0 to %" PRId64 " from start %" PRId64 " on axis %d of the tensor %s", length,
-         size - start, start, axis, to_string(shape_).c_str());
+         "length is %" PRId64 ", expected 0 to %" PRId64 " from start %" PRId64
+         " on axis %d of the " WORD("tensor") " %s",
+         length, size - start, start, axis, to_string(shape_).c_str());
   }
   Shape shape = shape_;
   shape[axis] = length;
@@ -363,7 +372,8 @@ Tensor Tensor::slice(int32_t wanted_axis, int64_t wanted_start, int64_t length) 
 
 void Tensor::require_data(const char* name) const {
   if (!has_data()) {
-    fail(Status::InvalidArgument, "%s is a shape-only tensor %s: its data is NULL, expected elements", name,
+    fail(Status::InvalidArgument,
+         "%s is a shape-only " WORD("tensor") " %s: its data is " WORD("NULL") ", expected elements", name,
          to_string(shape_).c_str());
   }
 }
@@ -371,20 +381,21 @@ void Tensor::require_data(const char* name) const {
 void Tensor::require_writable(const char* name) const {
   if (read_only_)
     fail(Status::InvalidArgument,
-         "%s is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it", name);
+         "%s is a read-only snapshot of a parameter: use " FUNCTION("heed_layer_set_parameter") " to change it", name);
   require_data(name);
   if (num_elements_ == 0) return;
   for (int32_t axis = 0; axis < rank(); ++axis) {
     if (dim(axis) > 1 && stride(axis) <= 0) {
       fail(Status::InvalidArgument,
-           "%s has stride %" PRId64 " on axis %d of dims %s, expected a positive stride in a tensor that is written",
+           "%s has stride %" PRId64
+           " on axis %d of " ARGUMENT("dims") " %s, expected a positive stride in " WORD("a tensor") " that is written",
            name, stride(axis), axis, to_string(shape_).c_str());
     }
   }
   if (overlaps_itself(*this)) {
     fail(Status::InvalidArgument,
-         "%s has dims %s with strides that put two elements in the same place, expected none in a tensor that is "
-         "written",
+         "%s has " ARGUMENT("dims") " %s with strides that put two elements in the same place, expected none in " WORD(
+             "a tensor") " that is written",
          name, to_string(shape_).c_str());
   }
 }

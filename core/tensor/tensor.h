@@ -18,14 +18,14 @@ class Tensor {
  public:
   // Row-major zeros. `subject` as for row_major_strides.
   static Tensor zeros(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
-                      const char* subject = "dims is");
+                      const char* subject = ARGUMENT("dims") " is");
   // The same with undefined elements, for callers that write all of them.
   static Tensor undefined(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
-                          const char* subject = "dims is");
+                          const char* subject = ARGUMENT("dims") " is");
 
   // A shape alone: row-major, without memory. `subject` as for row_major_strides.
   static Tensor without_data(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape,
-                             const char* subject = "dims is");
+                             const char* subject = ARGUMENT("dims") " is");
 
   // A row-major copy of the elements at `data`, which are in host memory, dense, in row-major order and of that dtype.
   // `data` may be null if there are no elements.
@@ -97,7 +97,7 @@ std::string to_string(const Shape& shape);
 
 // The strides of a dense tensor with the last axis fastest; zero-sized axes count as one. Throws InvalidArgument if the
 // size in bytes overflows. `subject` begins that sentence; callers that compute the dims themselves pass their own.
-Dims row_major_strides(const Shape& shape, DType dtype, const char* subject = "dims is");
+Dims row_major_strides(const Shape& shape, DType dtype, const char* subject = ARGUMENT("dims") " is");
 
 // The axis counted from 0; a negative axis counts from the end. -1 if the axis is out of range.
 inline int32_t normalize_axis(int32_t axis, int32_t rank) {

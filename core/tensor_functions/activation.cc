@@ -8,9 +8,10 @@
 namespace heed {
 
 void activate(const Tensor& tensor, Activation activation, const Tensor& result) {
-  check_input({"tensor", tensor});
-  check_result({"result", result}, tensor.shape(), "the dims of tensor", {"tensor", tensor});
-  check_memory({"result", result}, {"tensor", tensor});
+  check_input({ARGUMENT("tensor"), tensor});
+  check_result({"result", result}, tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"),
+               {ARGUMENT("tensor"), tensor});
+  check_memory({"result", result}, {ARGUMENT("tensor"), tensor});
   if (result.num_elements() == 0) return;
 
   ActivateProblem problem;

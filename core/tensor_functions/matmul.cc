@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ops/linear.h"
+#include "tensor/dtype_term.h"
 #include "tensor/walk.h"
 #include "tensor_functions/check.h"
 
@@ -55,8 +56,8 @@ Shape broadcast_batch(const Tensor& a, const Tensor& b) {
     const int64_t of_b = dim(b, b_rank, axis);
     if (of_a != of_b && of_a != 1 && of_b != 1) {
       fail(Status::InvalidArgument,
-           "a has dims %s and b has dims %s, whose axes before the last two do not broadcast: expected equal sizes, or "
-           "1",
+           ARGUMENT("a") " has " ARGUMENT("dims") " %s and " ARGUMENT("b") " has " ARGUMENT(
+               "dims") " %s, whose axes before the last two do not broadcast: expected equal sizes, or 1",
            to_string(a.shape()).c_str(), to_string(b.shape()).c_str());
     }
     batch[axis] = of_a == 1 ? of_b : of_a;
@@ -97,24 +98,26 @@ Operand operand_of(const Tensor& tensor, const Matrices& matrices, int32_t batch
 }  // namespace
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
-  check_input({"a", a});
-  check_input({"b", b});
+  check_input({ARGUMENT("a"), a});
+  check_input({ARGUMENT("b"), b});
   if (a.dtype() != b.dtype()) {
-    fail(Status::InvalidArgument, "b is %s, but a is %s: expected the same dtype", name_of(b.dtype()),
-         name_of(a.dtype()));
+    fail(Status::InvalidArgument, ARGUMENT("b") " is %s, but " ARGUMENT("a") " is %s: expected the same " WORD("dtype"),
+         term_of(b.dtype()), term_of(a.dtype()));
   }
-  check_same_device({"b", b}, {"a", a});
+  check_same_device({ARGUMENT("b"), b}, {ARGUMENT("a"), a});
   Shape batch = broadcast_batch(a, b);
   const Matrices left = matrices_of(a, a.rank() > 1, true, batch.rank);
   const Matrices right = matrices_of(b, true, b.rank() > 1, batch.rank);
   if (left.columns != right.rows) {
     fail(Status::InvalidArgument,
-         "a has dims %s and b has dims %s, whose inner sizes are %" PRId64 " and %" PRId64 ": expected the same",
+         ARGUMENT("a") " has " ARGUMENT("dims") " %s and " ARGUMENT("b") " has " ARGUMENT(
+             "dims") " %s, whose inner sizes are %" PRId64 " and %" PRId64 ": expected the same",
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str(), left.columns, right.rows);
   }
-  check_result({"product", product}, product_shape(batch, a, left, b, right), "the shape of a times b", {"a", a});
-  check_memory({"product", product}, {"a", a});
-  check_memory({"product", product}, {"b", b});
+  check_result({"product", product}, product_shape(batch, a, left, b, right), "the shape of a times b",
+               {ARGUMENT("a"), a});
+  check_memory({"product", product}, {ARGUMENT("a"), a});
+  check_memory({"product", product}, {ARGUMENT("b"), b});
   if (product.num_elements() == 0) return;
   const Matrices result = matrices_of(product, a.rank() > 1, b.rank() > 1, batch.rank);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/merge.h"
+#include "tensor/dtype_term.h"
 #include "tensor_functions/check.h"
 
 namespace heed {
@@ -35,12 +36,12 @@ Shape without_last(const Shape& shape) {
 
 void check_f32(const Argument& argument) {
   if (argument.tensor.dtype() == DType::F32) return;
-  fail(Status::InvalidArgument, "%s is %s, expected F32", argument.name, name_of(argument.tensor.dtype()));
+  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32"), argument.name, term_of(argument.tensor.dtype()));
 }
 
 void check_shape(const Argument& argument, const Shape& expected, const char* what) {
   if (argument.tensor.shape() == expected) return;
-  fail(Status::InvalidArgument, "%s has dims %s, expected %s, %s", argument.name,
+  fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", argument.name,
        to_string(argument.tensor.shape()).c_str(), to_string(expected).c_str(), what);
 }
 
@@ -53,20 +54,21 @@ void check_part(std::span<const AttentionPart> parts, size_t index) {
   const Argument log_sum_exp{log_sum_exp_name.text, parts[index].log_sum_exp};
   check_input(output);
   if (output.tensor.rank() < 2) {
-    fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank 2 to %d, (..., Q, Dv)", output.name,
-         to_string(output.tensor.shape()).c_str(), output.tensor.rank(), kMaxRank);
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s of rank %d, expected rank 2 to %d, (..., Q, Dv)",
+         output.name, to_string(output.tensor.shape()).c_str(), output.tensor.rank(), kMaxRank);
   }
   if (index > 0) {
     check_same_device(output, first);
-    check_shape(output, first.tensor.shape(), "the dims of outputs[0]");
+    check_shape(output, first.tensor.shape(), "the " ARGUMENT("dims") " of outputs[0]");
     if (output.tensor.dtype() != first.tensor.dtype()) {
-      fail(Status::InvalidArgument, "%s is %s, but outputs[0] is %s: expected the same dtype", output.name,
-           name_of(output.tensor.dtype()), name_of(first.tensor.dtype()));
+      fail(Status::InvalidArgument, "%s is %s, but outputs[0] is %s: expected the same " WORD("dtype"), output.name,
+           term_of(output.tensor.dtype()), term_of(first.tensor.dtype()));
     }
   }
   check_same_device(log_sum_exp, first);
   check_f32(log_sum_exp);
-  check_shape(log_sum_exp, without_last(first.tensor.shape()), "the dims of outputs[0] without the last");
+  check_shape(log_sum_exp, without_last(first.tensor.shape()),
+              "the " ARGUMENT("dims") " of outputs[0] without the last");
 }
 
 void check_sinks(const Argument& sinks, const Argument& first) {
@@ -74,7 +76,8 @@ void check_sinks(const Argument& sinks, const Argument& first) {
   check_f32(sinks);
   const int32_t rank = first.tensor.rank();
   if (rank < 3) {
-    fail(Status::InvalidArgument, "sinks is set, but outputs[0] has dims %s without an axis of heads, expected NULL",
+    fail(Status::InvalidArgument,
+         "sinks is set, but outputs[0] has " ARGUMENT("dims") " %s without an axis of heads, expected " WORD("NULL"),
          to_string(first.tensor.shape()).c_str());
   }
   check_shape(sinks, {first.tensor.dim(rank - 3)}, "one for each head of outputs[0], (..., H, Q, Dv)");
@@ -88,13 +91,14 @@ void merge_attention(std::span<const AttentionPart> parts, const Tensor* sinks, 
   const Argument first{"outputs[0]", parts[0].output};
   if (sinks != nullptr) check_sinks({"sinks", *sinks}, first);
   if (output == nullptr && log_sum_exp == nullptr)
-    fail(Status::InvalidArgument, "output and log_sum_exp are NULL, expected at least one of them");
-  if (output != nullptr) check_result({"output", *output}, first.tensor.shape(), "the dims of outputs[0]", first);
+    fail(Status::InvalidArgument, "output and log_sum_exp are " WORD("NULL") ", expected at least one of them");
+  if (output != nullptr)
+    check_result({"output", *output}, first.tensor.shape(), "the " ARGUMENT("dims") " of outputs[0]", first);
   if (log_sum_exp != nullptr) {
     const Argument result{"log_sum_exp", *log_sum_exp};
     check_same_device(result, first);
     check_f32(result);
-    check_shape(result, without_last(first.tensor.shape()), "the dims of outputs[0] without the last");
+    check_shape(result, without_last(first.tensor.shape()), "the " ARGUMENT("dims") " of outputs[0] without the last");
   }
   const auto check_result_memory = [&](const Argument& result) {
     for (size_t i = 0; i < parts.size(); ++i) {

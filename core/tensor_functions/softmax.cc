@@ -47,14 +47,15 @@ Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
 }  // namespace
 
 void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
-  check_input({"tensor", tensor});
+  check_input({ARGUMENT("tensor"), tensor});
   const int32_t normal_axis = normalize_axis(axis, tensor.rank());
   if (normal_axis < 0) {
-    fail(Status::InvalidArgument, "axis is %d, but tensor has dims %s of rank %d", axis,
+    fail(Status::InvalidArgument, "axis is %d, but " ARGUMENT("tensor") " has " ARGUMENT("dims") " %s of rank %d", axis,
          to_string(tensor.shape()).c_str(), tensor.rank());
   }
-  check_result({"result", result}, tensor.shape(), "the dims of tensor", {"tensor", tensor});
-  check_memory({"result", result}, {"tensor", tensor});
+  check_result({"result", result}, tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"),
+               {ARGUMENT("tensor"), tensor});
+  check_memory({"result", result}, {ARGUMENT("tensor"), tensor});
   if (result.num_elements() == 0) return;
 
   const Tensor scores = with_axis_last(tensor, normal_axis);
@@ -76,23 +77,26 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
 }
 
 void masked_softmax(const Tensor& scores, const Tensor* valid_lens, const Tensor& result) {
-  check_input({"scores", scores});
+  check_input({ARGUMENT("scores"), scores});
   const bool has_heads = scores.rank() == 4;
   if (scores.rank() != 3 && !has_heads) {
-    fail(Status::InvalidArgument, "scores has dims %s of rank %d, expected rank 3, (B, Q, K), or rank 4, (B, H, Q, K)",
+    fail(Status::InvalidArgument,
+         ARGUMENT("scores") " has " ARGUMENT(
+             "dims") " %s of rank %d, expected rank 3, (B, Q, K), or rank 4, (B, H, Q, K)",
          to_string(scores.shape()).c_str(), scores.rank());
   }
-  check_result({"result", result}, scores.shape(), "the dims of scores", {"scores", scores});
-  check_memory({"result", result}, {"scores", scores});
+  check_result({"result", result}, scores.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("scores"),
+               {ARGUMENT("scores"), scores});
+  check_memory({"result", result}, {ARGUMENT("scores"), scores});
   SoftmaxProblem problem =
       has_heads ? problem_of(scores, result, {0, 1, 2, 3}) : problem_of(scores, result, {0, -1, 1, 2});
   std::optional<Tensor> host_lens;
   if (valid_lens != nullptr) {
-    check_same_device({"valid_lens", *valid_lens}, {"scores", scores});
-    check_memory({"result", result}, {"valid_lens", *valid_lens});
+    check_same_device({ARGUMENT("valid_lens"), *valid_lens}, {ARGUMENT("scores"), scores});
+    check_memory({"result", result}, {ARGUMENT("valid_lens"), *valid_lens});
     host_lens = host_copy(*valid_lens);
-    problem.valid_lens =
-        lengths_operand(*host_lens, "valid_lens", {problem.batch, problem.num_queries, problem.num_keys}, true);
+    problem.valid_lens = lengths_operand(*host_lens, ARGUMENT("valid_lens"),
+                                         {problem.batch, problem.num_queries, problem.num_keys}, true);
   }
   if (result.num_elements() == 0) return;
   const Context& context = context_of(result);

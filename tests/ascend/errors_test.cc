@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ascend/errors_scene.h"
+#include "errors/said_lines.h"
 
 namespace heed::ascend_test {
 namespace {
@@ -52,6 +53,8 @@ class Errors : public Simulated {
 };
 
 TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list->expect_helpful(); }
+
+TEST_F(Errors, EachIsSaidInJavaAndInCsharp) { errors_test::write_said(HEED_SAID_FILE); }
 
 TEST_F(Errors, TheListInDocsIsUpToDate) {
   errors_test::expect_page(kPage, beginning() + kHeading + kIntroduction + list->text("###"));

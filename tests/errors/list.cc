@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "capi/support/refusal.h"
+#include "errors/said_lines.h"
 
 namespace heed::errors_test {
 namespace {
@@ -85,6 +86,7 @@ void Stage::begin() { capi_test::forget_last_error(); }
 Refused Stage::end(heed_status status) {
   EXPECT_NE(status, HEED_OK);
   EXPECT_TRUE(capi_test::is_refused(status, {status, {}}));
+  keep_said();
   return {status, heed_last_error()};
 }
 

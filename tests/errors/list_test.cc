@@ -10,6 +10,7 @@
 
 #include "capi/support/files.h"
 #include "errors/provocation.h"
+#include "errors/said_lines.h"
 
 namespace heed::errors_test {
 namespace {
@@ -18,8 +19,8 @@ constexpr const char* kBeginning = R"(# Errors
 
 Every sentence that `heed_last_error()` can return, each with its status (without `HEED_ERROR_`) and a call that provokes it. A test makes
 these calls and generates this page; `scripts/errors` updates it. The sentences that only an Ascend NPU gives are in [ascend.md](ascend.md#errors).
-Exceptions of Java and C# have the same sentences with the names of their language, translated by one table, `bindings/swig/words.c`: `options->num_heads`
-becomes `numHeads` and `NumHeads`, F32 becomes `FLOAT32` and `Float32`, a tensor an array, a layer a block. Names in quotes are not translated. The errors that Java and C# add are in [exceptions.md](exceptions.md).
+Exceptions of Java and C# have the same sentences with the names of their language, of which `bindings/swig/said.c` has the rules: `options->num_heads`
+becomes `numHeads` and `NumHeads`, F32 becomes `FLOAT32` and `Float32`, a tensor an array, a layer a block. Names in quotes stay as they are. The errors that Java and C# add are in [exceptions.md](exceptions.md).
 
 | status | what to do |
 |---|---|
@@ -82,6 +83,8 @@ class Errors : public testing::Test {
 };
 
 TEST_F(Errors, EachCallIsRefusedWithASentenceOfItsOwn) { list->expect_helpful(); }
+
+TEST_F(Errors, EachIsSaidInJavaAndInCsharp) { write_said(HEED_SAID_FILE); }
 
 TEST_F(Errors, TheListInDocsIsThis) { expect_page(HEED_SOURCE_DIR "/docs/errors.md", kBeginning + list->text("##")); }
 

@@ -87,8 +87,6 @@ FORBIDDEN = [
     ("bench", "tests/bench/engine/main.cc", '"../../../capi/src/handles.h"'),
     ("simulator", "tests/ascend_sim/atb/elements.h", '"base/half.h"'),
     ("simulator", "tests/ascend_sim/runtime/stream.cc", "<heed/heed.h>"),
-    ("tests of bindings", "tests/bindings/translated.c", '"tensor/tensor.h"'),
-    ("tests of bindings", "tests/bindings/translated.c", '"../../bindings/java/native.h"'),
     ("tests", "tests/unit/tensor_test.cc", "<benchmark/benchmark.h>"),
     ("tests", "tests/unit/tensor_test.cc", '"../../bindings/java/native.h"'),
     ("tests", "tests/unit/tensor_test.cc", '"there_is_no_such_file.h"'),

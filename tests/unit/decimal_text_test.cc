@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "base/sentence.h"
+
 namespace heed {
 namespace {
 
@@ -24,7 +26,7 @@ void expect_as_printf(double value) {
   char expected[64];
   for (const int num_digits : {1, 2, 6, 9, 16, 17}) {
     std::snprintf(expected, sizeof expected, "%.*g", num_digits, value);
-    EXPECT_STREQ(DecimalText(value, num_digits).c_str(), expected);
+    EXPECT_EQ(said_in_c(DecimalText(value, num_digits).c_str()), expected);
   }
 }
 

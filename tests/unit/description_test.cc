@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sentence.h"
 #include "layers/child_role.h"
 #include "layers/kinds/layer_norm.h"
 #include "layers/kinds/linear.h"
@@ -56,7 +57,7 @@ Strings bias_options_of_children(const Layer& layer) {
   const LayerDescription description = layer.describe();
   for (size_t i = 0; i < description.children.size(); ++i) {
     const char* option = description.children[i].bias_option;
-    if (option != nullptr) all.push_back(std::string(layer.child_name(i)) + ": " + option);
+    if (option != nullptr) all.push_back(std::string(layer.child_name(i)) + ": " + said_in_c(option));
   }
   return all;
 }

@@ -189,7 +189,7 @@ class Inputs : public testing::Test {
                                   .value_head_size = kSize / 2,
                                   .capacity = 20};
     cache_ = {.cache = std::make_shared<Cache>(context_, options), .use = use};
-    if (use == CacheUse::Read) cache_.name = "inputs->decoder->memory_cache";
+    if (use == CacheUse::Read) cache_.path = "decoder->memory_cache";
     return cache_;
   }
 
@@ -224,7 +224,7 @@ TEST_F(Inputs, AreReadOrRefusedByEachKind) {
       give_wrong(input, *scene.layer, inputs);
       std::string name;
       for (const GivenInput& given : GivenInputs(inputs)) {
-        if (given.input == input) name = given.name;
+        if (given.input == input) name = said_in_c(given.name);
       }
       ASSERT_NE(name, "") << "GivenInputs lacks input " << static_cast<int>(input);
       const std::string error = error_of(*scene.layer, inputs);

@@ -7,7 +7,7 @@ namespace Heed;
 /// <summary>The exceptions for the statuses of the native library.</summary>
 internal static class Errors
 {
-    /// <summary>TRANSLATED_CAPACITY of the wrapper: the size of a buffer that holds every sentence.</summary>
+    /// <summary>SAID_CAPACITY of the wrapper: the size of a buffer that holds every sentence.</summary>
     private const int SentenceCapacity = 1024;
 
     /// <summary>The beginning of a sentence about an argument: its name, the index of the element that is meant, and a
@@ -66,7 +66,7 @@ internal static class Errors
     private static unsafe string LastError()
     {
         byte* sentence = stackalloc byte[SentenceCapacity];
-        HeedNative.TranslatedError(sentence, SentenceCapacity);
+        HeedNative.SaidError(sentence, SentenceCapacity);
         return NativeText.ToManaged(sentence);
     }
 

@@ -44,7 +44,7 @@
  *
  *   1.  Attention in one call
  *   1.1  Version                heed_version, _string
- *   1.2  Status and errors      heed_status_name, heed_last_status, _error
+ *   1.2  Status and errors      heed_status_name, heed_last_status, _error, heed_message_part
  *   1.3  Context                heed_context_create, _destroy
  *   1.4  Tensor                 heed_tensor_create, _create_from, _wrap, _destroy, _dtype, _rank, _dim, _stride,
  *                               _num_elements, _num_bytes, _data, _write, _read, _to_text, _fill
@@ -235,6 +235,33 @@ HEED_API heed_status heed_last_status(void) HEED_NOEXCEPT;
  * most 511 bytes (other bytes in names are escaped); "" if none has failed. Owned by the thread; valid until its next
  * failing call. Never fails. */
 HEED_API const char* heed_last_error(void) HEED_NOEXCEPT;
+
+/* What a part of a sentence is: text, or a term, for which another language than C may have a name of its own, such as
+ * numHeads for options->num_heads. Later versions may add roles: treat an unknown one as text. */
+typedef enum heed_role HEED_INT32 {
+  HEED_ROLE_TEXT = 0,     /* the same in every language; also text in quotes, such as the names of files */
+  HEED_ROLE_OPTION = 1,   /* a member of options by its path, without "options->": "layers[0]->feed_forward->gated" */
+  HEED_ROLE_SETTING = 2,  /* the same, and behind a space its value, which is 0, 1 or a constant: "no_bias 0" */
+  HEED_ROLE_FLAG = 3,     /* the value of an option that is 0 or 1, behind the option's name, which C's sentence does not
+                             repeat: "no_bias 0"; "no_bias set" where that says "set" */
+  HEED_ROLE_INPUT = 4,    /* a member of inputs by its path, without "inputs->": "decoder->self_mask" */
+  HEED_ROLE_OUTPUT = 5,   /* a member of outputs by its path, without "outputs->": "log_sum_exp" */
+  HEED_ROLE_MEMBER = 6,   /* the name of a member of options or inputs alone: "rotary_size" */
+  HEED_ROLE_ARGUMENT = 7, /* an argument of a function: "valid_lens" */
+  HEED_ROLE_CONSTANT = 8, /* an enumerator: "HEED_CAUSAL_NONE" */
+  HEED_ROLE_FUNCTION = 9, /* "heed_layer_load" */
+  HEED_ROLE_KIND = 10,    /* a kind of layer, with an article before it and "layer" behind it if the sentence has them:
+                             "an encoder_layer layer" */
+  HEED_ROLE_DTYPE = 11,   /* the type of an element: "F32" */
+  HEED_ROLE_WORD = 12     /* another word for something in C: "NULL", "tensor" */
+} heed_role;
+
+/* The text of a part of a message, and its role, for programs that say heed's sentences in the words of another language.
+ * message: what heed_last_error returned, or the text that the write of a heed_logger got, during that call. C's sentence
+ * has the parts' texts in their order, with what the roles say. Returns NULL behind the last part and for any other
+ * message, index or role; *role is then unchanged. The text is owned by the thread, and valid until its next call of this
+ * function. Never fails, and changes no last error. */
+HEED_API const char* heed_message_part(const char* message, int32_t index, heed_role* role) HEED_NOEXCEPT;
 
 /* ---- 1.3 Context ------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ extern "C" {
 
 heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) noexcept {
   return guarded(__func__, tensor, [&] {
-    const Tensor input = require(tensor, "tensor")->tensor;
+    const Tensor input = require(tensor, ARGUMENT("tensor"))->tensor;
     const Tensor output = require(result, "result")->tensor;
     activate(input, read_activation(activation, "activation"), output);
   });

@@ -14,8 +14,8 @@ extern "C" {
 
 heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) noexcept {
   return guarded(__func__, a, [&] {
-    const Tensor left = require(a, "a")->tensor;
-    const Tensor right = require(b, "b")->tensor;
+    const Tensor left = require(a, ARGUMENT("a"))->tensor;
+    const Tensor right = require(b, ARGUMENT("b"))->tensor;
     const Tensor result = require(product, "product")->tensor;
     matmul(left, right, result);
   });

@@ -17,7 +17,7 @@ extern "C" {
 
 heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) noexcept {
   return guarded(__func__, tensor, [&] {
-    const Tensor scores = require(tensor, "tensor")->tensor;
+    const Tensor scores = require(tensor, ARGUMENT("tensor"))->tensor;
     const Tensor weights = require(result, "result")->tensor;
     softmax(scores, axis, weights);
   });
@@ -26,7 +26,7 @@ heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* r
 heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* valid_lens,
                                 heed_tensor* result) noexcept {
   return guarded(__func__, scores, [&] {
-    const Tensor given = require(scores, "scores")->tensor;
+    const Tensor given = require(scores, ARGUMENT("scores"))->tensor;
     const std::optional<Tensor> lens = valid_lens == nullptr ? std::nullopt : std::optional(valid_lens->tensor);
     const Tensor weights = require(result, "result")->tensor;
     masked_softmax(given, lens ? &*lens : nullptr, weights);

@@ -65,8 +65,8 @@ class RecentMessage {
 
 [[noreturn]] inline void fail_device_full(int code, const char* what) {
   fail(Status::OutOfMemory,
-       "the Ascend device has no memory left (%s failed with %d): expected fewer or smaller tensors, or a device that "
-       "other processes leave more of",
+       "the Ascend device has no memory left (%s failed with %d): expected fewer or smaller " WORD(
+           "tensors") ", or a device that other processes leave more of",
        what, code);
 }
 

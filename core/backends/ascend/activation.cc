@@ -30,7 +30,8 @@ Plan plan_activate(const ActivateProblem& problem, bool allows_reduced_precision
   Plan plan;
   plan.kernel = "ATB Activation";
   if (problem.input.dtype == DType::F32 && !takes_f32(problem.activation) && !allows_reduced_precision)
-    plan.add_reason("ATB's SWISH takes F16 and BF16, and the context does not allow to round other numbers to them");
+    plan.add_reason("ATB's SWISH takes " DTYPE("F16") " and " DTYPE(
+        "BF16") ", and the context does not allow to round other numbers to them");
   if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.output, problem.sizes))
     plan.add_reason(kOutOfReach);
   return plan;

@@ -51,7 +51,7 @@ bool can_arrange(const StridedOperand<rank>& operand, const int64_t (&sizes)[ran
 }
 // The reason for computing an operation on the CPU if can_arrange is false.
 inline constexpr const char* kOutOfReach =
-    "a tensor steps over more elements than the device can gather, expected a dense copy of it";
+    WORD("a tensor") " steps over more elements than the device can gather, expected a dense copy of it";
 
 // The elements of an array in row-major order, dense, in `dtype` and at an address that kernels can read. The result
 // has one axis. If the array itself is like that already, the result is the array and `kept` stays empty; otherwise

@@ -42,15 +42,12 @@ Status guarded(Failure* failure, Body body) noexcept {
   } catch (const Error& error) {
     *failure = error;
   } catch (const std::bad_alloc&) {
-    failure->status = Status::OutOfMemory;
-    std::snprintf(failure->text, sizeof failure->text,
-                  "the host has no memory left for a call of the Ascend device: expected fewer or smaller objects");
+    failure->say(Status::OutOfMemory,
+                 "the host has no memory left for a call of the Ascend device: expected fewer or smaller objects");
   } catch (const std::exception& exception) {
-    failure->status = Status::Internal;
-    std::snprintf(failure->text, sizeof failure->text, "ATB or the Ascend plugin threw \"%s\"", exception.what());
+    failure->say(Status::Internal, "ATB or the Ascend plugin threw \"%s\"", exception.what());
   } catch (...) {
-    failure->status = Status::Internal;
-    std::snprintf(failure->text, sizeof failure->text, "ATB or the Ascend plugin threw what is no exception of C++");
+    failure->say(Status::Internal, "ATB or the Ascend plugin threw what is no exception of C++");
   }
   return failure->status;
 }
@@ -78,8 +75,8 @@ void check_precision(const BackendDevice& device, const Operand& operand, const 
   if (operand.given == 0 || operand.dtype == compute || device.allows_reduced_precision) return;
   if (operand.dtype == DType::F32) {
     fail(Status::Unsupported,
-         "%s F32, and the Ascend device computes in 16 bits: expected F16 or BF16, or a context with "
-         "allow_reduced_precision",
+         "%s " DTYPE("F32") ", and the Ascend device computes in 16 bits: expected " DTYPE("F16") " or " DTYPE(
+             "BF16") ", or a " WORD("context") " with " MEMBER("allow_reduced_precision"),
          name);
   }
   plan.add_reason(

@@ -291,11 +291,12 @@ Plan plan_cached_attention(const AttentionProblem& problem, DType computed) {
                                            : "ATB PagedAttention or SelfAttention";
   add_unknown_features(plan, problem, kKnown, kMissingTexts);
   if (cached.form == CacheForm::Tiles) {
-    plan.add_reason(
-        "the cache is in host memory, expected one in F16 or BF16, contiguous or in pages of at most 128 rows and "
-        "16384 elements of a head, with rotated keys, and with keys and values of one head size, a multiple of 16");
+    plan.add_reason("the cache is in host memory, expected one in " DTYPE("F16") " or " DTYPE(
+        "BF16") ", contiguous or in pages of at most 128 rows and 16384 elements of a head, with rotated keys, and "
+                "with keys and values of one head size, a multiple of 16");
   } else if (cached.dtype != computed) {
-    plan.add_reason("the cache has another dtype than the device computes in, expected F16 for F16 and otherwise BF16");
+    plan.add_reason("the cache has another " WORD("dtype") " than the device computes in, expected " DTYPE(
+        "F16") " for " DTYPE("F16") " and otherwise " DTYPE("BF16"));
   }
   if (cached.has_window != 0) plan.add_reason("ATB's attention over a cache has no window over positions with gaps");
   if (problem.scale != 0 && std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallScale);

@@ -267,7 +267,7 @@ void add_transform_reasons(Plan& plan, const LinearProblem& problem, const Linea
   if (widened_size(transform) > kMaxRotated) {
     plan.add_reason("ATB's Rope rotates at most 4096 elements of a head");
   } else if (computed == DType::BF16 && widened_size(transform) > kMaxRotatedInBf16) {
-    plan.add_reason("ATB's Rope rotates at most 2048 elements of a head in BF16");
+    plan.add_reason("ATB's Rope rotates at most 2048 elements of a head in " DTYPE("BF16"));
   }
   // Positions in the arrays are counted in 32 bits.
   const double elements = static_cast<double>(num_tokens(problem)) * static_cast<double>(part.output_size) * 2 +

@@ -80,8 +80,8 @@ Plan plan_norm(const NormProblem& problem, DType dtype, bool allows_reduced_prec
       plan.add_reason("ATB's RmsNorm takes only rows whose size is a multiple of 16");
     if (problem.epsilon < kMinEpsilon) plan.add_reason(kTooSmallEpsilon);
     if (!allows_reduced_precision && !is_all(problem, dtype))
-      plan.add_reason(
-          "ATB's RmsNorm takes F16 and BF16, and the context does not allow to round other numbers to them");
+      plan.add_reason("ATB's RmsNorm takes " DTYPE("F16") " and " DTYPE(
+          "BF16") ", and the context does not allow to round other numbers to them");
   }
   const Sizes<kOperandRank> parameter_sizes = {1, 1, 1, row_size(problem)};
   if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.addend, problem.sizes) ||

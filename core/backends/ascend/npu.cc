@@ -190,10 +190,10 @@ std::shared_ptr<Npu> Npu::open(int32_t index) {
   const int32_t num_npus = count(shared);
   if (index < 0 || index >= num_npus) {
     if (num_npus == 1) {
-      fail(Status::InvalidArgument, "options->device_index is %d, but this process sees one NPU: expected 0", index);
+      fail(Status::InvalidArgument, OPTION("device_index") " is %d, but this process sees one NPU: expected 0", index);
     }
-    fail(Status::InvalidArgument, "options->device_index is %d, but this process sees %d NPUs: expected 0 to %d", index,
-         num_npus, num_npus - 1);
+    fail(Status::InvalidArgument, OPTION("device_index") " is %d, but this process sees %d NPUs: expected 0 to %d",
+         index, num_npus, num_npus - 1);
   }
   std::shared_ptr<Npu> npu = shared.npus[index].lock();
   if (npu == nullptr) {
@@ -285,14 +285,15 @@ Npu::Use::Use(Npu& npu, Of which) : lock_(npu.mutex_, std::defer_lock) {
   if (npu.is_inherited()) {
     fail(
         Status::DeviceUnavailable,
-        "the context on device ascend:%d was opened before fork, after which the driver cannot be used: open a context "
-        "in the child, before anything of Ascend is used in the parent",
+        "the " WORD("context") " on device ascend:%d was opened before fork, after which the driver cannot be "
+"used: open a " WORD("context") " in the child, before anything of Ascend is used in the parent",
         npu.index_);
   }
   lock_.lock();
   if (npu.is_lost_ && which == Of::WorkingDevice) {
     fail(Status::DeviceLost,
-         "device ascend:%d has been lost (%s): destroy all that belongs to contexts on it, and open a new one",
+         "device ascend:%d has been lost (%s): " WORD("destroy") " all that belongs to " WORD(
+             "contexts") " on it, and open a new one",
          npu.index_, npu.loss_);
   }
   // A thread without a current context cannot be put back into that state, so it keeps heed's context.
@@ -312,11 +313,10 @@ Npu::Use::~Use() {
 void Npu::lose(const Error& loss) {
   is_lost_ = true;
   std::snprintf(loss_, sizeof loss_, "%.*s", static_cast<int>(sizeof loss_) - 1, loss.text);
-  fail(
-      Status::DeviceLost,
-      "device ascend:%d failed while it worked, and is lost (%s): destroy all that belongs to contexts on it, and open "
-      "a new one",
-      index_, loss_);
+  fail(Status::DeviceLost,
+       "device ascend:%d failed while it worked, and is lost (%s): " WORD("destroy") " all that belongs to " WORD(
+           "contexts") " on it, and open a new one",
+       index_, loss_);
 }
 
 void Npu::check(aclError code, const char* what) {

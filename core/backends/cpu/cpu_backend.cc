@@ -41,10 +41,9 @@ Status count_devices(int32_t* count, Failure*) {
 
 Status open(const BackendOptions* options, BackendDevice** device, Failure* failure) {
   if (options->device_index != 0) {
-    failure->status = Status::InvalidArgument;
-    std::snprintf(failure->text, sizeof failure->text,
-                  "options->device_index is %d, but there is one CPU device: expected 0", options->device_index);
-    return failure->status;
+    return failure->say(Status::InvalidArgument,
+                        OPTION("device_index") " is %d, but there is one CPU device: expected 0",
+                        options->device_index);
   }
   const cpu::KernelTable* kernels = nullptr;
   if (cpu::choose_kernels(&kernels, failure) != Status::Ok) return failure->status;

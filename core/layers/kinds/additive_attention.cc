@@ -25,7 +25,7 @@ AdditiveAttentionOptions with_defaults(const AdditiveAttentionOptions& given) {
   AdditiveAttentionOptions options = given;
   check_options(options.attention);
   if (options.num_hiddens < 1)
-    fail(Status::InvalidArgument, "options->num_hiddens is %" PRId64 ", expected at least 1", options.num_hiddens);
+    fail(Status::InvalidArgument, OPTION("num_hiddens") " is %" PRId64 ", expected at least 1", options.num_hiddens);
   if (options.attention.scale == 0) options.attention.scale = 1;
   return options;
 }

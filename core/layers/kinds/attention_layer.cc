@@ -16,19 +16,24 @@ namespace {
 
 // What a cache does not go with.
 void check_cached_call(const LayerCall& call) {
-  const char* const cache = call.inputs.cache->name;
+  const char* const cache = call.inputs.cache->path;
   if (call.inputs.visibility->valid_lens != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->valid_lens is set, but so is %s, which knows the lengths of its sequences: expected NULL; "
-         "inputs->sequences->query_lens says how many rows each element has",
+         INPUT("valid_lens") " is set, but so is " INPUT("%s") ", which knows the lengths of its sequences: "
+"expected " WORD(
+             "NULL") "; " INPUT("sequences->query_lens") " says how many rows each element has",
          cache);
   }
   if (call.inputs.sequences->key_offsets != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->sequences->key_offsets is set, but so is %s, which has the keys: expected NULL", cache);
+         INPUT("sequences->key_offsets") " is set, but so is " INPUT("%s") ", which has the keys: expected " WORD(
+             "NULL"),
+         cache);
   }
   if (call.training.is_on) {
-    fail(Status::Unsupported, "inputs->training is 1, but %s is set: expected 0, since caches have no gradients",
+    fail(Status::Unsupported,
+         INPUT("training") " is " FLAG("training", "1") ", but " INPUT("%s") " is set: expected " FLAG(
+             "training", "0") ", since caches have no gradients",
          cache);
   }
 }
@@ -53,10 +58,11 @@ void set_dropout(AttentionProblem& problem, const Training& training, float drop
 
 InputRules AttentionLayer::input_rules(const LayerInputs&) const {
   static constexpr Refusal kRefusals[] = {
-      {kDecoderInputs, "%s %s layer is no decoder: expected NULL"},
-      {{Input::TokenTypes}, "%s %s layer has no embedding: expected NULL"},
+      {kDecoderInputs, KIND("%s %s layer") " is no decoder: expected " WORD("NULL")},
+      {{Input::TokenTypes}, KIND("%s %s layer") " has no embedding: expected " WORD("NULL")},
       {kCacheInputs,
-       "%s attends to keys as they are given: expected NULL, or a multi-head attention with HEED_SCORING_DOT_PRODUCT",
+       KIND("%s") " attends to keys as they are given: expected " WORD(
+           "NULL") ", or a multi-head attention with " CONSTANT("HEED_SCORING_DOT_PRODUCT"),
        Status::Unsupported},
   };
   constexpr InputSet kReads = kRowInputs.with(kSequenceInputs).with(kVisibilityInputs);
@@ -78,7 +84,7 @@ LayerDescription AttentionLayer::describe() const {
 
 LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.cache != nullptr) {
-    check_same_device("inputs->cache->cache", inputs.cache->cache->context()->device_name(), owner(),
+    check_same_device(INPUT("cache->cache"), inputs.cache->cache->context()->device_name(), owner(),
                       context()->device_name());
   }
   return complete_inputs(inputs);

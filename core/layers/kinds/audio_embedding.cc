@@ -31,8 +31,7 @@ constexpr PossibleParameter kConvolutions[] = {
 };
 
 std::vector<Parameter> make_convolutions(const AudioEmbeddingOptions& options) {
-  for (const auto& [name, number] :
-       {std::pair{"options->num_mels", options.num_mels}, {"options->size", options.size}}) {
+  for (const auto& [name, number] : {std::pair{OPTION("num_mels"), options.num_mels}, {OPTION("size"), options.size}}) {
     if (number < 1 || number > kMostSize)
       fail(Status::InvalidArgument, "%s is %" PRId64 ", expected 1 to %" PRId64, name, number, kMostSize);
   }
@@ -55,7 +54,8 @@ AudioEmbedding::AudioEmbedding(std::shared_ptr<Context> context, const AudioEmbe
 void AudioEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& features = call.inputs.queries;
   if (features.rank() != 3 || features.dim(1) != options_.num_mels) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (B, %" PRId64 ", T), the features of frames", call.ids_name,
+    fail(Status::InvalidArgument,
+         "%s has " ARGUMENT("dims") " %s, expected (B, %" PRId64 ", T), the features of frames", call.ids_name,
          to_string(features.shape()).c_str(), options_.num_mels);
   }
   const int64_t batch = features.dim(0);

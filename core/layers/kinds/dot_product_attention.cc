@@ -12,7 +12,7 @@ namespace {
 void require_same_dim(const Value& value, const char* name, int32_t axis, const Value& other, const char* other_name,
                       const char* what) {
   if (value.dim(axis) != other.dim(axis)) {
-    fail(Status::InvalidArgument, "%s has dims %s, but %s has %s: expected the same %s, %" PRId64, name,
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, but %s has %s: expected the same %s, %" PRId64, name,
          to_string(value.shape()).c_str(), other_name, to_string(other.shape()).c_str(), what, other.dim(axis));
   }
 }
@@ -41,36 +41,37 @@ int64_t DotProductAttention::check_inputs(const InputValues& inputs, OutputShape
   const int32_t rank = queries.rank();
   const int32_t flat_rank = packed ? 2 : 3;  // without an axis of heads
   if (rank != flat_rank && rank != flat_rank + 1) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s of rank %d, expected rank %s",
+    fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " %s of rank %d, expected rank %s",
          to_string(queries.shape()).c_str(), rank,
          packed ? "2, (total, D), or rank 3, (H, total, D), of a packed batch"
                 : "3, (B, Q, D), or rank 4, (B, H, Q, D)");
   }
-  for (const auto& [value, name] : {std::pair{keys, "inputs->keys"}, std::pair{values, "inputs->values"}}) {
+  for (const auto& [value, name] : {std::pair{keys, INPUT("keys")}, std::pair{values, INPUT("values")}}) {
     if (value.rank() != rank) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, but inputs->queries has %s: expected rank %d", name,
+      fail(Status::InvalidArgument,
+           "%s has " ARGUMENT("dims") " %s of rank %d, but " INPUT("queries") " has %s: expected rank %d", name,
            to_string(value.shape()).c_str(), value.rank(), to_string(queries.shape()).c_str(), rank);
     }
-    if (!packed) require_same_dim(value, name, 0, queries, "inputs->queries", "batch");
+    if (!packed) require_same_dim(value, name, 0, queries, INPUT("queries"), "batch");
   }
-  require_same_dim(keys, "inputs->keys", rank - 1, queries, "inputs->queries", "head size");
-  require_same_dim(values, "inputs->values", rank - 2, keys, "inputs->keys", "number of keys");
+  require_same_dim(keys, INPUT("keys"), rank - 1, queries, INPUT("queries"), "head size");
+  require_same_dim(values, INPUT("values"), rank - 2, keys, INPUT("keys"), "number of keys");
   if (queries.dim(rank - 1) < 1) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s with head size 0, expected at least 1",
+    fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " %s with head size 0, expected at least 1",
          to_string(queries.shape()).c_str());
   }
   if (rank != flat_rank) {
-    require_same_dim(values, "inputs->values", rank - 3, keys, "inputs->keys", "number of heads");
+    require_same_dim(values, INPUT("values"), rank - 3, keys, INPUT("keys"), "number of heads");
     const int64_t num_heads = queries.dim(rank - 3);
     const int64_t num_kv_heads = keys.dim(rank - 3);
     if (num_heads < 1) {
-      fail(Status::InvalidArgument, "inputs->queries has dims %s with 0 heads, expected at least 1",
+      fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " %s with 0 heads, expected at least 1",
            to_string(queries.shape()).c_str());
     }
     if (num_kv_heads < 1 || num_heads % num_kv_heads != 0) {
       fail(Status::InvalidArgument,
-           "inputs->keys has %" PRId64 " heads, expected a divisor of the %" PRId64 " of inputs->queries", num_kv_heads,
-           num_heads);
+           INPUT("keys") " has %" PRId64 " heads, expected a divisor of the %" PRId64 " of " INPUT("queries"),
+           num_kv_heads, num_heads);
     }
   }
 

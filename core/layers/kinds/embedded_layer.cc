@@ -30,13 +30,12 @@ int64_t embedding_size_of(const EmbeddedOptions& options, int64_t size) {
 EmbeddingOptions token_types_of(const EmbeddedOptions& options, int64_t size) {
   if (!options.embedding) {
     fail(Status::InvalidArgument,
-         "options->num_token_types is %" PRId64
-         ", but options->embedding is NULL: expected both, since token types are "
-         "added to rows of ids",
+         OPTION("num_token_types") " is %" PRId64 ", but " OPTION("embedding") " is " WORD(
+             "NULL") ": expected both, since token types are added to rows of ids",
          options.num_token_types);
   }
   if (options.num_token_types < 0 || options.num_token_types > kMostTokenTypes) {
-    fail(Status::InvalidArgument, "options->num_token_types is %" PRId64 ", expected 0 for none, to %" PRId64,
+    fail(Status::InvalidArgument, OPTION("num_token_types") " is %" PRId64 ", expected 0 for none, to %" PRId64,
          options.num_token_types, kMostTokenTypes);
   }
   return {.num_embeddings = options.num_token_types, .embedding_size = embedding_size_of(options, size)};
@@ -47,12 +46,12 @@ template <typename Kind, typename Options>
 std::shared_ptr<Layer> make_rows(const std::shared_ptr<Context>& context, const char* member, Options options,
                                  int64_t size, const char* other) {
   if (other != nullptr) {
-    fail(Status::InvalidArgument, "options->%s is set, but so is options->%s: expected NULL for one of them", member,
-         other);
+    fail(Status::InvalidArgument,
+         OPTION("%s") " is set, but so is " OPTION("%s") ": expected " WORD("NULL") " for one of them", member, other);
   }
   if (options.size == 0) options.size = size;
   if (options.size != size) {
-    fail(Status::InvalidArgument, "options->%s->size is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
+    fail(Status::InvalidArgument, OPTION("%s->size") " is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
          member, options.size, size);
   }
   return ErrorsOfMember(member).of([&] { return make_part<Kind>(context, options); });
@@ -67,13 +66,14 @@ std::shared_ptr<Layer> make_positions(const std::shared_ptr<Context>& context, c
   if (options.size != own_size && options.size != size) {
     if (own_size == size) {
       fail(Status::InvalidArgument,
-           "options->positions->size is %" PRId64 ", expected %" PRId64
-           " or 0: positions are added to rows of that size",
+           OPTION("positions->size") " is %" PRId64 ", expected %" PRId64
+                                     " or 0: positions are added to rows of that size",
            options.size, size);
     }
     fail(Status::InvalidArgument,
-         "options->positions->size is %" PRId64 ", expected 0, %" PRId64 " or %" PRId64
-         ": positions are added to rows of the embedding, of %" PRId64 ", or of the layers, of %" PRId64,
+         OPTION("positions->size") " is %" PRId64 ", expected 0, %" PRId64 " or %" PRId64
+                                   ": positions are added to rows of the embedding, of %" PRId64
+                                   ", or of the layers, of %" PRId64,
          options.size, own_size, size, own_size, size);
   }
   return ErrorsOfMember("positions").of([&] { return make_part<PositionalEncoding>(context, options); });
@@ -142,14 +142,15 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
   if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);
   if (reads_signals() && packed) {
     fail(Status::InvalidArgument,
-         "inputs->sequences has offsets, but the images or features of %s have one size: expected NULL", call.ids_name);
+         INPUT("sequences") " has offsets, but the images or features of %s have one size: expected " WORD("NULL"),
+         call.ids_name);
   }
   if (!has_embedding() && !reads_signals() && (input.rank() != rank || input.dim(rank - 1) != size_)) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (%s, %" PRId64 ")", call.ids_name,
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected (%s, %" PRId64 ")", call.ids_name,
          to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
   }
   if (token_types != nullptr && !(token_types->shape() == input.shape())) {
-    fail(Status::InvalidArgument, "inputs->token_types has dims %s, expected %s, those of the ids",
+    fail(Status::InvalidArgument, INPUT("token_types") " has " ARGUMENT("dims") " %s, expected %s, those of the ids",
          to_string(token_types->shape()).c_str(), to_string(input.shape()).c_str());
   }
   make_children(schedule, call);
@@ -166,7 +167,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     }
     if (makes_rows(role)) part.ids_name = call.ids_name;
     if (role == ChildRole::TokenTypes) {
-      part.ids_name = "inputs->token_types";
+      part.ids_name = INPUT("token_types");
       part.id_words = &kTokenTypeWords;
       part.has_zero_ids = token_types == nullptr;
       inputs.queries = token_types == nullptr ? input : Value(token_types);
@@ -187,8 +188,8 @@ void EmbeddedLayer::check_num_patches(const LayerCall& call, int64_t num_rows) c
   if (!has_table || call.inputs.sequences->positions != nullptr || num_rows == options_.positions->max_positions)
     return;
   fail(Status::InvalidArgument,
-       "%s has dims %s, whose patches make %" PRId64 " rows, expected %" PRId64
-       ", %s: a learned table belongs to images of one size",
+       "%s has " ARGUMENT("dims") " %s, whose patches make %" PRId64 " rows, expected %" PRId64
+                                  ", %s: a learned table belongs to images of one size",
        call.ids_name, to_string(call.inputs.queries.shape()).c_str(), num_rows, options_.positions->max_positions,
        words_of_max(*options_.positions).c_str());
 }
@@ -234,15 +235,16 @@ void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
   if (!has_embedding()) {
     check_queries(inputs, reads_signals() ? words_of_rows(options_) : nullptr);
   } else {
-    if (inputs.queries == nullptr) fail(Status::InvalidArgument, "inputs->queries is NULL, expected a tensor of ids");
-    check_ids(*inputs.queries, "inputs->queries");
+    if (inputs.queries == nullptr)
+      fail(Status::InvalidArgument, INPUT("queries") " is " WORD("NULL") ", expected " WORD("a tensor") " of ids");
+    check_ids(*inputs.queries, INPUT("queries"));
   }
-  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
+  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, INPUT("token_types"), kTokenTypeWords);
 }
 
 void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {
   if (ids.rank() == (is_packed ? 1 : 2)) return;
-  fail(Status::InvalidArgument, "%s has dims %s, expected (%s), the ids of the rows", name,
+  fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected (%s), the ids of the rows", name,
        to_string(ids.shape()).c_str(), is_packed ? "total" : "B, S");
 }
 

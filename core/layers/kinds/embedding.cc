@@ -13,6 +13,7 @@
 #include "base/decimal_text.h"
 #include "base/error.h"
 #include "tensor/device.h"
+#include "tensor/dtype_term.h"
 #include "tensor/walk.h"
 
 namespace heed {
@@ -28,19 +29,19 @@ EmbeddingOptions complete(EmbeddingOptions options) {
 
 std::vector<Parameter> make_parameters(const EmbeddingOptions& options) {
   if (options.num_embeddings < 1 || options.num_embeddings > kMostEmbeddings) {
-    fail(Status::InvalidArgument, "options->num_embeddings is %" PRId64 ", expected 1 to %" PRId64,
+    fail(Status::InvalidArgument, OPTION("num_embeddings") " is %" PRId64 ", expected 1 to %" PRId64,
          options.num_embeddings, kMostEmbeddings);
   }
   if (options.embedding_size < 1) {
-    fail(Status::InvalidArgument, "options->embedding_size is %" PRId64 ", expected at least 1",
+    fail(Status::InvalidArgument, OPTION("embedding_size") " is %" PRId64 ", expected at least 1",
          options.embedding_size);
   }
   if (options.padding_index < -1 || options.padding_index >= options.num_embeddings) {
-    fail(Status::InvalidArgument, "options->padding_index is %" PRId64 ", expected 0 to %" PRId64 ", or -1 for none",
+    fail(Status::InvalidArgument, OPTION("padding_index") " is %" PRId64 ", expected 0 to %" PRId64 ", or -1 for none",
          options.padding_index, options.num_embeddings - 1);
   }
   if (!std::isfinite(options.scale)) {
-    fail(Status::InvalidArgument, "options->scale is %s, expected a finite number",
+    fail(Status::InvalidArgument, OPTION("scale") " is %s, expected a finite number",
          DecimalText(static_cast<double>(options.scale), 9).c_str());
   }
   std::vector<Parameter> parameters;
@@ -69,17 +70,19 @@ Embedding::Embedding(std::shared_ptr<Context> context, const EmbeddingOptions& o
 
 void check_ids(const Tensor& ids, const char* name, const IdWords& words) {
   if (ids.dtype() == DType::I32 || ids.dtype() == DType::I64) return;
-  fail(Status::InvalidArgument, "%s is %s, expected I32 or I64: %s", name, name_of(ids.dtype()), words.all);
+  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64") ": %s", name,
+       term_of(ids.dtype()), words.all);
 }
 
 LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
-  constexpr const char* kIds = "inputs->queries";
-  if (inputs.queries == nullptr) fail(Status::InvalidArgument, "%s is NULL, expected a tensor", kIds);
+  constexpr const char* kIds = INPUT("queries");
+  if (inputs.queries == nullptr)
+    fail(Status::InvalidArgument, "%s is " WORD("NULL") ", expected " WORD("a tensor"), kIds);
   const Tensor& ids = *inputs.queries;
   check_ids(ids, kIds);
   if (ids.rank() == kMaxRank) {
     fail(Status::InvalidArgument,
-         "%s has dims %s of rank %d, expected rank 0 to %d, since the output has one axis more", kIds,
+         "%s has " ARGUMENT("dims") " %s of rank %d, expected rank 0 to %d, since the output has one axis more", kIds,
          to_string(ids.shape()).c_str(), ids.rank(), kMaxRank - 1);
   }
   return inputs;

@@ -19,19 +19,19 @@ namespace {
 enum : size_t { kFirstWeight = 0, kGateWeight = 2, kSecondWeight = 4 };
 constexpr PossibleParameter kFeedForwardParameters[] = {
     {.name = "W_1.weight", .use = Use::Projection},
-    {.name = "W_1.bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
-    {.name = "W_gate.weight", .use = Use::Projection, .option = "options->gated 1"},
-    {.name = "W_gate.bias", .initializer = Initializer::Zeros, .option = "options->gated 1"},
+    {.name = "W_1.bias", .initializer = Initializer::Zeros, .option = SETTING("no_bias", "0")},
+    {.name = "W_gate.weight", .use = Use::Projection, .option = SETTING("gated", "1")},
+    {.name = "W_gate.bias", .initializer = Initializer::Zeros, .option = SETTING("gated", "1")},
     {.name = "W_2.weight", .use = Use::Projection},
-    {.name = "W_2.bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+    {.name = "W_2.bias", .initializer = Initializer::Zeros, .option = SETTING("no_bias", "0")},
 };
 
 std::vector<Parameter> make_parameters(const FeedForwardOptions& options) {
   if (options.hidden_size < 1)
-    fail(Status::InvalidArgument, "options->hidden_size is %" PRId64 ", expected at least 1", options.hidden_size);
+    fail(Status::InvalidArgument, OPTION("hidden_size") " is %" PRId64 ", expected at least 1", options.hidden_size);
   if (options.output_size < 0) {
     fail(Status::InvalidArgument,
-         "options->output_size is %" PRId64 ", expected at least 1, or 0 for the size of the input",
+         OPTION("output_size") " is %" PRId64 ", expected at least 1, or 0 for the size of the input",
          options.output_size);
   }
   check_dropout(options.dropout);

@@ -18,7 +18,7 @@ GeneralAttentionOptions with_defaults(const GeneralAttentionOptions& given) {
   GeneralAttentionOptions options = given;
   check_options(options.attention);
   if (options.query_size < 1)
-    fail(Status::InvalidArgument, "options->query_size is %" PRId64 ", expected at least 1", options.query_size);
+    fail(Status::InvalidArgument, OPTION("query_size") " is %" PRId64 ", expected at least 1", options.query_size);
   if (options.attention.scale == 0) options.attention.scale = 1;
   return options;
 }
@@ -40,7 +40,8 @@ int64_t GeneralAttention::check_inputs(const InputValues& inputs, OutputShapes& 
   const int32_t last = inputs.queries.rank() - 1;
   if (inputs.queries.dim(last) != options_.query_size) {
     fail(Status::InvalidArgument,
-         "inputs->queries has dims %s, expected %" PRId64 " elements in a row, the layer's options->query_size",
+         INPUT("queries") " has " ARGUMENT("dims") " %s, expected %" PRId64
+                                                   " elements in a row, the " WORD("layer") "'s " OPTION("query_size"),
          to_string(inputs.queries.shape()).c_str(), options_.query_size);
   }
   shapes = shapes_without_heads(inputs);

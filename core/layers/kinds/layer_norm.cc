@@ -21,7 +21,9 @@ enum : size_t { kGain, kShift };
 // An RMS norm has no bias.
 constexpr PossibleParameter kNormParameters[] = {
     {.name = "weight", .initializer = Initializer::Ones},
-    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->kind HEED_NORM_LAYER with no_bias 0"},
+    {.name = "bias",
+     .initializer = Initializer::Zeros,
+     .option = OPTION("kind") " " CONSTANT("HEED_NORM_LAYER") " with " WORD("no_bias 0")},
 };
 
 LayerNormOptions with_defaults(LayerNormOptions options) {
@@ -32,7 +34,7 @@ LayerNormOptions with_defaults(LayerNormOptions options) {
 
 std::vector<Parameter> make_parameters(const LayerNormOptions& options) {
   if (!(options.epsilon >= 0) || std::isinf(options.epsilon)) {
-    fail(Status::InvalidArgument, "options->epsilon is %s, expected a finite number above 0, or 0 for 1e-5",
+    fail(Status::InvalidArgument, OPTION("epsilon") " is %s, expected a finite number above 0, or 0 for 1e-5",
          DecimalText(static_cast<double>(options.epsilon), 9).c_str());
   }
   const LayerNormOptions all = with_defaults(options);

@@ -16,12 +16,12 @@ namespace {
 enum : size_t { kWeight, kBias };
 constexpr PossibleParameter kParameters[] = {
     {.name = "weight", .use = Use::Projection},
-    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
+    {.name = "bias", .initializer = Initializer::Zeros, .option = SETTING("no_bias", "0")},
 };
 
 std::vector<Parameter> make_parameters(const LinearOptions& options, bool has_weight) {
   if (options.output_size < 1)
-    fail(Status::InvalidArgument, "options->output_size is %" PRId64 ", expected at least 1", options.output_size);
+    fail(Status::InvalidArgument, OPTION("output_size") " is %" PRId64 ", expected at least 1", options.output_size);
   std::vector<Parameter> parameters;
   if (has_weight)
     parameters.emplace_back(kParameters[kWeight], Shape{options.output_size, kOpenDim}, 1, ProjectedInput::Queries);
@@ -44,7 +44,8 @@ void Linear::check(Schedule&, Purpose, LayerCall& call) const {
   const int32_t last = input.rank() - 1;
   if (table_ && input.dim(last) != table_->shape()[1]) {
     fail(Status::InvalidArgument,
-         "inputs->queries has dims %s, but the table of the embedding has %s: expected rows of %" PRId64,
+         INPUT("queries") " has " ARGUMENT(
+             "dims") " %s, but the table of the embedding has %s: expected rows of %" PRId64,
          to_string(input.shape()).c_str(), to_string(table_->shape()).c_str(), table_->shape()[1]);
   }
   call.shapes.dtype = input.dtype();

@@ -38,37 +38,34 @@ enum : size_t {
 };
 constexpr PossibleParameter kParameters[] = {
     {.name = "W_q.weight", .use = Use::Projection},
-    {.name = "W_q.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_Q"},
+    {.name = "W_q.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_Q")},
     {.name = "W_k.weight", .use = Use::Projection},
-    {.name = "W_k.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_K"},
+    {.name = "W_k.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_K")},
     {.name = "W_v.weight", .use = Use::Projection},
-    {.name = "W_v.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_V"},
-    {.name = "W_o.weight", .use = Use::Projection, .option = "options->no_output_projection 0"},
-    {.name = "W_o.bias", .initializer = Initializer::Zeros, .bias_bit = "HEED_BIAS_O"},
-    {.name = "w_v.weight", .option = "HEED_SCORING_ADDITIVE in options->scoring"},
+    {.name = "W_v.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_V")},
+    {.name = "W_o.weight", .use = Use::Projection, .option = SETTING("no_output_projection", "0")},
+    {.name = "W_o.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_O")},
+    {.name = "w_v.weight", .option = CONSTANT("HEED_SCORING_ADDITIVE") " in " OPTION("scoring")},
     {.name = "q_norm.weight",
      .initializer = Initializer::Ones,
-     .option = "options->qk_norm_epsilon",
+     .option = OPTION("qk_norm_epsilon"),
      .feature = ParameterFeature::QkNorm},
     {.name = "k_norm.weight",
      .initializer = Initializer::Ones,
-     .option = "options->qk_norm_epsilon",
+     .option = OPTION("qk_norm_epsilon"),
      .feature = ParameterFeature::QkNorm},
-    {.name = "sinks",
-     .initializer = Initializer::Zeros,
-     .option = "options->sinks",
-     .feature = ParameterFeature::Sinks},
+    {.name = "sinks", .initializer = Initializer::Zeros, .option = OPTION("sinks"), .feature = ParameterFeature::Sinks},
     {.name = "relative_bias.weight",
      .initializer = Initializer::Zeros,
-     .option = "options->relative_bias",
+     .option = OPTION("relative_bias"),
      .feature = ParameterFeature::RelativeBias},
-    {.name = "bias_k", .initializer = Initializer::Zeros, .option = "options->add_bias_kv"},
-    {.name = "bias_v", .initializer = Initializer::Zeros, .option = "options->add_bias_kv"},
+    {.name = "bias_k", .initializer = Initializer::Zeros, .option = OPTION("add_bias_kv")},
+    {.name = "bias_v", .initializer = Initializer::Zeros, .option = OPTION("add_bias_kv")},
 };
 static_assert(std::size(kParameters) == kNumParameters);
 
 void check_size(const char* name, int64_t size) {
-  if (size < 0) fail(Status::InvalidArgument, "options->%s is %" PRId64 ", expected at least 0", name, size);
+  if (size < 0) fail(Status::InvalidArgument, OPTION("%s") " is %" PRId64 ", expected at least 0", name, size);
 }
 
 // The number of heads times their size: a dim of a parameter.
@@ -76,7 +73,8 @@ int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, 
   int64_t product = 0;
   if (!checked_multiply(heads, size, product)) {
     fail(Status::InvalidArgument,
-         "options->%s is %" PRId64 " and options->%s %" PRId64 ", whose product overflows, expected at most 2^63 - 1",
+         OPTION("%s") " is %" PRId64 " and " OPTION("%s") " %" PRId64
+                                                          ", whose product overflows, expected at most 2^63 - 1",
          heads_name, heads, size_name, size);
   }
   return product;
@@ -84,13 +82,13 @@ int64_t all_heads(const char* heads_name, int64_t heads, const char* size_name, 
 
 void check_qk_norm(const MultiHeadAttentionOptions& options) {
   if (!std::isfinite(options.qk_norm_epsilon) || options.qk_norm_epsilon < 0) {
-    fail(Status::InvalidArgument, "options->qk_norm_epsilon is %s, expected a finite number above 0, or 0 for no norm",
+    fail(Status::InvalidArgument,
+         OPTION("qk_norm_epsilon") " is %s, expected a finite number above 0, or 0 for no norm",
          DecimalText(options.qk_norm_epsilon).c_str());
   }
   if (options.qk_norm_epsilon == 0 && options.qk_norm != QkNorm::Rms) {
-    fail(Status::InvalidArgument,
-         "options->qk_norm is HEED_QK_NORM_LAYER, but options->qk_norm_epsilon is 0: expected the "
-         "norm's epsilon, above 0");
+    fail(Status::InvalidArgument, OPTION("qk_norm") " is " CONSTANT("HEED_QK_NORM_LAYER") ", but " OPTION(
+                                      "qk_norm_epsilon") " is 0: expected the norm's epsilon, above 0");
   }
 }
 
@@ -104,54 +102,58 @@ MultiHeadAttentionOptions with_defaults(const MultiHeadAttentionOptions& given) 
   check_size("value_head_size", options.value_head_size);
   check_size("output_size", options.output_size);
   if (options.num_heads < 1)
-    fail(Status::InvalidArgument, "options->num_heads is %" PRId64 ", expected at least 1", options.num_heads);
+    fail(Status::InvalidArgument, OPTION("num_heads") " is %" PRId64 ", expected at least 1", options.num_heads);
   if (options.num_kv_heads == 0) options.num_kv_heads = options.num_heads;
   if (options.num_heads % options.num_kv_heads != 0) {
     fail(Status::InvalidArgument,
-         "options->num_heads is %" PRId64 ", which options->num_kv_heads, %" PRId64
-         ", does not divide: expected a divisor",
+         OPTION("num_heads") " is %" PRId64 ", which " OPTION("num_kv_heads") ", %" PRId64
+                                                                              ", does not divide: expected a divisor",
          options.num_heads, options.num_kv_heads);
   }
   if (options.head_size == 0) {
     if (options.num_hiddens == 0)
       fail(Status::InvalidArgument,
-           "options->num_hiddens is 0 and so is options->head_size, expected one of them above 0");
+           OPTION("num_hiddens") " is 0 and so is " OPTION("head_size") ", expected one of them above 0");
     if (options.num_hiddens % options.num_heads != 0) {
       fail(Status::InvalidArgument,
-           "options->num_hiddens is %" PRId64 ", which options->num_heads, %" PRId64
-           ", does not divide: expected a multiple, or options->head_size above 0",
+           OPTION("num_hiddens") " is %" PRId64 ", which " OPTION(
+               "num_heads") ", %" PRId64 ", does not divide: expected a multiple, or " OPTION("head_size") " above 0",
            options.num_hiddens, options.num_heads);
     }
     options.head_size = options.num_hiddens / options.num_heads;
   }
   if (options.value_head_size == 0) options.value_head_size = options.head_size;
   if (options.biases < 0 || options.biases > kBiasAll) {
-    fail(Status::InvalidArgument, "options->biases is %d, expected a set of HEED_BIAS_ bits, 0 to %d", options.biases,
-         kBiasAll);
+    fail(Status::InvalidArgument, OPTION("biases") " is %d, expected a set of " WORD("HEED_BIAS_ bits") ", 0 to %d",
+         options.biases, kBiasAll);
   }
   if (options.no_output_projection) {
     if (options.output_size != 0) {
       fail(Status::InvalidArgument,
-           "options->output_size is %" PRId64 ", but options->no_output_projection is set: expected one or the other",
+           OPTION("output_size") " is %" PRId64 ", but " OPTION("no_output_projection") " is " FLAG(
+               "no_output_projection", "set") ": expected one or the other",
            options.output_size);
     }
     if ((options.biases & kBiasO) != 0) {
       fail(Status::InvalidArgument,
-           "options->biases has HEED_BIAS_O, but options->no_output_projection is set: expected one or the other");
+           OPTION("biases") " has " CONSTANT("HEED_BIAS_O") ", but " OPTION("no_output_projection") " is " FLAG(
+               "no_output_projection", "set") ": expected one or the other");
     }
     options.output_size = all_heads("num_heads", options.num_heads, "value_head_size", options.value_head_size);
   } else if (options.output_size == 0) {
     if (options.num_hiddens == 0) {
-      fail(Status::InvalidArgument,
-           "options->num_hiddens is 0, expected above 0, or options->output_size above 0, or "
-           "options->no_output_projection 1");
+      fail(Status::InvalidArgument, OPTION("num_hiddens") " is 0, expected above 0, or " OPTION(
+                                        "output_size") " above 0, or " SETTING("no_output_projection", "1"));
     }
     options.output_size = options.num_hiddens;
   }
   check_qk_norm(options);
   if (options.scoring == Scoring::Additive && (options.add_bias_kv || options.add_zero_attn)) {
-    fail(Status::InvalidArgument, "options->%s is 1, but options->scoring is HEED_SCORING_ADDITIVE: expected 0",
-         options.add_bias_kv ? "add_bias_kv" : "add_zero_attn");
+    const char* const option = options.add_bias_kv ? "add_bias_kv" : "add_zero_attn";
+    fail(Status::InvalidArgument,
+         OPTION("%s") " is " FLAG("%s", "1") ", but " OPTION("scoring") " is " CONSTANT(
+             "HEED_SCORING_ADDITIVE") ": expected " FLAG("%s", "0"),
+         option, option, option);
   }
   options.relative_bias = with_defaults(options.relative_bias);
   return options;
@@ -272,10 +274,12 @@ int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes
   const Visibility& visibility = *inputs.visibility;
   if (options_.alibi != AlibiUse::None && visibility.alibi_slopes != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->alibi_slopes is set, but the layer has slopes of its own, by options->alibi: expected NULL");
+         INPUT("alibi_slopes") " is set, but the " WORD("layer") " has slopes of its own, by " OPTION(
+             "alibi") ": expected " WORD("NULL"));
   }
   if (options_.sinks && visibility.sinks != nullptr)
-    fail(Status::InvalidArgument, "inputs->sinks is set, but the layer has the parameter sinks: expected NULL");
+    fail(Status::InvalidArgument,
+         INPUT("sinks") " is set, but the " WORD("layer") " has the parameter sinks: expected " WORD("NULL"));
   const Value& queries = rows_of(inputs);
   shapes.dtype = queries.dtype();
   shapes.is_packed = is_packed(inputs);

@@ -22,7 +22,7 @@ struct OutputOptions {
 };
 
 // The setting that gives the layer a bias, without the member "output".
-inline constexpr const char* kOutputBiasOption = "options->bias 1";
+inline constexpr const char* kOutputBiasOption = SETTING("bias", "1");
 
 // Throws InvalidArgument that names the member of `options->output`. `embedding`: with a tied weight, of rows of the size
 // that the layer reads; null: there is none.

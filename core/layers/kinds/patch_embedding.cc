@@ -18,8 +18,8 @@ namespace {
 
 constexpr PossibleParameter kPatchParameters[] = {
     {.name = "weight", .use = Use::Projection},
-    {.name = "bias", .initializer = Initializer::Zeros, .option = "options->no_bias 0"},
-    {.name = "class_token", .initializer = Initializer::Zeros, .option = "options->class_token 1"},
+    {.name = "bias", .initializer = Initializer::Zeros, .option = SETTING("no_bias", "0")},
+    {.name = "class_token", .initializer = Initializer::Zeros, .option = SETTING("class_token", "1")},
 };
 
 PatchEmbeddingOptions complete(PatchEmbeddingOptions options) {
@@ -39,23 +39,23 @@ void require_multiple(int64_t image, const char* image_name, int64_t patch, cons
 }
 
 std::vector<Parameter> make_parameters(const PatchEmbeddingOptions& options) {
-  require_positive(options.patch_height, "options->patch_height");
-  require_positive(options.patch_width, "options->patch_width");
-  require_positive(options.num_channels, "options->num_channels");
-  require_positive(options.size, "options->size");
-  require_multiple(options.image_height, "options->image_height", options.patch_height, "options->patch_height");
-  require_multiple(options.image_width, "options->image_width", options.patch_width, "options->patch_width");
+  require_positive(options.patch_height, OPTION("patch_height"));
+  require_positive(options.patch_width, OPTION("patch_width"));
+  require_positive(options.num_channels, OPTION("num_channels"));
+  require_positive(options.size, OPTION("size"));
+  require_multiple(options.image_height, OPTION("image_height"), options.patch_height, OPTION("patch_height"));
+  require_multiple(options.image_width, OPTION("image_width"), options.patch_width, OPTION("patch_width"));
   if (options.image_height == 0 && options.image_width != 0) {
     fail(Status::InvalidArgument,
-         "options->image_width is %" PRId64 ", but options->image_height is 0: expected both, or 0",
+         OPTION("image_width") " is %" PRId64 ", but " OPTION("image_height") " is 0: expected both, or 0",
          options.image_width);
   }
   int64_t patch_size = 0;
   if (!checked_multiply(options.patch_height, options.patch_width, patch_size) ||
       !checked_multiply(patch_size, options.num_channels, patch_size)) {
     fail(Status::InvalidArgument,
-         "options->patch_height is %" PRId64 ", options->patch_width %" PRId64 " and options->num_channels %" PRId64
-         ": expected a product below 2^63",
+         OPTION("patch_height") " is %" PRId64 ", " OPTION("patch_width") " %" PRId64 " and " OPTION(
+             "num_channels") " %" PRId64 ": expected a product below 2^63",
          options.patch_height, options.patch_width, options.num_channels);
   }
   std::vector<Parameter> parameters;
@@ -77,18 +77,20 @@ void PatchEmbedding::check(Schedule& schedule, Purpose, LayerCall& call) const {
   const Value& images = call.inputs.queries;
   const auto& [height, width, channels, size, class_token, no_bias, image_height, image_width] = options_;
   if (images.rank() != 4 || images.dim(1) != channels) {
-    fail(Status::InvalidArgument, "%s has dims %s, expected (B, %" PRId64 ", H, W), the channels of images",
-         call.ids_name, to_string(images.shape()).c_str(), channels);
+    fail(Status::InvalidArgument,
+         "%s has " ARGUMENT("dims") " %s, expected (B, %" PRId64 ", H, W), the channels of images", call.ids_name,
+         to_string(images.shape()).c_str(), channels);
   }
   if (images.dim(2) % height != 0 || images.dim(3) % width != 0) {
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected a height that is a multiple of %" PRId64 " and a width that is one of %" PRId64
-         ", those of a patch",
+         "%s has " ARGUMENT("dims") " %s, expected a height that is a multiple of %" PRId64
+                                    " and a width that is one of %" PRId64 ", those of a patch",
          call.ids_name, to_string(images.shape()).c_str(), height, width);
   }
   if (image_height != 0 && (images.dim(2) != image_height || images.dim(3) != image_width)) {
     fail(Status::InvalidArgument,
-         "%s has dims %s, expected (B, %" PRId64 ", %" PRId64 ", %" PRId64 "): the layer reads images of one size",
+         "%s has " ARGUMENT("dims") " %s, expected (B, %" PRId64 ", %" PRId64 ", %" PRId64
+                                    "): the " WORD("layer") " reads images of one size",
          call.ids_name, to_string(images.shape()).c_str(), channels, image_height, image_width);
   }
   const int64_t batch = images.dim(0);

@@ -35,21 +35,19 @@ const char* name_of(PositionKind kind) {
 
 void check_options(const PositionalEncodingOptions& options) {
   if (options.max_positions < 1 || options.max_positions > kMaxPosition) {
-    fail(Status::InvalidArgument, "options->max_positions is %" PRId64 ", expected 1 to %" PRId64,
+    fail(Status::InvalidArgument, OPTION("max_positions") " is %" PRId64 ", expected 1 to %" PRId64,
          options.max_positions, kMaxPosition);
   }
   if (options.size < 1)
-    fail(Status::InvalidArgument, "options->size is %" PRId64 ", expected at least 1", options.size);
+    fail(Status::InvalidArgument, OPTION("size") " is %" PRId64 ", expected at least 1", options.size);
   const bool is_learned = options.kind == PositionKind::Learned;
   if (!is_learned && options.first_row != 0) {
     fail(Status::InvalidArgument,
-         "options->first_row is %" PRId64
-         ", expected 0: only a learned table has rows before that "
-         "of position 0",
+         OPTION("first_row") " is %" PRId64 ", expected 0: only a learned table has rows before that of position 0",
          options.first_row);
   }
   if (options.first_row < 0 || options.first_row > kMaxPosition) {
-    fail(Status::InvalidArgument, "options->first_row is %" PRId64 ", expected 0 to %" PRId64, options.first_row,
+    fail(Status::InvalidArgument, OPTION("first_row") " is %" PRId64 ", expected 0 to %" PRId64, options.first_row,
          kMaxPosition);
   }
   check_dropout(options.dropout);
@@ -58,8 +56,8 @@ void check_options(const PositionalEncodingOptions& options) {
   const int64_t least = options.kind == PositionKind::SinusoidalHalves ? 4 : 2;
   if (has_halves && (options.size % 2 != 0 || options.size < least)) {
     fail(Status::InvalidArgument,
-         "options->size is %" PRId64 ", expected an even number from %" PRId64
-         " on, for a half of sines and a half of cosines",
+         OPTION("size") " is %" PRId64 ", expected an even number from %" PRId64
+                        " on, for a half of sines and a half of cosines",
          options.size, least);
   }
 }
@@ -113,7 +111,8 @@ PositionalEncoding::PositionalEncoding(std::shared_ptr<Context> context, const P
 
 InputRules PositionalEncoding::input_rules(const LayerInputs&) const {
   static constexpr Refusal kRefusals[] = {
-      {kAllInputs, "%s %s layer reads inputs->queries, positions and query_offsets alone, expected NULL"}};
+      {kAllInputs, KIND("%s %s layer") " reads " INPUT("queries") ", " MEMBER("positions") " and " MEMBER(
+                       "query_offsets") " alone, expected " WORD("NULL")}};
   // As a child it also reads query_lens and a cache.
   return {{Input::Queries, Input::Positions, Input::QueryOffsets}, kRefusals};
 }
@@ -125,7 +124,7 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   const bool packed = sequences.is_packed();
   const int32_t rank = packed ? 2 : 3;
   if (input.rank() != rank || input.dim(rank - 1) != options_.size) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s, expected (%s, %" PRId64 ")",
+    fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " %s, expected (%s, %" PRId64 ")",
          to_string(input.shape()).c_str(), packed ? "total" : "B, S", options_.size);
   }
   const int64_t rows = input.dim(rank - 2);
@@ -172,16 +171,17 @@ void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, 
     const Sequence& sequence = limits.table[b];
     if (sequence.query_position + sequence.query_count <= options_.max_positions) continue;
     fail(Status::InvalidArgument,
-         "inputs->queries has %" PRId64 " rows in batch element %" PRId64
-         ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64 ", %s",
+         INPUT("queries") " has %" PRId64 " rows in batch element %" PRId64
+                          ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64
+                          ", %s",
          sequence.query_count, b, sequence.query_position, options_.max_positions, words_of_max(options_).c_str());
   }
   // Without a table's data num_queries counts the rows of all batch elements.
   if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
   if (limits.num_queries <= options_.max_positions) return;
   fail(Status::InvalidArgument,
-       "inputs->queries has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s", limits.num_queries,
-       options_.max_positions, words_of_max(options_).c_str());
+       INPUT("queries") " has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s",
+       limits.num_queries, options_.max_positions, words_of_max(options_).c_str());
 }
 
 LayerDescription PositionalEncoding::describe() const {

@@ -22,7 +22,7 @@ struct PositionalEncodingOptions {
   int64_t size = 0;
   int64_t first_row = 0;
   // The caller's option that is max_positions; null: it is of the model in a folder, by a setting of config.json, if that has it.
-  const char* max_option = "options->max_positions";
+  const char* max_option = OPTION("max_positions");
   const char* max_setting = nullptr;
   float dropout = 0;
   PositionKind kind = PositionKind::Sinusoidal;

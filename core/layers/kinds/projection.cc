@@ -97,14 +97,15 @@ int64_t check_sequences(const InputValues& inputs) {
     const auto& [name, value] = value_of(inputs, input);
     if (!value.is_given()) continue;
     if (value.rank() != (packed ? 2 : 3)) {
-      fail(Status::InvalidArgument, "%s has dims %s of rank %d, expected rank %s", name,
+      fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s of rank %d, expected rank %s", name,
            to_string(value.shape()).c_str(), value.rank(),
            packed                             ? "2, (total, E), of a packed batch"
            : input == ProjectedInput::Queries ? "3, (B, Q, E)"
                                               : "3, (B, K, E)");
     }
     if (!packed && value.dim(0) != queries.dim(0)) {
-      fail(Status::InvalidArgument, "%s has dims %s, but inputs->%s has %s: expected the same batch, %" PRId64, name,
+      fail(Status::InvalidArgument,
+           "%s has " ARGUMENT("dims") " %s, but " INPUT("%s") " has %s: expected the same batch, %" PRId64, name,
            to_string(value.shape()).c_str(), fills_cache(inputs) ? "keys" : "queries",
            to_string(queries.shape()).c_str(), queries.dim(0));
     }
@@ -112,13 +113,15 @@ int64_t check_sequences(const InputValues& inputs) {
   const int32_t rows = row_axis(inputs);
   if (has_cache && keys.is_given() && keys.dim(rows) != queries.dim(rows)) {
     fail(Status::InvalidArgument,
-         "inputs->keys has dims %s, but inputs->queries has %s: expected the same number of rows, %" PRId64
-         ", since inputs->cache gets a key for each query",
+         INPUT("keys") " has " ARGUMENT("dims") " %s, but " INPUT(
+             "queries") " has %s: expected the same number of rows, %" PRId64
+                        ", since " INPUT("cache") " gets a key for each query",
          to_string(keys.shape()).c_str(), to_string(queries.shape()).c_str(), queries.dim(rows));
   }
   if (values.is_given() && values.dim(rows) != keys.dim(rows)) {
     fail(Status::InvalidArgument,
-         "inputs->values has dims %s, but inputs->keys has %s: expected the same number of keys, %" PRId64,
+         INPUT("values") " has " ARGUMENT("dims") " %s, but " INPUT(
+             "keys") " has %s: expected the same number of keys, %" PRId64,
          to_string(values.shape()).c_str(), to_string(keys.shape()).c_str(), keys.dim(rows));
   }
   return packed ? packed_batch(*inputs.sequences, has_cache || keys_are_queries(inputs)) : queries.dim(0);

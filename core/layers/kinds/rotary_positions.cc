@@ -85,7 +85,7 @@ Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool 
   const int64_t rows = (of_keys ? inputs.keys : rows_of(inputs)).dim(row_axis(inputs));
   if (rows > kMaxRotaryPositions) {
     fail(Status::Unsupported,
-         "rotary positions of %" PRId64 " rows of inputs->%s are not supported, expected at most 2^32", rows,
+         "rotary positions of %" PRId64 " rows of " INPUT("%s") " are not supported, expected at most 2^32", rows,
          of_keys ? "keys" : "queries");
   }
   Intermediate& rotations = schedule.reserve(

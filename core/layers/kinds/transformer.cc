@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr const char* kMemory = "inputs->decoder->memory";
+constexpr const char* kMemory = INPUT("decoder->memory");
 
 int64_t encoder_size(const TransformerOptions& options) { return options.encoder.layers.front().attention.num_hiddens; }
 int64_t decoder_size(const TransformerOptions& options) {
@@ -20,36 +20,38 @@ int64_t decoder_size(const TransformerOptions& options) {
 void check_options(const TransformerOptions& options) {
   if (!options.decoder.layers.front().cross_attention) {
     fail(Status::InvalidArgument,
-         "options->decoder->%s->cross_attention is NULL, expected options: the decoder attends to the encoder's "
-         "output",
+         OPTION("decoder->%s->cross_attention") " is " WORD(
+             "NULL") ", expected options: the decoder attends to the encoder's output",
          options.decoder.layers.size() > 1 ? "layers[0]" : "layer");
   }
   if (options.encoder.output) {
-    fail(Status::InvalidArgument,
-         "options->encoder->output is set, expected NULL: the decoder attends to the rows of the encoder's layers");
+    fail(Status::InvalidArgument, OPTION("encoder->output") " is set, expected " WORD(
+                                      "NULL") ": the decoder attends to the rows of the encoder's layers");
   }
   if (options.output && options.decoder.output) {
-    fail(Status::InvalidArgument,
-         "options->output is set, but so is options->decoder->output: expected NULL for one of them");
+    fail(Status::InvalidArgument, OPTION("output") " is set, but so is " OPTION("decoder->output") ": expected " WORD(
+                                      "NULL") " for one of them");
   }
   if (!options.embedding) return;
   if (options.encoder.patches || options.encoder.audio) {
     fail(Status::InvalidArgument,
-         "options->encoder->%s is set, but so is options->embedding, which is for both: expected NULL, and "
-         "options->decoder->embedding",
+         OPTION("encoder->%s") " is set, but so is " OPTION("embedding") ", which is for both: expected " WORD(
+             "NULL") ", and " OPTION("decoder->embedding"),
          options.encoder.patches ? "patches" : "audio");
   }
   for (const auto& [name, embedding] :
        {std::pair{"encoder", &options.encoder.embedding}, {"decoder", &options.decoder.embedding}}) {
     if (*embedding) {
       fail(Status::InvalidArgument,
-           "options->%s->embedding is set, but so is options->embedding: expected NULL for one of them", name);
+           OPTION("%s->embedding") " is set, but so is " OPTION("embedding") ": expected " WORD(
+               "NULL") " for one of them",
+           name);
     }
   }
   if (encoder_size(options) != decoder_size(options)) {
     fail(Status::InvalidArgument,
-         "options->encoder has rows of %" PRId64 " and options->decoder of %" PRId64
-         ", but options->embedding is for both: expected the same size",
+         OPTION("encoder") " has rows of %" PRId64 " and " OPTION("decoder") " of %" PRId64 ", but " OPTION(
+             "embedding") " is for both: expected the same size",
          encoder_size(options), decoder_size(options));
   }
 }
@@ -76,7 +78,7 @@ std::vector<Layer::NamedLayer> Transformer::children_of(const std::shared_ptr<Co
     if (complete.embedding_size == 0) complete.embedding_size = size;
     if (complete.embedding_size != size) {
       fail(Status::InvalidArgument,
-           "options->embedding->embedding_size is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
+           OPTION("embedding->embedding_size") " is %" PRId64 ", expected %" PRId64 " or 0, the size of the rows",
            complete.embedding_size, size);
     }
     complete.is_tied = options.output && options.output->is_tied;
@@ -124,8 +126,9 @@ InputRules Transformer::input_rules(const LayerInputs& inputs) const {
       kNoSinks,
       kNoMemoryCache,
       {{Input::Bias},
-       "%s %s layer has biases in its children alone: expected NULL, or a call of its children encoder and decoder"},
-      {{Input::TokenTypes}, "the %s's encoder has no token types: expected NULL"},
+       KIND("%s %s layer") " has biases in its children alone: expected " WORD(
+           "NULL") ", or a call of its children encoder and decoder"},
+      {{Input::TokenTypes}, "the %s's encoder has no token types: expected " WORD("NULL")},
   };
   constexpr auto kReads = [](bool fills) {
     return decoder_reads(true, fills).with({Input::Memory}).without({Input::Bias});
@@ -138,33 +141,38 @@ InputRules Transformer::input_rules(const LayerInputs& inputs) const {
 LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   if (inputs.decoder.memory != nullptr && inputs.keys != nullptr)
     fail(Status::InvalidArgument,
-         "inputs->keys is set, but so is %s, the encoder's output: expected NULL for one of them", kMemory);
+         INPUT("keys") " is set, but so is %s, the encoder's output: expected " WORD("NULL") " for one of them",
+         kMemory);
   if (inputs.decoder.memory == nullptr && inputs.keys == nullptr && inputs.decoder.memory_cache == nullptr) {
-    fail(Status::InvalidArgument, "inputs->keys is NULL and so is %s: expected the %s of the encoder, or its output",
-         kMemory, encoder_words_);
+    fail(Status::InvalidArgument,
+         INPUT("keys") " is " WORD("NULL") " and so is %s: expected the %s of the encoder, or its output", kMemory,
+         encoder_words_);
   }
   const bool fills = fills_cache(inputs.cache);
   if (inputs.queries == nullptr && inputs.decoder.memory_cache != nullptr)
-    fail(Status::InvalidArgument, "inputs->queries is NULL, but %s is set: expected the %s of the decoder",
-         inputs.decoder.memory_cache->name, decoder_reads_ids_ ? "ids" : "rows");
+    fail(Status::InvalidArgument,
+         INPUT("queries") " is " WORD("NULL") ", but " INPUT("%s") " is set: expected the %s of the decoder",
+         inputs.decoder.memory_cache->path, decoder_reads_ids_ ? "ids" : "rows");
   if (inputs.queries == nullptr && inputs.decoder.memory != nullptr && !fills)
-    fail(Status::InvalidArgument, "inputs->queries is NULL, but %s is set: expected the %s of the decoder", kMemory,
+    fail(Status::InvalidArgument,
+         INPUT("queries") " is " WORD("NULL") ", but %s is set: expected the %s of the decoder", kMemory,
          decoder_reads_ids_ ? "ids" : "rows");
   if (inputs.queries == nullptr && inputs.cache != nullptr && !fills)
-    fail(Status::InvalidArgument, "inputs->cache is set, but inputs->queries is NULL: expected rows for the cache");
-  if (inputs.queries != nullptr) check_side(*inputs.queries, "inputs->queries", decoder_reads_ids_);
+    fail(Status::InvalidArgument,
+         INPUT("cache") " is set, but " INPUT("queries") " is " WORD("NULL") ": expected rows for the cache");
+  if (inputs.queries != nullptr) check_side(*inputs.queries, INPUT("queries"), decoder_reads_ids_);
   if (inputs.keys != nullptr)
-    check_side(*inputs.keys, "inputs->keys", encoder_reads_ids_, reads_signals_ ? encoder_words_ : nullptr);
+    check_side(*inputs.keys, INPUT("keys"), encoder_reads_ids_, reads_signals_ ? encoder_words_ : nullptr);
   if (inputs.decoder.memory != nullptr) check_rows(*inputs.decoder.memory, kMemory);
   const Tensor* const mask = inputs.visibility.mask;
   if (mask != nullptr && (mask->rank() != 4 || mask->dim(2) != 1)) {
     fail(
         Status::InvalidArgument,
-        "inputs->mask has dims %s, expected (B, 1, 1, S), which keys the encoder and the decoder see, or a call of the "
-        "children encoder and decoder",
+        INPUT("mask") " has " ARGUMENT("dims") " %s, expected (B, 1, 1, S), which keys the encoder and the "
+"decoder see, or a call of the children encoder and decoder",
         to_string(mask->shape()).c_str());
   }
-  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, "inputs->token_types", kTokenTypeWords);
+  if (inputs.token_types != nullptr) check_ids(*inputs.token_types, INPUT("token_types"), kTokenTypeWords);
   check_decoder_settings(inputs, true, kind());
   return inputs;
 }
@@ -220,12 +228,12 @@ void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) co
   make_children(schedule, call);
   Value memory = of_decoder->memory;
   if (encodes(call)) {
-    const Value rows = has_embedding_ ? check_embedding(0, "inputs->keys", keys, schedule, purpose, call) : keys;
+    const Value rows = has_embedding_ ? check_embedding(0, INPUT("keys"), keys, schedule, purpose, call) : keys;
     const InputValues inputs = {.queries = rows,
                                 .sequences = &arena.make<SequenceInputs>(encoder_of(*sequences)),
                                 .visibility = visibility,
                                 .token_types = token_types};
-    call.children[encoder()].ids_name = "inputs->keys";
+    call.children[encoder()].ids_name = INPUT("keys");
     const OutputShapes& shapes = check_child(encoder(), inputs, schedule, purpose, call);
     if (!queries.is_given() && !fills) {
       call.shapes = shapes;
@@ -246,7 +254,7 @@ void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) co
     inputs.visibility = &arena.make<Visibility>(without_lengths(*visibility));
   }
   if (has_embedding_ && queries.is_given())
-    inputs.queries = check_embedding(1, "inputs->queries", queries, schedule, purpose, call);
+    inputs.queries = check_embedding(1, INPUT("queries"), queries, schedule, purpose, call);
   call.shapes = check_child(decoder(), inputs, schedule, purpose, call);
   if (fills) return;
   if (output_) {

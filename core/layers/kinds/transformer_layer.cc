@@ -11,13 +11,14 @@
 #include "layers/cache_call.h"
 #include "layers/errors_of_member.h"
 #include "layers/kinds/dropout.h"
+#include "tensor/dtype_term.h"
 
 namespace heed {
 namespace {
 
 // The child that decoder layers have between self-attention and feed-forward.
 constexpr size_t kCrossAttention = 1;
-constexpr const char* kNoEmbedding = "%s %s layer has no embedding: expected NULL";
+constexpr const char* kNoEmbedding = KIND("%s %s layer") " has no embedding: expected " WORD("NULL");
 constexpr ChildRole kNormRoles[] = {ChildRole::Norm1, ChildRole::Norm2, ChildRole::Norm3};
 constexpr ChildRole kOutputNormRoles[] = {ChildRole::OutputNorm1, ChildRole::OutputNorm2, ChildRole::OutputNorm3};
 constexpr const char* kDropoutNames[] = {"dropout_1", "dropout_2", "dropout_3"};
@@ -32,22 +33,26 @@ std::shared_ptr<Layer> make_child(const std::shared_ptr<Context>& context, const
 // Throws unless the attention maps rows of `size` to rows of `size`.
 void check_attention(const MultiHeadAttentionOptions& options, const char* member, int64_t size) {
   if (options.num_hiddens < 1) {
-    fail(Status::InvalidArgument, "options->%s->num_hiddens is %" PRId64 ", expected at least 1, the size of the rows",
-         member, options.num_hiddens);
+    fail(Status::InvalidArgument,
+         OPTION("%s->num_hiddens") " is %" PRId64 ", expected at least 1, the size of the rows", member,
+         options.num_hiddens);
   }
   if (options.num_hiddens != size) {
     fail(Status::InvalidArgument,
-         "options->%s->num_hiddens is %" PRId64 ", expected %" PRId64 ", as self_attention has", member,
+         OPTION("%s->num_hiddens") " is %" PRId64 ", expected %" PRId64 ", as " MEMBER("self_attention") " has", member,
          options.num_hiddens, size);
   }
   if (options.output_size != 0 && options.output_size != size) {
     fail(Status::InvalidArgument,
-         "options->%s->output_size is %" PRId64 ", expected %" PRId64 " or 0: it is added to rows of num_hiddens",
+         OPTION("%s->output_size") " is %" PRId64 ", expected %" PRId64
+                                   " or 0: it is added to rows of " MEMBER("num_hiddens"),
          member, options.output_size, size);
   }
   if (options.no_output_projection) {
     fail(Status::InvalidArgument,
-         "options->%s->no_output_projection is 1, expected 0: the output is added to rows of num_hiddens", member);
+         OPTION("%s->no_output_projection") " is " FLAG("no_output_projection", "1") ", expected " FLAG(
+             "no_output_projection", "0") ": the output is added to rows of " MEMBER("num_hiddens"),
+         member);
   }
 }
 
@@ -56,8 +61,8 @@ std::shared_ptr<Layer> make_feed_forward(const std::shared_ptr<Context>& context
                                          int64_t size) {
   if (options.output_size != 0 && options.output_size != size) {
     fail(Status::InvalidArgument,
-         "options->feed_forward->output_size is %" PRId64 ", expected %" PRId64
-         " or 0: it is added to rows of num_hiddens",
+         OPTION("feed_forward->output_size") " is %" PRId64 ", expected %" PRId64
+                                             " or 0: it is added to rows of " MEMBER("num_hiddens"),
          options.output_size, size);
   }
   options.output_size = size;
@@ -81,16 +86,19 @@ void check_options(const TransformerLayerOptions& options) {
   for (const auto& [name, is_set] :
        {std::pair{"output_norms", options.output_norms}, {"no_first_norm", options.no_first_norm}}) {
     if (is_set && !options.norm_first)
-      fail(Status::InvalidArgument, "options->%s is 1, but options->norm_first is 0: expected both", name);
+      fail(Status::InvalidArgument,
+           OPTION("%s") " is " FLAG("%s", "1") ", but " OPTION("norm_first") " is " FLAG("norm_first",
+                                                                                         "0") ": expected both",
+           name, name);
   }
   if (!std::isfinite(options.residual_scale)) {
-    fail(Status::InvalidArgument, "options->residual_scale is %s, expected a finite number",
+    fail(Status::InvalidArgument, OPTION("residual_scale") " is %s, expected a finite number",
          DecimalText(static_cast<double>(options.residual_scale), 9).c_str());
   }
   if (options.output_norms && options.residual_scale != 0 && options.residual_scale != 1) {
     fail(Status::InvalidArgument,
-         "options->residual_scale is %s, but options->output_norms is 1: expected one of them, since a norm undoes a "
-         "factor before it",
+         OPTION("residual_scale") " is %s, but " OPTION("output_norms") " is " FLAG(
+             "output_norms", "1") ": expected one of them, since a norm undoes a factor before it",
          DecimalText(static_cast<double>(options.residual_scale), 9).c_str());
   }
 }
@@ -163,7 +171,7 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   const bool packed = is_packed(call.inputs);
   const int32_t rank = packed ? 2 : 3;
   if (input.rank() != rank || input.dim(rank - 1) != size_) {
-    fail(Status::InvalidArgument, "inputs->queries has dims %s, expected (%s, %" PRId64 ")",
+    fail(Status::InvalidArgument, INPUT("queries") " has " ARGUMENT("dims") " %s, expected (%s, %" PRId64 ")",
          to_string(input.shape()).c_str(), packed ? "total" : "B, S", size_);
   }
   make_children(schedule, call);
@@ -272,35 +280,37 @@ void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention,
   const bool fills = fills_cache(inputs.cache);
   if (fills && !has_cross_attention) {
     fail(Status::Unsupported,
-         "a %s layer without cross attention was to fill a cache, expected heed_layer_forward: self-attention appends "
-         "to "
-         "its cache there",
+         KIND("a %s layer") " without cross attention was to fill a cache, expected " FUNCTION(
+             "heed_layer_forward") ": self-attention appends to its cache there",
          kind);
   }
   if (fills && inputs.queries != nullptr) {
     fail(Status::InvalidArgument,
-         "inputs->queries is set, expected NULL: a %s layer fills a cache with the keys and values of the encoder's "
-         "output",
+         INPUT("queries") " is set, expected " WORD("NULL") ": " KIND(
+             "a %s layer") " fills a cache with the keys and values of the encoder's output",
          kind);
   }
   const CacheInputs* const memory_cache = inputs.decoder.memory_cache;
   if (memory_cache != nullptr) {
     if (memory_cache->appends()) {
       fail(Status::InvalidArgument,
-           "%s->use is HEED_CACHE_APPEND, expected HEED_CACHE_READ: heed_layer_fill_cache has stored the rows",
-           memory_cache->name);
+           INPUT("%s->use") " is " CONSTANT("HEED_CACHE_APPEND") ", expected " CONSTANT(
+               "HEED_CACHE_READ") ": " FUNCTION("heed_layer_fill_cache") " has stored the rows",
+           memory_cache->path);
     }
-    for (const auto& [name, tensor] : {std::pair{"inputs->keys", inputs.keys},
-                                       {"inputs->decoder->memory", inputs.decoder.memory},
-                                       {"inputs->valid_lens", inputs.visibility.valid_lens}}) {
+    for (const auto& [name, tensor] : {std::pair{INPUT("keys"), inputs.keys},
+                                       {INPUT("decoder->memory"), inputs.decoder.memory},
+                                       {INPUT("valid_lens"), inputs.visibility.valid_lens}}) {
       if (tensor == nullptr) continue;
-      fail(Status::InvalidArgument, "%s is set, but so is %s, which has the keys and their number: expected NULL", name,
-           memory_cache->name);
+      fail(Status::InvalidArgument,
+           "%s is set, but so is " INPUT("%s") ", which has the keys and their number: expected " WORD("NULL"), name,
+           memory_cache->path);
     }
   }
   if (inputs.cache != nullptr && !inputs.cache->appends()) {
     fail(Status::InvalidArgument,
-         "inputs->cache->use is HEED_CACHE_READ, expected HEED_CACHE_APPEND: self-attention of a %s layer appends rows",
+         INPUT("cache->use") " is " CONSTANT("HEED_CACHE_READ") ", expected " CONSTANT(
+             "HEED_CACHE_APPEND") ": self-attention of " KIND("a %s layer") " appends rows",
          kind);
   }
 }
@@ -309,17 +319,18 @@ LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, b
   if (has_cross_attention && inputs.decoder.memory_cache == nullptr) {
     if (inputs.keys == nullptr) {
       fail(Status::InvalidArgument,
-           "inputs->keys is NULL, expected a tensor: the encoder's output, to which the %s layer's cross attention "
-           "attends",
+           INPUT("keys") " is " WORD("NULL") ", expected " WORD(
+               "a tensor") ": the encoder's output, to which the " KIND("%s layer") "'s cross attention attends",
            kind);
     }
     // The queries may be ids, and a call that fills a cache has none.
     if (inputs.queries != nullptr && is_floating(inputs.queries->dtype()) &&
         inputs.keys->dtype() != inputs.queries->dtype()) {
-      fail(Status::InvalidArgument, "inputs->keys is %s, but inputs->queries is %s: expected the same dtype",
-           name_of(inputs.keys->dtype()), name_of(inputs.queries->dtype()));
+      fail(Status::InvalidArgument,
+           INPUT("keys") " is %s, but " INPUT("queries") " is %s: expected the same " WORD("dtype"),
+           term_of(inputs.keys->dtype()), term_of(inputs.queries->dtype()));
     }
-    check_rows(*inputs.keys, "inputs->keys");
+    check_rows(*inputs.keys, INPUT("keys"));
   }
   check_decoder_settings(inputs, has_cross_attention, kind);
   LayerInputs complete = inputs;

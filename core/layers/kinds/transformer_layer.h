@@ -134,9 +134,11 @@ inline constexpr InputSet kEncoderReads =
     kSequenceInputs.with(kVisibilityInputs).with({Input::Queries}).without({Input::KeyOffsets});
 constexpr auto encoder_refusals(const char* of_token_types) {
   return std::to_array<Refusal>({
-      {{Input::Keys, Input::Values, Input::KeyOffsets}, "%s %s layer has self-attention alone: expected NULL"},
-      {kDecoderInputs, "%s %s layer is no decoder: expected NULL"},
-      {kCacheInputs, "%s %s layer keeps no keys: expected NULL, or a decoder layer without cross attention"},
+      {{Input::Keys, Input::Values, Input::KeyOffsets},
+       KIND("%s %s layer") " has self-attention alone: expected " WORD("NULL")},
+      {kDecoderInputs, KIND("%s %s layer") " is no decoder: expected " WORD("NULL")},
+      {kCacheInputs, KIND("%s %s layer") " keeps no keys: expected " WORD("NULL") ", or " WORD(
+                         "a decoder layer") " without cross attention"},
       {{Input::TokenTypes}, of_token_types},
   });
 }
@@ -148,21 +150,24 @@ constexpr InputSet decoder_reads(bool has_cross_attention, bool fills_cache) {
   const InputSet all = of_self.with({Input::Keys, Input::ValidLens, Input::Mask, Input::Bias});
   return fills_cache ? all : all.with(kMemoryCacheInputs);
 }
-inline constexpr Refusal kNoOwnValues = {{Input::Values}, "%s %s layer has the values of inputs->keys: expected NULL"};
+inline constexpr Refusal kNoOwnValues = {
+    {Input::Values}, KIND("%s %s layer") " has the values of " INPUT("keys") ": expected " WORD("NULL")};
 inline constexpr Refusal kNoSlopes = {{Input::AlibiSlopes},
-                                      "%s %s layer has slopes by the option alibi: expected NULL"};
-inline constexpr Refusal kNoSinks = {{Input::Sinks}, "%s %s layer has sinks by the option sinks: expected NULL"};
-inline constexpr Refusal kNoMemoryCache = {kMemoryCacheInputs,
-                                           "the call of the %s layer reads no memory: expected NULL"};
+                                      KIND("%s %s layer") " has slopes by the option alibi: expected " WORD("NULL")};
+inline constexpr Refusal kNoSinks = {{Input::Sinks},
+                                     KIND("%s %s layer") " has sinks by the option sinks: expected " WORD("NULL")};
+inline constexpr Refusal kNoMemoryCache = {
+    kMemoryCacheInputs, "the call of the " KIND("%s layer") " reads no memory: expected " WORD("NULL")};
 constexpr auto decoder_refusals(const char* of_token_types) {
   return std::to_array<Refusal>({
-      {{Input::Memory}, "%s %s layer has the encoder's output in inputs->keys: expected NULL"},
+      {{Input::Memory}, KIND("%s %s layer") " has the encoder's output in " INPUT("keys") ": expected " WORD("NULL")},
       kNoOwnValues,
       kNoSlopes,
       kNoSinks,
       kNoMemoryCache,
       {{Input::Keys, Input::ValidLens, Input::Mask, Input::Bias, Input::KeyOffsets},
-       "the %s layer has no cross attention: expected NULL; what self-attention reads is in inputs->decoder"},
+       "the " KIND("%s layer") " has no cross attention: expected " WORD(
+           "NULL") "; what self-attention reads is in " INPUT("decoder")},
       {{Input::TokenTypes}, of_token_types},
   });
 }

@@ -13,7 +13,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kMostLayers = 4096;
-constexpr const char* kNoTokenTypes = "the %s has no token types: expected NULL";
+constexpr const char* kNoTokenTypes = "the %s has no token types: expected " WORD("NULL");
 
 int64_t size_of(const EncoderLayerOptions& options) { return options.attention.num_hiddens; }
 int64_t size_of(const DecoderLayerOptions& options) { return options.self_attention.num_hiddens; }
@@ -25,7 +25,8 @@ const char* attention_of(const DecoderLayerOptions&) { return "self_attention"; 
 
 void check_num_layers(int64_t num_layers) {
   if (num_layers >= 1 && num_layers <= kMostLayers) return;
-  fail(Status::InvalidArgument, "options->num_layers is %" PRId64 ", expected 1 to %" PRId64, num_layers, kMostLayers);
+  fail(Status::InvalidArgument, OPTION("num_layers") " is %" PRId64 ", expected 1 to %" PRId64, num_layers,
+       kMostLayers);
 }
 
 template <typename LayerKind, typename LayerOptions>
@@ -35,8 +36,8 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
   const LayerOptions& first = options.layers.front();
   const bool has_own = options.layers.size() > 1;
   if (has_own && options.share_layers) {
-    fail(Status::InvalidArgument,
-         "options->share_layers is 1, but options->layers has options for each: expected options->layer alone");
+    fail(Status::InvalidArgument, OPTION("share_layers") " is " FLAG("share_layers", "1") ", but " OPTION(
+                                      "layers") " has options for each: expected " OPTION("layer") " alone");
   }
   const HostAllocator& allocator = context->host_allocator();
   Parts parts;
@@ -55,7 +56,7 @@ TransformerStack::Parts TransformerStack::make_parts(const std::shared_ptr<Conte
     ErrorsOfMember(member.c_str()).of([&] {
       if (size_of(layer) != parts.size) {
         fail(Status::InvalidArgument,
-             "options->%s->num_hiddens is %" PRId64 ", expected %" PRId64 ", as in the first layer",
+             OPTION("%s->num_hiddens") " is %" PRId64 ", expected %" PRId64 ", as in the first layer",
              attention_of(layer), size_of(layer), parts.size);
       }
       layers.push_back(host_make_shared<LayerKind>(allocator, context, layer));
@@ -104,7 +105,7 @@ LayerDescription TransformerStack::describe() const {
     ChildDescription child = {.options = options_of_child(i)};
     const ChildRole role = child_role(i);
     if (role == ChildRole::Output) child.bias_option = kOutputBiasOption;
-    if (role == ChildRole::EmbeddingProjection) child.bias_option = "options->no_projection_bias 0";
+    if (role == ChildRole::EmbeddingProjection) child.bias_option = SETTING("no_projection_bias", "0");
     description.children.push_back(std::move(child));
   }
   return description;
@@ -200,8 +201,8 @@ Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& 
       has_cross_attention_(options.layers.front().cross_attention.has_value()) {
   for (size_t i = 1; i < options.layers.size(); ++i) {
     if (options.layers[i].cross_attention.has_value() == has_cross_attention_) continue;
-    fail(Status::InvalidArgument, "options->layers[%zu]->cross_attention is %s, expected %s, as in the first layer", i,
-         has_cross_attention_ ? "NULL" : "set", has_cross_attention_ ? "options" : "NULL");
+    fail(Status::InvalidArgument, OPTION("layers[%zu]->cross_attention") " is %s, expected %s, as in the first layer",
+         i, has_cross_attention_ ? WORD("NULL") : "set", has_cross_attention_ ? "options" : WORD("NULL"));
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cinttypes>
-#include <cstdio>
 
 #include "platform/floating_point_environment.h"
 
@@ -52,29 +51,27 @@ Status HostExecutor::run(const Loop& loop, int32_t num_workers, Failure* failure
 }
 
 Status HostExecutor::report(Failure* failure) const {
-  const char* const name = "options->executor->parallel_for";
-  char* const text = failure->text;
-  constexpr size_t kSize = sizeof failure->text;
-  failure->status = Status::InvalidArgument;
+  constexpr Status kStatus = Status::InvalidArgument;
   switch (fault_.load(std::memory_order_relaxed)) {
     case Fault::None: return Status::Ok;
     case Fault::OutOfRange:
-      std::snprintf(text, kSize, "%s ran item %" PRId64 ", expected items 0 to %d", name, fault_item_, num_items_ - 1);
-      break;
+      return failure->say(kStatus, OPTION("executor->parallel_for") " ran item %" PRId64 ", expected items 0 to %d",
+                          fault_item_, num_items_ - 1);
     case Fault::Twice:
-      std::snprintf(text, kSize, "%s ran item %" PRId64 " twice, expected each of its %d items once", name, fault_item_,
-                    num_items_);
-      break;
+      return failure->say(
+          kStatus, OPTION("executor->parallel_for") " ran item %" PRId64 " twice, expected each of its %d items once",
+          fault_item_, num_items_);
     case Fault::Undone:
-      std::snprintf(text, kSize, "%s returned before its %d items were done, expected it to run each and to wait", name,
-                    num_items_);
-      break;
-    case Fault::Thrown:
-      std::snprintf(text, kSize, "%s threw a C++ exception, expected it to run its %d items and to return", name,
-                    num_items_);
-      break;
+      return failure->say(
+          kStatus,
+          OPTION(
+              "executor->parallel_for") " returned before its %d items were done, expected it to run each and to wait",
+          num_items_);
+    case Fault::Thrown: break;
   }
-  return failure->status;
+  return failure->say(
+      kStatus, OPTION("executor->parallel_for") " threw a C++ exception, expected it to run its %d items and to return",
+      num_items_);
 }
 
 bool HostExecutor::run_skipped_items() {

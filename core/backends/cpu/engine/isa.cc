@@ -15,18 +15,17 @@ namespace {
 Status refuse(const char* wish, Error* failure) {
   char printable[kMaxShownText + 1];
   copy_printable(printable, sizeof printable, wish);
-  std::snprintf(
-      failure->text, sizeof failure->text,
-      "the environment variable HEED_ISA is \"%s\", expected one of those that this processor has:", printable);
+  char available[kErrorCapacity] = "";
   const char* separator = " ";
   for (const Isa& isa : isas()) {
     if (!isa.is_available()) continue;
-    append_text(failure->text, separator);
-    append_text(failure->text, isa.name());
+    append_text(available, separator);
+    append_text(available, isa.name());
     separator = ", ";
   }
-  failure->status = Status::InvalidArgument;
-  return failure->status;
+  return failure->say(Status::InvalidArgument,
+                      "the environment variable HEED_ISA is \"%s\", expected one of those that this processor has:%s",
+                      printable, available);
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ public sealed class AudioEmbedding : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal AudioEmbedding(AudioEmbeddingOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal AudioEmbedding(AudioEmbeddingOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }

@@ -21,8 +21,8 @@ public sealed class Dropout : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal Dropout(float rate, ChildPlace place)
-        : base(context => NewLayer(context, rate), place: place)
+    internal Dropout(float rate, ChildPath path)
+        : base(context => NewLayer(context, rate), childPath: path)
     {
         this.rate = rate;
     }

@@ -20,9 +20,9 @@ public sealed class Embedding : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal Embedding(EmbeddingOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal Embedding(EmbeddingOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }

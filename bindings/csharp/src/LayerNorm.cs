@@ -19,9 +19,9 @@ public sealed class LayerNorm : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal LayerNorm(LayerNormOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place, isNorm: true)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal LayerNorm(LayerNormOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path, isNorm: true)
     {
         this.options = options;
     }

@@ -13,17 +13,17 @@ internal sealed class LayerPart
 
     private readonly Dictionary<string, LayerPart> byName = new Dictionary<string, LayerPart>();
 
-    private LayerPart(string name, string first)
+    private LayerPart(string name, string nameOfParameters)
     {
         Name = name;
-        First = first;
+        NameOfParameters = nameOfParameters;
     }
 
     /// <summary>The name among the children of the whole that it is a part of.</summary>
     internal string Name { get; }
 
-    /// <summary>The name of the first child that is the same layer.</summary>
-    internal string First { get; }
+    /// <summary>What the names of its parameters begin with: the name of the first child that is the same layer.</summary>
+    internal string NameOfParameters { get; }
 
     internal List<LayerPart> Children { get; } = new List<LayerPart>();
 

@@ -24,8 +24,8 @@ public sealed class Linear : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal Linear(long units, bool bias, ChildPlace place)
-        : base(context => NewLayer(context, units, bias), place: place)
+    internal Linear(long units, bool bias, ChildPath path)
+        : base(context => NewLayer(context, units, bias), childPath: path)
     {
         this.units = units;
         this.bias = bias;

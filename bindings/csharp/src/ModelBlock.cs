@@ -40,8 +40,8 @@ public sealed class ModelBlock : NativeBlock
     }
 
     /// <summary>Makes a child, which makes no layer.</summary>
-    private ModelBlock(ModelBlock parent, string name, ChildPlace place)
-        : base(_ => null!, place: place)
+    private ModelBlock(ModelBlock parent, string name, ChildPath at)
+        : base(_ => null!, childPath: at)
     {
         folder = parent.folder;
         path = parent.path.Length == 0 ? name : parent.path + "." + name;
@@ -82,7 +82,7 @@ public sealed class ModelBlock : NativeBlock
     public override string ToString() =>
         path.Length == 0 ? $"ModelBlock({folder})" : $"ModelBlock({folder}, {path})";
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) => new ModelBlock(this, name, at);
+    private protected override NativeBlock MakeChild(string name, ChildPath at) => new ModelBlock(this, name, at);
 
     private static Func<NativeContext, NativeLayer> Maker(string folder)
     {

@@ -51,13 +51,13 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal MultiHeadAttention(MultiHeadAttentionOptions options, ChildPlace place)
-        : this(options, new KeptWeights(false), place)
+    internal MultiHeadAttention(MultiHeadAttentionOptions options, ChildPath path)
+        : this(options, new KeptWeights(false), path)
     {
     }
 
-    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept, ChildPlace? place = null)
-        : base(options.NewLayer, kept, place)
+    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept, ChildPath? path = null)
+        : base(options.NewLayer, kept, path)
     {
         this.kept = kept;
         this.options = options;

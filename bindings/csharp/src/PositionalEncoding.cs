@@ -38,8 +38,8 @@ public sealed class PositionalEncoding : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal PositionalEncoding(PositionalEncodingOptions options, ChildPlace place)
-        : base(options.NewLayer, place: place)
+    internal PositionalEncoding(PositionalEncodingOptions options, ChildPath path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }

@@ -33,8 +33,8 @@ public sealed class Transformer : NativeBlock
     {
     }
 
-    private Transformer(TransformerOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    private Transformer(TransformerOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
         inputs = ListInputs.Transformer(
@@ -72,7 +72,7 @@ public sealed class Transformer : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at)
+    private protected override NativeBlock MakeChild(string name, ChildPath at)
     {
         switch (name)
         {

@@ -17,7 +17,7 @@ public abstract partial class TransformerBlockOptions
             : $", residualScale={ResidualScale}");
 
     /// <summary>Makes a child that is no attention, by its name.</summary>
-    internal NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+    internal NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
         name == "feed_forward" ? new FeedForward(FeedForward!, at)
         : name.StartsWith("dropout", StringComparison.Ordinal) ? new Dropout(Dropout, at)
         : new LayerNorm(NormOrDefaults, at);

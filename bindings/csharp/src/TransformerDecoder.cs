@@ -29,9 +29,9 @@ public sealed class TransformerDecoder : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal TransformerDecoder(TransformerDecoderOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal TransformerDecoder(TransformerDecoderOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }
@@ -68,5 +68,5 @@ public sealed class TransformerDecoder : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) => options.MakeChild(name, at);
+    private protected override NativeBlock MakeChild(string name, ChildPath at) => options.MakeChild(name, at);
 }

@@ -35,9 +35,9 @@ public sealed class TransformerDecoderBlock : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal TransformerDecoderBlock(TransformerDecoderBlockOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal TransformerDecoderBlock(TransformerDecoderBlockOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }
@@ -73,7 +73,7 @@ public sealed class TransformerDecoderBlock : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) => name switch
+    private protected override NativeBlock MakeChild(string name, ChildPath at) => name switch
     {
         "self_attention" => new MultiHeadAttention(options.SelfAttention!, at),
         "cross_attention" => new MultiHeadAttention(options.CrossAttention!, at),

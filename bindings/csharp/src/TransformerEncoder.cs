@@ -28,9 +28,9 @@ public sealed class TransformerEncoder : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal TransformerEncoder(TransformerEncoderOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal TransformerEncoder(TransformerEncoderOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }
@@ -44,5 +44,5 @@ public sealed class TransformerEncoder : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) => options.MakeChild(name, at);
+    private protected override NativeBlock MakeChild(string name, ChildPath at) => options.MakeChild(name, at);
 }

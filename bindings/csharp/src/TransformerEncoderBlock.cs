@@ -28,9 +28,9 @@ public sealed class TransformerEncoderBlock : NativeBlock
     {
     }
 
-    /// <summary>Creates a root block, or a child when a place in a parent is given.</summary>
-    internal TransformerEncoderBlock(TransformerEncoderBlockOptions options, ChildPlace? place)
-        : base(options.NewLayer, place: place)
+    /// <summary>Creates a root block, or a child when its path in a parent is given.</summary>
+    internal TransformerEncoderBlock(TransformerEncoderBlockOptions options, ChildPath? path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }
@@ -43,6 +43,6 @@ public sealed class TransformerEncoderBlock : NativeBlock
     /// <returns>The text.</returns>
     public override string ToString() => options.Describe();
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) =>
+    private protected override NativeBlock MakeChild(string name, ChildPath at) =>
         name == "self_attention" ? new MultiHeadAttention(options.Attention!, at) : options.MakeChild(name, at);
 }

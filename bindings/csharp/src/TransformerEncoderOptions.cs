@@ -22,7 +22,7 @@ public sealed partial class TransformerEncoderOptions
 
     private protected override long Size => FirstLayer!.Attention!.NumHiddens;
 
-    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPath at)
     {
         switch (name)
         {

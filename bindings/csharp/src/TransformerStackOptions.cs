@@ -49,7 +49,7 @@ public abstract partial class TransformerStackOptions
     }
 
     /// <summary>Makes a child, by its name.</summary>
-    internal virtual NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
+    internal virtual NativeBlock MakeChild(string name, NativeBlock.ChildPath at)
     {
         switch (name)
         {

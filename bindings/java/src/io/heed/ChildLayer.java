@@ -4,43 +4,12 @@ package io.heed;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 
 /**
  * The layer of a child, inside the layer of another block, with which it shares its parameters and the lock. What
  * concerns the parameters of the whole block, such as their owner and their type, is up to that block.
  */
 final class ChildLayer extends BlockLayer {
-    /** Where the layer is: in which other one, and under which name. */
-    static final class Place {
-        private final BlockLayer parent;
-        private final String name;
-
-        Place(BlockLayer parent, String name) {
-            this.parent = parent;
-            this.name = name;
-        }
-
-        /** The names of the children of the native layer at this place, which must be open. */
-        List<String> childNames() {
-            return ask(BlockLayer::childNamesOf);
-        }
-
-        /** What the native layer at this place is, in C's words. It must be open. */
-        String kind() {
-            return ask(NativeLayer::kind);
-        }
-
-        private <T> T ask(Function<NativeLayer, T> question) {
-            long stamp = parent.enter();
-            try (NativeLayer child = parent.get().child(NativeText.of(name, "name"))) {
-                return question.apply(child);
-            } finally {
-                parent.leave(stamp);
-            }
-        }
-    }
-
     private final BlockLayer parent;
     private final String name;
     private final ByteBuffer nativeName;
@@ -49,10 +18,10 @@ final class ChildLayer extends BlockLayer {
     /** Null until it is used, and after the parent's layer was replaced. */
     private volatile NativeLayer layer;
 
-    ChildLayer(NativeBlock block, Place place) {
+    ChildLayer(NativeBlock block, ChildPath path) {
         super(block);
-        parent = place.parent;
-        name = place.name;
+        parent = path.parent;
+        name = path.name;
         nativeName = NativeText.of(name, "name");
         String prefix = nameOfParameters() + ".";
         for (Pair<String, Parameter> parameter : parent.parameters) {
@@ -60,7 +29,7 @@ final class ChildLayer extends BlockLayer {
                 parameters.add(parameter.getKey().substring(prefix.length()), parameter.getValue());
             }
         }
-        childNames = block.childNamesAt(place);
+        childNames = block.childNamesAt(path);
         parent.add(this);
     }
 

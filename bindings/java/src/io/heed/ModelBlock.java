@@ -49,12 +49,12 @@ public final class ModelBlock extends NativeBlock {
         list = listOf(kindOfLayer, InputList.ENCODER_OF_IDS, InputList.DECODER_OF_IDS);
     }
 
-    private ModelBlock(ModelBlock parent, String name, ChildLayer.Place place) {
+    private ModelBlock(ModelBlock parent, String name, ChildPath at) {
         super("ModelBlock");
         folder = parent.folder;
         path = parent.path == null ? name : parent.path + "." + name;
-        construct(place);
-        kindOfLayer = place.kind();
+        construct(at);
+        kindOfLayer = at.kind();
         list = listOf(kindOfLayer, InputList.ENCODER, InputList.DECODER);
     }
 
@@ -96,13 +96,13 @@ public final class ModelBlock extends NativeBlock {
     }
 
     @Override
-    List<String> childNamesAt(ChildLayer.Place place) {
-        return place.childNames();
+    List<String> childNamesAt(ChildPath path) {
+        return path.childNames();
     }
 
     @Override
-    NativeBlock newChild(String name, ChildLayer.Place place) {
-        return new ModelBlock(this, name, place);
+    NativeBlock newChild(String name, ChildPath path) {
+        return new ModelBlock(this, name, path);
     }
 
     @Override

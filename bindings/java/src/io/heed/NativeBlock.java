@@ -48,11 +48,11 @@ public abstract class NativeBlock implements Block {
     }
 
     /** The same for a block that may be the child of another; null: it is none. */
-    final void construct(ChildLayer.Place place) {
-        if (place == null) {
+    final void construct(ChildPath path) {
+        if (path == null) {
             construct();
         } else {
-            layer = new ChildLayer(this, place);
+            layer = new ChildLayer(this, path);
         }
     }
 
@@ -680,12 +680,12 @@ public abstract class NativeBlock implements Block {
     }
 
     /** Makes the child of this name. */
-    NativeBlock newChild(String name, ChildLayer.Place place) {
+    NativeBlock newChild(String name, ChildPath path) {
         throw new AssertionError(name);
     }
 
-    /** The names of the children of a block at this place. */
-    List<String> childNamesAt(ChildLayer.Place place) {
+    /** The names of the children of a block at this path. */
+    List<String> childNamesAt(ChildPath path) {
         // The parent's layer may be closed, so the names are those of another layer with the same options.
         try (NativeLayer alike = newLayer(Library.context())) {
             return BlockLayer.childNamesOf(alike);
@@ -763,7 +763,7 @@ public abstract class NativeBlock implements Block {
     private BlockList newChildren() {
         BlockList made = new BlockList();
         for (String name : layer.childNames()) {
-            made.add(name, newChild(name, new ChildLayer.Place(layer, name)));
+            made.add(name, newChild(name, new ChildPath(layer, name)));
         }
         return made;
     }

@@ -29,8 +29,6 @@ public sealed class Dropout : NativeBlock
 
     internal override string Kind => nameof(Dropout);
 
-    private protected override ListInputs ListInputs => ListInputs.Single;
-
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Dropout(rate={rate})";

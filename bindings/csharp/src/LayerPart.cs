@@ -97,7 +97,7 @@ internal sealed class LayerPart
             : byName[FirstLayer].Has("cross_attention") ? ListInputs.CrossDecoderOfIds : ListInputs.DecoderOfIds,
         "encoder_layer" => ListInputs.Encoder,
         "decoder_layer" => ListInputs.Decoder,
-        "multi_head_attention" => ListInputs.Attention,
+        "dot_product_attention" or "additive_attention" or "general_attention" or "multi_head_attention" => ListInputs.Attention,
         Embedding => ListInputs.Ids,
         _ => ListInputs.Single,
     };

@@ -33,8 +33,6 @@ public sealed class Linear : NativeBlock
 
     internal override string Kind => nameof(Linear);
 
-    private protected override ListInputs ListInputs => ListInputs.Single;
-
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Linear(units={units}, bias={bias})";

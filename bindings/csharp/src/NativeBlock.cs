@@ -53,7 +53,7 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Makes a block, with a path a child of another one, and with a manager in its context; it then is the
     /// owner of the parameters.</summary>
     private protected NativeBlock(
-        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPath? childPath = null, bool isNorm = false,
+        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPath? childPath = null,
         NDManager? manager = null)
     {
         layerContext = manager is null ? LayerContext.Initial() : manager.OpenLayerContext();
@@ -74,6 +74,7 @@ public abstract unsafe partial class NativeBlock : Block
         gate = new UseLock();
         layer = make(layerContext.Context);
         Composition = LayerPart.Of(layer);
+        bool isNorm = layer.Kind() == "layer_norm";
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {

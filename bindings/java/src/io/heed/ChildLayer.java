@@ -11,9 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class ChildLayer extends BlockLayer {
     private final BlockLayer parent;
-    private final String name;
+    private final LayerPart part;
     private final ByteBuffer nativeName;
-    private final List<String> childNames;
     private volatile boolean closed;
     /** Null until it is used, and after the parent's layer was replaced. */
     private volatile NativeLayer layer;
@@ -21,15 +20,14 @@ final class ChildLayer extends BlockLayer {
     ChildLayer(NativeBlock block, ChildPath path) {
         super(block);
         parent = path.parent;
-        name = path.name;
-        nativeName = NativeText.of(name, "name");
-        String prefix = nameOfParameters() + ".";
+        part = path.part;
+        nativeName = NativeText.of(part.name, "name");
+        String prefix = part.nameOfParameters + ".";
         for (Pair<String, Parameter> parameter : parent.parameters) {
             if (parameter.getKey().startsWith(prefix)) {
                 parameters.add(parameter.getKey().substring(prefix.length()), parameter.getValue());
             }
         }
-        childNames = block.childNamesAt(path);
         parent.add(this);
     }
 
@@ -90,8 +88,8 @@ final class ChildLayer extends BlockLayer {
     // ---- children ---------------------------------------------------------------------------------------------------
 
     @Override
-    List<String> childNames() {
-        return childNames;
+    LayerPart part() {
+        return part;
     }
 
     /** The parent knows them as its own, so that it has one list of all. */
@@ -161,14 +159,6 @@ final class ChildLayer extends BlockLayer {
 
     // ---- inside -----------------------------------------------------------------------------------------------------
 
-    /** The child under which the parent lists the parameters: of children that are the same layer it is the first. */
-    private String nameOfParameters() {
-        if (parent.parameters.keys().stream().anyMatch(listed -> listed.startsWith(name + "."))) {
-            return name;
-        }
-        return name.equals("decoder_embedding") ? "embedding" : name.startsWith("layers.") ? "layers.0" : name;
-    }
-
     /** Takes the native layer out of the parent's. */
     private synchronized NativeLayer taken() {
         if (layer == null) {
@@ -203,7 +193,7 @@ final class ChildLayer extends BlockLayer {
     }
 
     private IllegalStateException concernsTheWhole() {
-        return new IllegalStateException("the block is the child \"" + name
+        return new IllegalStateException("the block is the child \"" + part.name
                 + "\" of another block, which is initialized, cast, cleared and read by loadParameters as a whole");
     }
 }

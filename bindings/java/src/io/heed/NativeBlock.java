@@ -684,14 +684,6 @@ public abstract class NativeBlock implements Block {
         throw new AssertionError(name);
     }
 
-    /** The names of the children of a block at this path. */
-    List<String> childNamesAt(ChildPath path) {
-        // The parent's layer may be closed, so the names are those of another layer with the same options.
-        try (NativeLayer alike = newLayer(Library.context())) {
-            return BlockLayer.childNamesOf(alike);
-        }
-    }
-
     /** Throws if no layer of the block can be made without parameters. */
     void checkMayLackParameters() {}
 
@@ -735,18 +727,9 @@ public abstract class NativeBlock implements Block {
         }
     }
 
-    final List<String> childNames() {
-        return layer.childNames();
-    }
-
-    /** What the native layer is, in C's words. */
-    final String kindOfLayer() {
-        long stamp = layer.enter();
-        try {
-            return layer.get().kind();
-        } finally {
-            layer.leave(stamp);
-        }
+    /** What the native layer is and is made of. */
+    final LayerPart part() {
+        return layer.part();
     }
 
     /** Moves the layer to the context of the inputs. */
@@ -762,8 +745,8 @@ public abstract class NativeBlock implements Block {
 
     private BlockList newChildren() {
         BlockList made = new BlockList();
-        for (String name : layer.childNames()) {
-            made.add(name, newChild(name, new ChildPath(layer, name)));
+        for (LayerPart child : layer.part().children) {
+            made.add(child.name, newChild(child.name, new ChildPath(layer, child)));
         }
         return made;
     }

@@ -18,15 +18,20 @@ class FillCache:
     size: str = "these inputs and outputs that are not set"
     unsupported: str = ""
 
-    workspace = "{scratch memory for this call alone|memory that no other call uses at the same time}; null: heed {uses memory of its|keeps its} own"
+    workspace = """{scratch memory for this call alone|memory that no other call uses at the same time}; null: heed
+        {uses memory of its|keeps its} own"""
 
     def refusals(self) -> list[tuple[str, str]]:
         """The kinds of exceptions, and when they are thrown."""
-        used = "{ the workspace or the cache is in use, or an array, the workspace, the cache or the block is closed| or the workspace or the cache is in use}"
+        closed = "the workspace or the cache is in use, or an array, the workspace, the cache or the block is closed"
         return [
-            ("argument", "sizes, types or lengths do not fit, or the cache is missing, of another device, of other sizes, or has rows with other rotary positions"),
+            (
+                "argument",
+                """sizes, types or lengths do not fit, or the cache is missing, of another device, of other sizes, or has rows with other
+                rotary positions""",
+            ),
             ("full", "the cache has no room for the rows; it is as it was"),
-            ("state", f"the block is not initialized,{used}"),
+            ("state", f"the block is not initialized,{{ {closed}| or the workspace or the cache is in use}}"),
             *([("unsupported", self.unsupported)] if self.unsupported else []),
         ]
 

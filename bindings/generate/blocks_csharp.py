@@ -6,13 +6,13 @@ from blocks import Block, FillCache
 from description import Options
 from texts import csharp_tag, lines_of, summary
 
-KEPT = """    /// <summary>The attention weights (B, Q, K) of the last Forward, before dropout. Null before the first Forward, and while they are not
-    /// kept. They belong to the manager of that call's queries. The next Forward disposes them, and so does setting
-    /// <see cref="KeepAttentionWeights"/> to false: copy them to keep them longer.</summary>
+KEPT = """    /// <summary>The attention weights (B, Q, K) of the last Forward, before dropout. Null before the first Forward, and
+    /// while they are not kept. They belong to the manager of that call's queries. The next Forward disposes them, and
+    /// so does setting <see cref="KeepAttentionWeights"/> to false: copy them to keep them longer.</summary>
     public NDArray? AttentionWeights => kept.Array;
 
-    /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights. This does not change the output. Setting it
-    /// to false disposes those of the last Forward.</summary>
+    /// <summary>Whether each Forward that takes an NDList computes and keeps the attention weights. This does not
+    /// change the output. Setting it to false disposes those of the last Forward.</summary>
     public bool KeepAttentionWeights
     {
         get => kept.On;
@@ -23,14 +23,16 @@ KEPT = """    /// <summary>The attention weights (B, Q, K) of the last Forward, 
 def csharp_block(block: Block, options: Options | None) -> list[str]:
     parts = []
     if block.is_attention():
-        parts = [["    private readonly KeptWeights kept;", *_field(block)], _keeping(block, options), *_constructors(block), KEPT.splitlines()]
+        fields = ["    private readonly KeptWeights kept;", *_field(block)]
+        parts = [fields, _keeping(block, options), *_constructors(block), KEPT.splitlines()]
     elif not block.is_by_hand():
         parts = [_field(block), *_constructors(block)]
     parts.append([f"    internal override string Kind => nameof({block.name});"])
     if block.fill_cache:
         parts.append(_fill_cache(block.fill_cache))
     if block.text:
-        parts.append([*csharp_tag("summary", "Describes the block."), *csharp_tag("returns", "The text."), "    public override string ToString() => options.Describe();"])
+        said = [*csharp_tag("summary", "Describes the block."), *csharp_tag("returns", "The text.")]
+        parts.append([*said, "    public override string ToString() => options.Describe();"])
     return [
         "using System;",
         "using System.Threading;",
@@ -55,8 +57,10 @@ def _class_doc(block: Block) -> list[str]:
 def _remarks(paragraphs: list[str | list[str]]) -> list[str]:
     lines = []
     for paragraph in paragraphs:
-        is_code = isinstance(paragraph, list)
-        lines += ["/// <code>", *(f"/// {line}" for line in paragraph), "/// </code>"] if is_code else lines_of(f"<para>{paragraph}</para>", "/// ")
+        if isinstance(paragraph, list):
+            lines += ["/// <code>", *(f"/// {line}" for line in paragraph), "/// </code>"]
+        else:
+            lines += lines_of(f"<para>{paragraph}</para>", "/// ")
     return ["/// <remarks>", *lines, "/// </remarks>"]
 
 
@@ -83,12 +87,15 @@ def _constructors(block: Block) -> list[list[str]]:
     kind = f"{block.name}Options"
     keeps = block.is_attention()
     which = ", which does not keep the attention weights" if keeps else ""
-    copy = f"options?.Copy() ?? new {kind}()" if block.csharp_has_defaults else "(options ?? throw new ArgumentNullException(nameof(options))).Copy()"
+    if block.csharp_has_defaults:
+        null, declared, copy = "; null: the defaults", f"{kind}? options = null", f"options?.Copy() ?? new {kind}()"
+    else:
+        null, declared, copy = "", f"{kind} options", "(options ?? throw new ArgumentNullException(nameof(options))).Copy()"
     public = [
         *csharp_tag("summary", f"Makes a block {block.without_values()}{which}."),
-        *csharp_tag("param", f"the options, which are copied{'; null: the defaults' if block.csharp_has_defaults else ''}", 'name="options"'),
+        *csharp_tag("param", f"the options, which are copied{null}", 'name="options"'),
         *csharp_tag("exception", block.refuses, 'cref="ArgumentException"'),
-        f"    public {block.name}({kind}{'? options = null' if block.csharp_has_defaults else ' options'})",
+        f"    public {block.name}({declared})",
         f"        : this({copy}, {'new KeptWeights(false)' if keeps else 'null'})",
         "    {",
         "    }",
@@ -105,13 +112,14 @@ def _constructors(block: Block) -> list[list[str]]:
 
 
 def _fill_cache(one: FillCache) -> list[str]:
+    small = "the workspace is too small; the sentence names both sizes"
     return [
         *csharp_tag("summary", one.does),
         *csharp_tag("param", one.inputs, 'name="inputs"'),
         *csharp_tag("param", f"{one.workspace}. Its size is that of {{@NativeBlock.workspace_size()}} for {one.size}", 'name="workspace"'),
         *csharp_tag("param", "stops the call; the cache is as it was", 'name="stop"'),
         *(line for kind, when in one.refusals() for line in csharp_tag("exception", when, f'cref="{names.EXCEPTIONS["csharp"][kind]}"')),
-        *csharp_tag("exception", "with {@Status.WORKSPACE_TOO_SMALL}: the workspace is too small; the sentence names both sizes", 'cref="HeedException"'),
+        *csharp_tag("exception", f"with {{@Status.WORKSPACE_TOO_SMALL}}: {small}", 'cref="HeedException"'),
         *csharp_tag("exception", "an array, the workspace, the cache or the block is disposed", 'cref="ObjectDisposedException"'),
         *csharp_tag("exception", "the token was cancelled", 'cref="OperationCanceledException"'),
         "    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of blocks of Java. They stand in place of lines of <name>.java.in: "// @doc" is the documentation of the class, "// @block" its members;
-the builder's are in place of "// @options". A block without a template has TEMPLATE.
+"""The classes of blocks of Java. They stand in place of lines of <name>.java.in: "// @doc" is the documentation of the class, "// @block"
+its members; the builder's are in place of "// @options". A block without a template has TEMPLATE.
 """
 
 import names
@@ -87,7 +87,8 @@ def _constructor(block: Block) -> list[str]:
 def _keeping(block: Block, options: Options, width: int) -> list[list[str]]:
     first, text, of_dropout = block.keeping(options)
     name = names.camel(first.name)
-    tags = (f"@param {name} {first.subject}", f"@param dropout {of_dropout}", "@throws IllegalArgumentException if an argument is out of range")
+    refused = "@throws IllegalArgumentException if an argument is out of range"
+    tags = (f"@param {name} {first.subject}", f"@param dropout {of_dropout}", refused)
     return [
         ["private final Builder options;"],
         [

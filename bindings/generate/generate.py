@@ -3,9 +3,9 @@
 """generate.py java|csharp --header <heed.h> [--templates <folder>] --output <folder> [--list]
 
 Writes the enumerations, the classes of options, the inputs and the blocks of Java or of C#, with their documentation, from heed.h and
-bindings/described. Those of Java that are parts of classes stand in place of lines of the templates <name>.java.in: the options of "// @options", the
-inputs of "// @inputs", the getters of a class that keeps a builder of "// @getters", a block of "// @doc" and "// @block", methods of "// @methods". With --list only prints the
-names of the files.
+bindings/described. Those of Java that are parts of classes stand in place of lines of the templates <name>.java.in: the options of "// @options",
+the inputs of "// @inputs", the getters of a class that keeps a builder of "// @getters", a block of "// @doc" and "// @block", methods of
+"// @methods". With --list only prints the names of the files.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of Java and C# that differ in their form alone: bindings/described/methods.toml. Java's stand in place of the line "// @methods" of a template."""
+"""Methods of Java and C# that differ in their form alone: bindings/described/methods.toml. Java's stand in place of the line "// @methods"
+of a template."""
 
 import tomllib
 from dataclasses import dataclass, field, replace
@@ -46,11 +47,14 @@ class Method:
     of: dict[str, str] = field(default_factory=dict)  # of these enumerators, whose texts are {text}
     is_static: bool = False
 
+    def modifier(self) -> str:
+        return "static " if self.is_static else ""
+
     def all(self, language: str) -> list["Method"]:
         """The method, or those of every type of elements or of every enumerator."""
         if self.each:
             return [self._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
-        return [self._filled({"{name}": one.lower(), "{text}": text, "{NAME}": one if language == "java" else names.pascal(one)}) for one, text in self.of.items()] or [self]
+        return [self._filled(_of_enumerator(one, text, language)) for one, text in self.of.items()] or [self]
 
     def _filled(self, words: dict[str, str]) -> "Method":
         def filled(text: str) -> str:
@@ -66,9 +70,17 @@ def _of_elements(elements: tuple[str, str, str], language: str) -> dict[str, str
     return {"{T}": elements[language == "csharp"], "{TYPE}": elements[2], "{ELEMENT}": f"{{{elements[2]}}}"}
 
 
+def _of_enumerator(name: str, text: str, language: str) -> dict[str, str]:
+    return {"{name}": name.lower(), "{text}": text, "{NAME}": name if language == "java" else names.pascal(name)}
+
+
 def read_methods(folder: Path) -> dict[str, list[Method]]:
     tables = tomllib.loads((folder / "methods.toml").read_text(encoding="utf-8"))
-    return {name: [Method(**one | {"parameters": [Parameter(*each) for each in one.get("parameters", [])]}) for one in methods] for name, methods in tables.items()}
+    return {name: [_method(one) for one in methods] for name, methods in tables.items()}
+
+
+def _method(table: dict) -> Method:
+    return Method(**table | {"parameters": [Parameter(*one) for one in table.get("parameters", [])]})
 
 
 def _default(one: Parameter, language: str) -> str:
@@ -102,13 +114,16 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
     tags = [f"@param {names.camel(one.name)} {one.text}" for one in given]
     tags += [f"@return {(left_out and method.returns_by_default) or method.returns}"] if method.returns else []
     for kind, whens in method.throws.items():
-        tags += [f"@throws {names.EXCEPTIONS['java'][kind]} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
+        exception = names.EXCEPTIONS["java"][kind]
+        tags += [f"@throws {exception} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
     return_it = "return " if method.returns else ""
-    checked = [f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if left_out and f"{given[0].name}." in "".join(values) else []
+    # A default that is taken from the first argument.
+    is_asked = left_out and f"{given[0].name}." in "".join(values)
+    declared = ", ".join(f"{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}" for one in given)
     return [
         *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
-        f"public {'static ' if method.is_static else ''}{method.type} {name}({', '.join(f'{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}' for one in given)}) {{",
-        *checked,
+        f"public {method.modifier()}{method.type} {name}({declared}) {{",
+        *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
         f"    {return_it}{name}({', '.join(values)});" if left_out else f"    {return_it}{method.java};",
         "}",
     ]
@@ -118,7 +133,8 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
 
 
 def csharp_methods(name: str, methods: list[Method]) -> list[str]:
-    lines = ["using System;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>", f"public {'static' if methods[0].is_static else 'sealed'} partial class {name}", "{"]
+    lines = ["using System;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>"]
+    lines += [f"public {methods[0].modifier() or 'sealed '}partial class {name}", "{"]
     for method in (one for described in methods for one in described.all("csharp")):
         lines += [*_csharp_method(method), ""]
     return [*lines[:-1], "}"]
@@ -136,4 +152,5 @@ def _csharp_method(method: Method) -> list[str]:
     for kind, whens in method.throws.items():
         exception = names.EXCEPTIONS["csharp"][kind]
         lines += [line for when in whens for line in csharp_tag("exception", when, f'cref="{exception}"')]
-    return [*lines, f"    public {'static ' if method.is_static else ''}{method.type} {names.pascal(method.name)}({', '.join(declared)}) =>", f"        {method.csharp};"]
+    head = f"    public {method.modifier()}{method.type} {names.pascal(method.name)}({', '.join(declared)}) =>"
+    return [*lines, head, f"        {method.csharp};"]

@@ -31,10 +31,12 @@ def text_of(text: str, language: str, keeps_spaces: bool = False) -> str:
 
 def paragraphs_of(text: str, language: str) -> list[str | list[str]]:
     """The paragraphs of a text, between which it has empty lines; of code, which is indented, the lines."""
-    return [
-        [text_of(line, language, keeps_spaces=True) for line in textwrap.dedent(part).splitlines()] if part.startswith("    ") else text_of(part, language)
-        for part in text.strip("\n").split("\n\n")
-    ]
+    parts = text.strip("\n").split("\n\n")
+    return [_code_of(part, language) if part.startswith("    ") else text_of(part, language) for part in parts]
+
+
+def _code_of(part: str, language: str) -> list[str]:
+    return [text_of(line, language, keeps_spaces=True) for line in textwrap.dedent(part).splitlines()]
 
 
 def _word(word: str, language: str) -> str:

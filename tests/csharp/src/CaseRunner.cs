@@ -196,7 +196,7 @@ internal sealed class CaseRunner
             case "near":
                 object? expected = reader.Expression();
                 reader.Expect("within");
-                CaseComparison.Near(expected, found, Convert.ToDouble(reader.Expression()));
+                CaseComparison.Near(expected, found, reader.Expression());
                 break;
             case "contains":
                 string words = (string)reader.Expression()!;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
@@ -49,7 +51,10 @@ final class CaseFunctions {
         functions.put("onDevice", all -> all.get(TestDevice.DEVICE.isCpu() ? 0 : 1));
         functions.put("characters", all -> Files.readString(Paths.get((String) all.get(0)), StandardCharsets.ISO_8859_1));
         functions.put("part", CaseFunctions::part);
+        functions.put("has", all -> CaseComparison.list(all.get(0)).contains(all.get(1)));
         functions.put("range", all -> LongStream.range(0, number(all, 0).longValue()).boxed().collect(Collectors.toList()));
+        functions.put("reading", all -> new FileInputStream((String) all.get(0)));
+        functions.put("writing", all -> new FileOutputStream((String) all.get(0)));
         functions.put("exists", all -> Files.exists(Paths.get((String) all.get(0))));
         functions.put("contents", all -> Files.readAllBytes(Paths.get((String) all.get(0))));
         functions.put("firstBytes", all -> Arrays.copyOf((byte[]) all.get(0), number(all, 1).intValue()));

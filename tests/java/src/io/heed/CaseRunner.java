@@ -189,7 +189,7 @@ final class CaseRunner {
             case "near":
                 Object expected = reader.expression();
                 reader.expect("within");
-                CaseComparison.near(expected, found, ((Number) reader.expression()).doubleValue());
+                CaseComparison.near(expected, found, reader.expression());
                 break;
             case "contains":
                 String words = (String) reader.expression();

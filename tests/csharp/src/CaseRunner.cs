@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Reflection;
 using System.Text.RegularExpressions;
@@ -19,6 +20,8 @@ internal sealed class CaseRunner
         ["unsupported"] = typeof(NotSupportedException),
         ["index"] = typeof(ArgumentOutOfRangeException),
         ["memory"] = typeof(OutOfMemoryException),
+        ["corrupt"] = typeof(InvalidDataException),
+        ["cut"] = typeof(EndOfStreamException),
         ["missing"] = typeof(ArgumentNullException),
         ["full"] = typeof(CacheFullException),
         ["fails"] = typeof(HeedException),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,16 +20,18 @@ import java.util.regex.Pattern;
 /** Runs a case of tests/bindings/cases: its lines, one after another. */
 final class CaseRunner {
     /** What a call may throw, by the word that begins a line. */
-    static final Map<String, Class<? extends Throwable>> ERRORS = Map.of(
-            "illegal", IllegalArgumentException.class,
-            "state", IllegalStateException.class,
-            "closed", IllegalStateException.class,
-            "unsupported", UnsupportedOperationException.class,
-            "index", IndexOutOfBoundsException.class,
-            "memory", OutOfMemoryError.class,
-            "missing", NullPointerException.class,
-            "full", CacheFullException.class,
-            "fails", HeedException.class);
+    static final Map<String, Class<? extends Throwable>> ERRORS = Map.ofEntries(
+            entry("illegal", IllegalArgumentException.class),
+            entry("state", IllegalStateException.class),
+            entry("closed", IllegalStateException.class),
+            entry("unsupported", UnsupportedOperationException.class),
+            entry("index", IndexOutOfBoundsException.class),
+            entry("memory", OutOfMemoryError.class),
+            entry("corrupt", IllegalArgumentException.class),
+            entry("cut", IllegalArgumentException.class),
+            entry("missing", NullPointerException.class),
+            entry("full", CacheFullException.class),
+            entry("fails", HeedException.class));
     private static final Pattern WORDS_OF_C = Pattern.compile("->|heed_|HEED_|NULL|\\b(?!bias_v\\b)[a-z]+_[a-z]+\\b(?!\\.)");
 
     private final CaseFile file;

@@ -48,6 +48,11 @@ internal sealed class CaseFunctions
         ["range"] = all => Enumerable.Range(0, Convert.ToInt32(all[0])).Select(each => (object?)(long)each).ToList(),
         ["reading"] = all => File.OpenRead((string)all[0]!),
         ["writing"] = all => File.Create((string)all[0]!),
+        ["delete"] = all =>
+        {
+            File.Delete((string)all[0]!);
+            return null;
+        },
         ["exists"] = all => File.Exists((string)all[0]!),
         ["contents"] = all => File.ReadAllBytes((string)all[0]!),
         ["firstBytes"] = all => ((byte[])all[0]!)[..Convert.ToInt32(all[1])],

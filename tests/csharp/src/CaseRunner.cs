@@ -28,6 +28,7 @@ internal sealed class CaseRunner
     };
 
     private readonly CaseFile file;
+    private readonly TestFolder folder;
     private readonly CaseFunctions functions;
     private readonly Dictionary<string, object?> shared;
     private readonly Stack<IDisposable> made = new();
@@ -36,6 +37,7 @@ internal sealed class CaseRunner
     internal CaseRunner(CaseFile file, TestFolder folder)
     {
         this.file = file;
+        this.folder = folder;
         functions = new CaseFunctions(folder);
         NDManager manager = TestDevice.NewManager();
         made.Push(manager);
@@ -236,13 +238,13 @@ internal sealed class CaseRunner
         CaseReader.Require(fits, "thrown is " + thrown);
         CaseReader.Require(kind != "fails" || new CaseSymbol(status).Names(((HeedException)thrown!).Status), $"{thrown}");
         string message = kind == "missing" ? ((ArgumentNullException)thrown!).ParamName!
-            : Regex.Replace(thrown!.Message, @" \(Parameter '[^']*'\)$", string.Empty);
+            : Regex.Replace(thrown!.Message, @"( \(Parameter|\r?\nObject name:) '[^']*'[).]$", string.Empty);
         foreach (string word in words)
         {
             bool has = isWhole || kind == "missing" ? message == word : message.Contains(word, StringComparison.Ordinal);
             CaseReader.Require(has, $"{message} has no {word}");
         }
-        message = Regex.Replace(message, "\"[^\"]*\"", string.Empty);
+        message = Regex.Replace(message.Replace(folder.Path, string.Empty), "\"[^\"]*\"", string.Empty);
         CaseReader.Require(!Regex.IsMatch(message, @"->|heed_|HEED_|NULL|\b(?!bias_v\b)[a-z]+_[a-z]+\b(?!\.)"), "words of C: " + message);
     }
 }

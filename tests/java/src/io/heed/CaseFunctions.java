@@ -60,6 +60,7 @@ final class CaseFunctions {
         functions.put("range", all -> LongStream.range(0, number(all, 0).longValue()).boxed().collect(Collectors.toList()));
         functions.put("reading", all -> new FileInputStream((String) all.get(0)));
         functions.put("writing", all -> new FileOutputStream((String) all.get(0)));
+        functions.put("delete", all -> Files.deleteIfExists(Paths.get((String) all.get(0))));
         functions.put("exists", all -> Files.exists(Paths.get((String) all.get(0))));
         functions.put("contents", all -> Files.readAllBytes(Paths.get((String) all.get(0))));
         functions.put("firstBytes", all -> Arrays.copyOf((byte[]) all.get(0), number(all, 1).intValue()));

@@ -24,6 +24,7 @@ internal sealed class CaseFunctions
         ["ulp"] = all => MathF.BitIncrement(Convert.ToSingle(all[0])) - Convert.ToSingle(all[0]),
         ["max"] = all => Math.Max((long)all[0]!, (long)all[1]!),
         ["total"] = all => Numbers(all).Sum(Convert.ToDouble),
+        ["largest"] = all => Numbers(all).Max(each => Math.Abs(Convert.ToDouble(each))),
         ["log"] = all => Math.Log(Convert.ToDouble(all[0])),
         ["exp"] = all => Math.Exp(Convert.ToDouble(all[0])),
         ["text"] = all => all[0]!.ToString(),

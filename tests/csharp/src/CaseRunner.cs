@@ -245,6 +245,6 @@ internal sealed class CaseRunner
             CaseReader.Require(has, $"{message} has no {word}");
         }
         message = Regex.Replace(message.Replace(folder.Path, string.Empty), "\"[^\"]*\"", string.Empty);
-        CaseReader.Require(!Regex.IsMatch(message, @"->|heed_|HEED_|NULL|\b(?!bias_v\b)[a-z]+_[a-z]+\b(?!\.)"), "words of C: " + message);
+        CaseReader.Require(!Regex.IsMatch(message, @"->|heed_|HEED_|NULL|\b(?!(?:bias_v|model_type)\b)[a-z]+_[a-z]+\b(?!\.)"), "words of C: " + message);
     }
 }

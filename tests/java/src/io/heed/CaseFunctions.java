@@ -36,6 +36,7 @@ final class CaseFunctions {
         functions.put("ulp", all -> Math.ulp(number(all, 0).floatValue()));
         functions.put("max", all -> Math.max(number(all, 0).longValue(), number(all, 1).longValue()));
         functions.put("total", all -> numbers(all).mapToDouble(Number::doubleValue).sum());
+        functions.put("largest", all -> numbers(all).mapToDouble(each -> Math.abs(each.doubleValue())).max().getAsDouble());
         functions.put("log", all -> Math.log(number(all, 0).doubleValue()));
         functions.put("exp", all -> Math.exp(number(all, 0).doubleValue()));
         functions.put("text", all -> all.get(0).toString());

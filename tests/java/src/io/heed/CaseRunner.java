@@ -32,7 +32,7 @@ final class CaseRunner {
             entry("missing", NullPointerException.class),
             entry("full", CacheFullException.class),
             entry("fails", HeedException.class));
-    private static final Pattern WORDS_OF_C = Pattern.compile("->|heed_|HEED_|NULL|\\b(?!bias_v\\b)[a-z]+_[a-z]+\\b(?!\\.)");
+    private static final Pattern WORDS_OF_C = Pattern.compile("->|heed_|HEED_|NULL|\\b(?!(?:bias_v|model_type)\\b)[a-z]+_[a-z]+\\b(?!\\.)");
 
     private final CaseFile file;
     private final Path folder;

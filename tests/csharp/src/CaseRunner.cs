@@ -20,6 +20,7 @@ internal sealed class CaseRunner
         ["unsupported"] = typeof(NotSupportedException),
         ["index"] = typeof(ArgumentOutOfRangeException),
         ["memory"] = typeof(OutOfMemoryException),
+        ["outside"] = typeof(ArgumentOutOfRangeException),
         ["corrupt"] = typeof(InvalidDataException),
         ["cut"] = typeof(EndOfStreamException),
         ["missing"] = typeof(ArgumentNullException),

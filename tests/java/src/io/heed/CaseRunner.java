@@ -27,6 +27,7 @@ final class CaseRunner {
             entry("unsupported", UnsupportedOperationException.class),
             entry("index", IndexOutOfBoundsException.class),
             entry("memory", OutOfMemoryError.class),
+            entry("outside", IllegalArgumentException.class),
             entry("corrupt", IllegalArgumentException.class),
             entry("cut", IllegalArgumentException.class),
             entry("missing", NullPointerException.class),

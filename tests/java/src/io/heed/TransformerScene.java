@@ -29,10 +29,4 @@ final class TransformerScene {
     static NDArray forward(Block block, NDArray... inputs) {
         return block.forward(new ParameterStore(), new NDList(inputs), false).singletonOrThrow();
     }
-
-    static NDArray forward(NativeBlock block, AttentionInputs inputs) {
-        AttentionOutputs outputs = block.createOutputs(inputs);
-        block.forward(inputs, outputs, null);
-        return outputs.getOutput();
-    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of chunks of keys are combined in order (kernels/cached_rows-inl.h), so it does not matter for the bits who
+// The results of chunks of keys are merged in order (kernels/attention/row_results-inl.h), so it does not matter for the bits who
 // computes which chunk. An element with many rows is cut into tasks of rows, each of which computes all chunks. One with
 // few rows is one task for each key head, or one for each run of its chunks, if otherwise threads would be idle, or if other
 // elements share the pages of the chunks: then one task computes the rows of all of them and reads the keys once.
@@ -387,7 +387,7 @@ class CachedCall {
     for (int64_t chunk = element.first_chunk; chunk < element.end_chunk; ++chunk) {
       if (!see_chunk(memory.rows, count, chunk)) continue;
       kernels_.cached_chunk(&arguments_, &task, chunk * kernels_.cached_chunk_keys, chunk_results, memory.kernel);
-      for (int64_t r = 0; r < count; ++r) kernels_.cached_combine(&problem_, memory.pointers[r], chunk_results[r]);
+      for (int64_t r = 0; r < count; ++r) kernels_.cached_merge(&problem_, memory.pointers[r], chunk_results[r]);
     }
     kernels_.cached_finish(&arguments_, &task, memory.pointers, memory.kernel);
   }
@@ -442,7 +442,7 @@ class CachedCall {
     return results_ + index * num_result_floats();
   }
 
-  // Combines the results of the chunks and writes the outputs.
+  // Merges the results of the chunks and writes the outputs.
   void finish_cut_elements() const {
     const bool has_weights = problem_.weights.given != 0;
     const bool any_cut =
@@ -470,7 +470,7 @@ class CachedCall {
       kernels_.cached_begin_results(&arguments_, &task, memory.pointers, memory.kernel);
       for (int64_t r = 0; r < count; ++r) {
         for (int64_t chunk = 0; chunk < element.num_chunks(); ++chunk)
-          kernels_.cached_combine(&problem_, memory.pointers[r], result_at(element, kv_head, first + r, chunk));
+          kernels_.cached_merge(&problem_, memory.pointers[r], result_at(element, kv_head, first + r, chunk));
       }
       kernels_.cached_finish(&arguments_, &task, memory.pointers, memory.kernel);
     }

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
 #include "backends/cpu/kernels/attention/row_scores-inl.h"
 #include "backends/cpu/kernels/attention/visibility-inl.h"
 #include "backends/cpu/kernels/linear/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
-#include "backends/cpu/kernels/simd/exp2-inl.h"
 #include "backends/cpu/kernels/simd/philox-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
@@ -294,33 +294,6 @@ static void find_scores(const TileTask& task, const QueryTile& query_tile, F32Ro
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Whether abs(maximum) > 2^20. The rounding error of maximum * log2(e) would then become a significant factor, up to
-// one beyond f32's range. Such rows come from callers who hide keys by a bias of -1e10 or of the lowest float.
-HEED_INLINE IntVec is_large(Vec maximum) {
-  constexpr float kFar = 0x1p20f;
-  return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
-}
-
-// The shift: the maximum of a row where is_large(maximum), otherwise 0. It is subtracted from the row's scores.
-// Subtracting the maximum in every row would cost one more instruction per score, 1 % of the time at head size 64.
-HEED_INLINE Vec shift_of(Vec maximum) { return select(is_large(maximum), maximum, Vec{}); }
-
-// The pivot: the maximum after the shift, times log2(e); so it is 0 in a row with a shift. Probabilities are 2^(score *
-// log2(e) - pivot), with the score after the shift. While the maximum is -inf the pivot is 0, because -inf - -inf would
-// be NaN where 2^-inf = 0 is needed. The rounding error of the pivot cancels, as all scores of a row have the same
-// pivot.
-HEED_INLINE Vec pivot_of(Vec maximum) {
-  return select(is_large(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
-}
-
-// The factor that rescales sums from the maximum `before` to `maximum`. It is 0 if there have been no scores, and
-// exactly 1 if the maximum is unchanged, since it is rounded like the pivot.
-HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
-  Vec factor[1] = {(before - shift_of(maximum)) * broadcast(kLog2E) - pivot_of(maximum)};
-  exp2_without_tiny(factor);
-  return factor[0];
-}
-
 // Subtracts the shift from the scores of `count` keys.
 template <int vectors>
 static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* scores) {
@@ -330,32 +303,6 @@ static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* sc
       float* address = scores + k * kQueryTileRows + v * kLanes;
       store(address, load(address) - shift_of(maximum[v]));
     }
-  }
-}
-
-// Turns scores after the shift into e^(score - maximum), in place. Vector i uses pivots[i % vectors]. Those that are to
-// multiply values become 0 where they are tiny.
-template <bool multiplies_values, int count, int vectors>
-HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
-#pragma GCC unroll 8
-  for (int i = 0; i < count; ++i) scores[i] = fma(scores[i], broadcast(kLog2E), -pivots[i % vectors]);
-  if constexpr (multiplies_values)
-    exp2_without_tiny(scores);
-  else
-    exp2_of_nonpositive(scores);
-}
-
-// Exponentiates `count` vectors of a row's scores, and adds them to the total.
-template <int count>
-HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec& total) {
-  Vec probabilities[count];
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
-  find_probabilities<true>(probabilities, pivots);
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
-    total += probabilities[i];
-    store(scores + i * kLanes, probabilities[i]);
   }
 }
 

@@ -8,6 +8,8 @@
 #include "backends/cpu/kernels/attention/cached_rows-inl.h"
 #include "backends/cpu/kernels/attention/cached_tiles-inl.h"
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
+#include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 #include "ops/cached_keys.h"
@@ -16,7 +18,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The results of whole blocks are combined within chunks of this many keys, then those of chunks. Several threads may
+// The results of whole blocks are merged within chunks of this many keys, then those of chunks. Several threads may
 // compute different chunks of one row.
 constexpr int64_t kCachedChunkKeys = 512;
 static_assert(kCachedChunkKeys % kCachedBlockKeys == 0);
@@ -254,13 +256,13 @@ static void cached_chunk(const AttentionArguments* arguments, const CachedTask* 
       block.during_values.choose_part(first / kCachedTileRows, num_tiles);
       attend_cached_block(*arguments, *task, scratch, block, block_key, of_tile, first, count);
       for (int64_t r = 0; r < count; ++r)
-        combine_results(results[first + r], scratch.results + r * result_floats, width);
+        merge_later_result(results[first + r], scratch.results + r * result_floats, width);
     }
   }
 }
 
-static void cached_combine(const AttentionProblem* problem, float* result, const float* later) {
-  combine_results(result, later, row_stride(problem->value_head_size));
+static void cached_merge(const AttentionProblem* problem, float* result, float* later) {
+  merge_later_result(result, later, row_stride(problem->value_head_size));
 }
 
 // ---- keys that every row sees ---------------------------------------------------------------------------------------
@@ -467,13 +469,10 @@ static void store_row_weights(const AttentionArguments& arguments, const CachedT
   if (problem.has_zero_key != 0) narrow_row(&constant.zero, 1, to, weights.dtype, 1);
 }
 
-static float log_sum_exp_of(const AttentionProblem& problem, const float* numbers) {
+static float log_sum_exp_of_row(const AttentionProblem& problem, const float* numbers) {
   if (numbers[kSeesAny] == 0.0f && problem.sinks.data == nullptr) return -kInfinity;
   const Vec maximum = broadcast(numbers[kMaximum]);
-  // In double from the rounded pivot, so that the only error is that of the total.
-  const double exponent = static_cast<double>(pivot_of(maximum)[0]) / static_cast<double>(kLog2E) +
-                          static_cast<double>(shift_of(maximum)[0]);
-  return static_cast<float>(exponent + log(static_cast<double>(numbers[kTotal])));
+  return log_sum_exp_of(pivot_of(maximum)[0], shift_of(maximum)[0], numbers[kTotal]);
 }
 
 static void finish_cached_row(const AttentionArguments& arguments, const CachedTask& task, const CachedScratch& scratch,
@@ -507,7 +506,7 @@ static void finish_cached_row(const AttentionArguments& arguments, const CachedT
     const Operand& to = problem.log_sum_exp;
     static_cast<float*>(
         to.data)[row.batch_index * to.strides[0] + row.head * to.strides[1] + query_row * to.strides[2]] =
-        log_sum_exp_of(problem, numbers);
+        log_sum_exp_of_row(problem, numbers);
   }
   if (problem.weights.data != nullptr) store_row_weights(arguments, task, scratch, row, query, numbers);
 }

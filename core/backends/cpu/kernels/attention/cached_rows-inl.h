@@ -3,62 +3,22 @@
 // as a part of the result of the row. Lanes are keys.
 //
 // A block of a row has a result of its own: the maximum of its scores, the sum of their exponentials and the sums of the
-// values, relative to that maximum. It depends on nothing else. The blocks of a chunk are combined in order, then the
+// values, relative to that maximum. It depends on nothing else. The blocks of a chunk are merged in order, then the
 // chunks. So a row has the same bits however the rows, the keys and the threads are divided.
 #pragma once
-
-#include <math.h>
 
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/cached_tiles-inl.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
+#include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
-#include "backends/cpu/kernels/simd/exp2-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 #include "backends/cpu/kernels/simd/tanh-inl.h"
 #include "ops/cached_keys.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
-
-// ---- the result of a row --------------------------------------------------------------------------------------------
-
-// The result of some keys of a row, in memory: the sums of its values, [width] with width = row_stride(value_head_size),
-// then these numbers, in a vector of their own.
-enum : int64_t {
-  kMaximum = 0,  // of the scores
-  kTotal = 1,    // the sum of e^(score - maximum)
-  kSeesAny = 2,  // 1 if the row sees a key, else 0
-};
-
-HEED_INLINE int64_t row_result_floats(const AttentionProblem& problem) {
-  return row_stride(problem.value_head_size) + larger(kLanes, 4);
-}
-
-// The result of no keys.
-static void clear_result(float* result, int64_t width) {
-  for (int64_t d = 0; d < width; d += kLanes) store(result + d, Vec{});
-  result[width + kMaximum] = -kInfinity;
-  result[width + kTotal] = 0.0f;
-  result[width + kSeesAny] = 0.0f;
-}
-
-// Combines the results of earlier and later keys, in that order, in place of the earlier ones.
-static void combine_results(float* result, const float* later, int64_t width) {
-  if (later[width + kSeesAny] == 0.0f) return;
-  const Vec before = broadcast(result[width + kMaximum]);
-  const Vec after = broadcast(later[width + kMaximum]);
-  const Vec maximum = max(after, before);
-  const Vec factor_before = factor_between(before, maximum);
-  const Vec factor_after = factor_between(after, maximum);
-  for (int64_t d = 0; d < width; d += kLanes)
-    store(result + d, fma(load(later + d), factor_after, load(result + d) * factor_before));
-  const Vec total =
-      fma(broadcast(later[width + kTotal]), factor_after, broadcast(result[width + kTotal]) * factor_before);
-  result[width + kMaximum] = maximum[0];
-  result[width + kTotal] = total[0];
-  result[width + kSeesAny] = 1.0f;
-}
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 

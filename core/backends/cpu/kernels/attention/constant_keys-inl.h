@@ -57,14 +57,6 @@ static Vec sinks_of_rows(const TileTask& task, const QueryTile& query_tile, int6
   return load(scores);
 }
 
-// The probability of a score relative to the row's maximum.
-HEED_INLINE Vec probability_of(Vec score, Vec maximum) {
-  const Vec pivots[1] = {pivot_of(maximum)};
-  Vec probability[1] = {score - shift_of(maximum)};
-  find_probabilities<false>(probability, pivots);
-  return probability[0];
-}
-
 // Sets the maximum and the total of all rows to those of these scores, and task.scores[lane] to the probability of the
 // bias key with which its value is multiplied.
 static void begin_with_constant_scores(const TileTask& task, const QueryTile& query_tile) {

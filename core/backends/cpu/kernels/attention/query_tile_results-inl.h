@@ -3,11 +3,10 @@
 // and sums. Rows whose sums are not finite, and rows without a visible key, are summed here in another way.
 #pragma once
 
-#include <math.h>
-
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
 #include "backends/cpu/kernels/attention/visibility-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
@@ -206,8 +205,7 @@ static void store_output(const TileTask& task, const QueryTile& query_tile, cons
   }
 }
 
-// Stores the logarithm of the sum of exp(score); for rows that see no key -inf, or the sink. It is computed in double from the
-// rounded pivot, so that its only error is that of the total; for a single exact score the result is exact.
+// Stores the logarithm of the sum of exp(score); for rows that see no key -inf, or the sink.
 static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile) {
   for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     char* rows[kLanes];
@@ -218,11 +216,9 @@ static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile)
     store(shifts, shift_of(load(query_tile.maximum + first_lane)));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (rows[lane] == nullptr) continue;
-      const double maximum = static_cast<double>(pivots[lane]) / static_cast<double>(kLog2E) + shifts[lane];
-      const auto total = static_cast<double>(query_tile.total[first_lane + lane]);
       const bool is_empty = query_tile.sees_any[first_lane + lane] == 0 && task.problem->sinks.data == nullptr;
-      const double result = is_empty ? -static_cast<double>(kInfinity) : maximum + log(total);
-      *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
+      *reinterpret_cast<float*>(rows[lane]) =
+          is_empty ? -kInfinity : log_sum_exp_of(pivots[lane], shifts[lane], query_tile.total[first_lane + lane]);
     }
   }
 }

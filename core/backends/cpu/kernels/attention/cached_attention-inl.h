@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/attention/cached_tiles-inl.h"
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
 #include "backends/cpu/kernels/attention/exponentials-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
 #include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
@@ -187,13 +188,11 @@ static void prepare_block(const AttentionProblem& problem, const CachedTask& tas
   block.value_bytes = width * static_cast<int64_t>(sizeof(float));
 }
 
-// Computes the sums of a row again if they are not finite because of a value that the row does not see.
-static void mend_row(const RowTerms& terms, const CachedBlock& block, const CachedScratch& scratch, const float* query,
-                     RowPart part, float* scores, float* result) {
+// Computes the result of a row on a block again, without values that the row does not see.
+static void sum_seen_values_of_row(const RowTerms& terms, const CachedBlock& block, const CachedScratch& scratch,
+                                   const float* query, RowPart part, float* scores, float* result) {
   const AttentionProblem& problem = *terms.problem;
   const int64_t width = row_stride(problem.value_head_size);
-  const float total = result[width + kTotal];
-  if (total - total != 0.0f || !is_nonfinite(result, problem.value_head_size)) return;
   score_block_tiles(query, row_stride(problem.head_size), 1, block, part.first_vector() / kCacheTileRows,
                     divide_up(part.end_vector(), kCacheTileRows), problem.head_size, scores);
   finish_row(terms, block, part, scores, scratch.seen);
@@ -227,9 +226,12 @@ static void attend_cached_block(const AttentionArguments& arguments, const Cache
                    problem.value_head_size, scratch.results, result_floats);
   for (int64_t r = 0; r < count; ++r) {
     float* result = scratch.results + r * result_floats;
-    if (result[width + kSeesAny] == 0.0f || !is_nonfinite(result, problem.value_head_size)) continue;
-    const RowTerms terms = find_terms(arguments, task.rows[first + r], scratch.relative_bias);
-    mend_row(terms, block, scratch, queries + r * stride, part, scratch.scores + r * kCachedScoresStride, result);
+    CachedSums sums = {result, problem.value_head_size};
+    leave_out_hidden_values(sums, [&] {
+      const RowTerms terms = find_terms(arguments, task.rows[first + r], scratch.relative_bias);
+      sum_seen_values_of_row(terms, block, scratch, queries + r * stride, part,
+                             scratch.scores + r * kCachedScoresStride, result);
+    });
   }
 }
 
@@ -363,13 +365,11 @@ static void find_row_weights(const RowTerms& terms, const CachedBlock& block, Ro
                     divide_up(part.end_vector(), kCacheTileRows), problem.head_size, scores);
   finish_row(terms, block, part, scores, scratch.seen);
   const Vec maximum = broadcast(numbers[kMaximum]);
-  const Vec pivots[1] = {pivot_of(maximum)};
+  const Vec total = broadcast(numbers[kTotal]);
   for (int64_t i = part.first_vector(); i < part.end_vector(); i += kLanes) {
-    Vec weight[1] = {load(scores + i) - shift_of(maximum)};
-    find_probabilities<false>(weight, pivots);
-    Vec result = weight[0] / broadcast(numbers[kTotal]);
-    if (times_scales) result *= load(block.value_scales[i / kCacheTileRows] + i % kCacheTileRows);
-    store(scores + i, select(load(scratch.seen + i), result, Vec{}));
+    Vec weight = weight_of(load(scores + i), maximum, total);
+    if (times_scales) weight *= load(block.value_scales[i / kCacheTileRows] + i % kCacheTileRows);
+    store(scores + i, select(load(scratch.seen + i), weight, Vec{}));
   }
 }
 
@@ -378,12 +378,13 @@ static ConstantScores constant_weights_of(const AttentionArguments& arguments, c
                                           const float* numbers, const CachedScratch& scratch) {
   ConstantScores weights = constant_scores_of(arguments, row, query, scratch.scores);
   const Vec maximum = broadcast(numbers[kMaximum]);
-  weights.bias = (probability_of(broadcast(weights.bias), maximum) / broadcast(numbers[kTotal]))[0];
-  weights.zero = (probability_of(broadcast(weights.zero), maximum) / broadcast(numbers[kTotal]))[0];
+  const Vec total = broadcast(numbers[kTotal]);
+  weights.bias = weight_of(broadcast(weights.bias), maximum, total)[0];
+  weights.zero = weight_of(broadcast(weights.zero), maximum, total)[0];
   return weights;
 }
 
-// Sums the values of a row with weights that add up to one, so that no sum exceeds the largest value.
+// Sums the values of a row with weights that add up to one.
 static void sum_row_normalized(const AttentionArguments& arguments, const CachedTask& task,
                                const CachedScratch& scratch, const CachedRow& row, const float* query, float* result) {
   const AttentionProblem& problem = *arguments.problem;
@@ -486,11 +487,10 @@ static void finish_cached_row(const AttentionArguments& arguments, const CachedT
   const int64_t query_row = row.sequence->query_begin + row.query;
   if (problem.output.data != nullptr) {
     const float total = numbers[kTotal];
-    bool is_normalized = !sees_any;
-    if (sees_any && total - total == 0.0f && total > 0.0f && is_nonfinite(result, problem.value_head_size)) {
-      sum_row_normalized(arguments, task, scratch, row, query, result);
-      is_normalized = true;
-    }
+    CachedSums sums = {result, problem.value_head_size};
+    // The hidden values of each block have been left out.
+    const bool is_normalized =
+        normalize_sums(sums, [&] { sum_row_normalized(arguments, task, scratch, row, query, result); }) || !sees_any;
     if (!sees_any && arguments.mean_empty_rows != 0) average_cached_values(problem, task, scratch, row, result);
     const Vec factor = is_normalized ? broadcast(1.0f) : broadcast(1.0f) / broadcast(total);
     // Adding +0 turns -0 into +0. Otherwise the sign of a sum that underflowed to 0 would depend on whether hidden keys

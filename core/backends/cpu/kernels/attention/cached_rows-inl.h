@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/cached_tiles-inl.h"
 #include "backends/cpu/kernels/attention/exponentials-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
 #include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
@@ -247,15 +248,22 @@ static void exponentiate_row(const CachedBlock& block, bool is_scaled, RowPart p
 
 // ---- sums that are not finite ---------------------------------------------------------------------------------------
 
-// Whether one of the first `size` sums is not finite.
-static bool is_nonfinite(const float* sums, int64_t size) {
-  // 0 times a number that is not finite is NaN.
-  Vec zeros{};
-  int64_t d = 0;
-  for (; d + kLanes <= size; d += kLanes) zeros = fma(load(sums + d), Vec{}, zeros);
-  if (d < size) zeros = fma(load_first(sums + d, size - d), Vec{}, zeros);
-  return any(zeros != zeros);
-}
+// The sums of a row: of one block, or of all keys.
+struct CachedSums {
+  const float* result;
+  int64_t size;  // value_head_size
+
+  // Whether a row that sees keys has sums that are not finite although their total is.
+  bool find_doubtful() const {
+    const float* numbers = result + row_stride(size);
+    if (numbers[kSeesAny] == 0.0f || !any(is_finite(broadcast(numbers[kTotal])))) return false;
+    const int64_t whole = size / kLanes * kLanes;
+    Vec zeros = zero_times(result, size / kLanes, kLanes);
+    // Beyond the values a sum may be anything.
+    if (whole < size) zeros = fma(load_first(result + whole, size - whole), Vec{}, zeros);
+    return any(is_nan(zeros));
+  }
+};
 
 // Adds weight * value to the sums for each key of the part that is seen, keys ascending.
 static void add_seen_cached_values(const CachedBlock& block, RowPart part, const float* weights, const int32_t* seen,

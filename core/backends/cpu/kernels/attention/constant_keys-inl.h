@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
@@ -104,10 +105,10 @@ static void find_constant_weights(const TileTask& task, const QueryTile& query_t
     const Vec total = load(query_tile.total + first_lane);
     float* to = task.scores + first_lane;
     if (problem.bias_key.data != nullptr) {
-      store(to, probability_of(load(query_tile.bias_scores + first_lane), maximum) / total);
+      store(to, weight_of(load(query_tile.bias_scores + first_lane), maximum, total));
       to += kQueryTileRows;
     }
-    if (problem.has_zero_key != 0) store(to, probability_of(Vec{}, maximum) / total);
+    if (problem.has_zero_key != 0) store(to, weight_of(Vec{}, maximum, total));
   }
 }
 

@@ -527,16 +527,16 @@ static void decode_finish(const AttentionArguments* arguments, const AttentionTa
   auto* memory = static_cast<float*>(partials);
   const int64_t size = partial_floats(*arguments->problem, query_tile.num_rows);
   merge_chunks(decode, memory, num_chunks);
-  IntVec normalized[kTileVectors] = {};
-  if (arguments->problem->output.data != nullptr && find_nonfinite_rows(task, query_tile, normalized)) {
+  const auto sum_seen_values = [&] {
     for (int64_t c = 0; c < num_chunks; ++c) {
       decode.results = memory + c * size;
       decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, task.sequence->key_count), Pass::Careful);
     }
     merge_chunks(decode, memory, num_chunks);
-    if (find_nonfinite_rows(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
-  }
-  store_results(task, query_tile, normalized);
+  };
+  QueryTileSums sums = {task, query_tile};
+  if (arguments->problem->output.data != nullptr) repair_sums(sums, query_tile, sum_seen_values);
+  store_results(task, query_tile, sums.doubtful);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
 #include "backends/cpu/kernels/attention/row_scores-inl.h"
+#include "backends/cpu/kernels/attention/score_terms-inl.h"
 #include "backends/cpu/kernels/attention/visibility-inl.h"
 #include "backends/cpu/kernels/linear/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
@@ -90,38 +91,6 @@ static void query_tile_to_rows(const TileTask& task, const QueryTile& query_tile
 struct NoTerms {
   template <int rows, int vectors>
   HEED_INLINE_MEMBER void add_to(Vec (&)[rows][vectors], int64_t) const {}
-};
-
-// Terms of distances for the vectors of a query tile.
-template <int vectors>
-struct TileTerms {
-  DistanceTerms of_vectors[vectors];
-
-  // Adds the terms of keys k0 + k .. k0 + k + rows - 1, at most a tile of keys, to their scores.
-  template <int rows>
-  HEED_INLINE_MEMBER void add_to(Vec (&scores)[rows][vectors], int64_t k) const {
-    if (of_vectors[0].has_alibi) {
-      const Vec first = broadcast(static_cast<float>(of_vectors[0].alibi.index + k));
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-          scores[i][v] = of_vectors[v].alibi.added_to(scores[i][v], first + static_cast<float>(i));
-      }
-    }
-    if (!of_vectors[0].has_relative) return;
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const RelativeBias& relative = of_vectors[v].relative;
-      if (relative.consecutive == nullptr) {
-        for (int i = 0; i < rows; ++i) scores[i][v] += gather_relative_bias(relative, k + i);
-        continue;
-      }
-      const float* biases = consecutive_biases(relative, k);
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) scores[i][v] += load(biases - i);
-    }
-  }
 };
 
 // Computes scores of `rows` keys from key k on, and the maximum of `maximum` and these scores.

@@ -34,7 +34,7 @@ constexpr int64_t kCachedMaxRows = 256;
 // The scratch memory of a task with num_rows rows, in this order.
 struct CachedScratch {
   float* queries;        // [num_rows][row_stride(head_size)], times the scale
-  float* relative_bias;  // [heads of the key head][2 * max_distance + 1]
+  float* relative_bias;  // expand_relative_bias
   float* scores;         // [kCachedTileRows][kCachedScoresStride], then probabilities
   float* results;        // [kCachedTileRows][row_result_floats], of one block
   int32_t* seen;         // [kCachedBlockKeys], of one row
@@ -42,11 +42,6 @@ struct CachedScratch {
   float* values;         // [kCachedBlockKeys][row_stride(value_head_size)] and kLanes more, if values are
   int64_t num_floats;
 };
-
-HEED_INLINE int64_t all_relative_floats(const AttentionProblem& problem) {
-  if (problem.relative_bias.given == 0) return 0;
-  return round_up(problem.num_heads / problem.num_kv_heads * (2 * problem.max_distance + 1) + kLanes, kLanes);
-}
 
 static CachedScratch cached_scratch(const AttentionProblem& problem, int64_t num_rows, float* memory) {
   CachedScratch scratch;
@@ -57,7 +52,7 @@ static CachedScratch cached_scratch(const AttentionProblem& problem, int64_t num
     return part;
   };
   scratch.queries = take(num_rows * row_stride(problem.head_size));
-  scratch.relative_bias = take(all_relative_floats(problem));
+  scratch.relative_bias = take(all_relative_bias_floats(problem));
   scratch.scores = take(kCachedTileRows * kCachedScoresStride);
   scratch.results = take(kCachedTileRows * row_result_floats(problem));
   scratch.seen = reinterpret_cast<int32_t*>(take(kCachedBlockKeys));
@@ -93,24 +88,12 @@ static void load_cached_queries(const AttentionArguments& arguments, const Cache
   }
 }
 
-static void load_relative_biases(const AttentionProblem& problem, int64_t kv_head, float* to) {
-  if (problem.relative_bias.given == 0) return;
-  const Operand& table = problem.relative_bias;
-  const int64_t group = problem.num_heads / problem.num_kv_heads;
-  for (int64_t g = 0; g < group; ++g) {
-    for (int64_t i = 0; i <= 2 * problem.max_distance; ++i) {
-      const int64_t index = (kv_head * group + g) * table.strides[1] + problem.buckets[i] * table.strides[3];
-      *to++ = load_element(element_address(table, index), table.dtype);
-    }
-  }
-}
-
 // Prepares the scratch memory of a task: queries and relative biases.
 static void cached_begin(const AttentionArguments* arguments, const CachedTask* task, void* memory) {
   const AttentionProblem& problem = *arguments->problem;
   const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
   load_cached_queries(*arguments, *task, scratch.queries);
-  load_relative_biases(problem, task->kv_head, scratch.relative_bias);
+  expand_relative_bias<LanesAre::Keys>(problem, task->kv_head, scratch.relative_bias);
 }
 
 // Rotates the keys of a widened tile whose first key is key k of the sequence (rule 16 of docs/semantics.md).
@@ -276,33 +259,24 @@ static float constant_score(const AttentionArguments& arguments, const float* qu
   for (int64_t d = 0; d < problem.head_size; ++d)
     accumulate(sum, broadcast(query[d]), broadcast(key != nullptr ? key[d] : 0.0f));
   float scores[kLanes];
-  store(scores, sum * broadcast(arguments.score_scale));
-  if (problem.soft_cap != 0) cap_scores<1>(problem.soft_cap, 1, scores);
+  store(scores, sum);
+  scale_and_cap<kLanes>(arguments.score_scale, problem.soft_cap, 1, scores);
   return scores[0];
 }
 
-// Constant scores of a row: its head's sink, the bias key and the zero key; -inf for those that the problem lacks.
-struct ConstantScores {
-  float sink;
-  float bias;
-  float zero;
-};
-
+// The constant scores of a row, in every lane.
 static ConstantScores constant_scores_of(const AttentionArguments& arguments, const CachedRow& row, const float* query,
                                          float* bias_key) {
   const AttentionProblem& problem = *arguments.problem;
-  ConstantScores scores = {-kInfinity, -kInfinity, -kInfinity};
-  if (problem.sinks.data != nullptr) {
-    scores.sink =
-        load_element(element_address(problem.sinks, row.head * problem.sinks.strides[1]), problem.sinks.dtype);
-  }
+  ConstantScores scores;
+  if (problem.sinks.data != nullptr) scores.sink = broadcast(sink_of(problem, row.head));
   const int64_t kv_head = row.head / (problem.num_heads / problem.num_kv_heads);
   if (problem.bias_key.data != nullptr) {
     widen_row(element_address(problem.bias_key, kv_head * problem.bias_key.strides[1]), problem.bias_key.dtype,
               problem.bias_key.strides[3], problem.head_size, bias_key);
-    scores.bias = constant_score(arguments, query, bias_key);
+    scores.bias = broadcast(constant_score(arguments, query, bias_key));
   }
-  if (problem.has_zero_key != 0) scores.zero = constant_score(arguments, query, nullptr);
+  if (problem.has_zero_key != 0) scores.zero = broadcast(constant_score(arguments, query, nullptr));
   return scores;
 }
 
@@ -312,29 +286,23 @@ static void cached_begin_results(const AttentionArguments* arguments, const Cach
   const AttentionProblem& problem = *arguments->problem;
   const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
   const int64_t width = row_stride(problem.value_head_size);
-  const bool has_constant = problem.sinks.data != nullptr || num_constant_keys(problem) > 0;
   for (int64_t r = 0; r < task->num_rows; ++r) {
     float* result = results[r];
     clear_result(result, width);
-    if (!has_constant) continue;
+    if (!has_constant_scores(problem)) continue;
     const CachedRow& row = task->rows[r];
     // The block's results have room for a key: they are not in use.
     const ConstantScores scores =
         constant_scores_of(*arguments, row, scratch.queries + r * row_stride(problem.head_size), scratch.scores);
-    // A NaN is never greater; it reaches the total through its exponential.
-    const Vec maximum =
-        max(broadcast(scores.sink), max(broadcast(scores.bias), max(broadcast(scores.zero), broadcast(-kInfinity))));
-    const Vec of_bias = probability_of(broadcast(scores.bias), maximum);
-    const Vec total =
-        probability_of(broadcast(scores.sink), maximum) + of_bias + probability_of(broadcast(scores.zero), maximum);
-    result[width + kMaximum] = maximum[0];
-    result[width + kTotal] = total[0];
+    const ConstantSums sums = sums_of(scores);
+    result[width + kMaximum] = sums.maximum[0];
+    result[width + kTotal] = sums.total[0];
     result[width + kSeesAny] = num_constant_keys(problem) > 0 ? 1.0f : 0.0f;
     if (problem.bias_value.data == nullptr) continue;
     const int64_t kv_head = task->kv_head;
     widen_row(element_address(problem.bias_value, kv_head * problem.bias_value.strides[1]), problem.bias_value.dtype,
               problem.bias_value.strides[3], problem.value_head_size, result);
-    for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * of_bias);
+    for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * sums.of_bias);
   }
 }
 
@@ -377,10 +345,8 @@ static void find_row_weights(const RowTerms& terms, const CachedBlock& block, Ro
 static ConstantScores constant_weights_of(const AttentionArguments& arguments, const CachedRow& row, const float* query,
                                           const float* numbers, const CachedScratch& scratch) {
   ConstantScores weights = constant_scores_of(arguments, row, query, scratch.scores);
-  const Vec maximum = broadcast(numbers[kMaximum]);
-  const Vec total = broadcast(numbers[kTotal]);
-  weights.bias = weight_of(broadcast(weights.bias), maximum, total)[0];
-  weights.zero = weight_of(broadcast(weights.zero), maximum, total)[0];
+  weights.bias = weight_of(weights.bias, broadcast(numbers[kMaximum]), broadcast(numbers[kTotal]));
+  weights.zero = weight_of(weights.zero, broadcast(numbers[kMaximum]), broadcast(numbers[kTotal]));
   return weights;
 }
 
@@ -392,7 +358,7 @@ static void sum_row_normalized(const AttentionArguments& arguments, const Cached
   const RowTerms terms = find_terms(arguments, row, scratch.relative_bias);
   for (int64_t d = 0; d < width; d += kLanes) store(result + d, Vec{});
   if (problem.bias_value.data != nullptr) {
-    const Vec weight = broadcast(constant_weights_of(arguments, row, query, result + width, scratch).bias);
+    const Vec weight = constant_weights_of(arguments, row, query, result + width, scratch).bias;
     widen_row(element_address(problem.bias_value, task.kv_head * problem.bias_value.strides[1]),
               problem.bias_value.dtype, problem.bias_value.strides[3], problem.value_head_size, result);
     for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * weight);
@@ -464,10 +430,13 @@ static void store_row_weights(const AttentionArguments& arguments, const CachedT
   const ConstantScores constant = constant_weights_of(arguments, row, query, numbers, scratch);
   to += problem.limits.num_keys * weights.strides[3] * size;
   if (problem.bias_key.data != nullptr) {
-    narrow_row(&constant.bias, 1, to, weights.dtype, 1);
+    const float weight = constant.bias[0];
+    narrow_row(&weight, 1, to, weights.dtype, 1);
     to += weights.strides[3] * size;
   }
-  if (problem.has_zero_key != 0) narrow_row(&constant.zero, 1, to, weights.dtype, 1);
+  if (problem.has_zero_key == 0) return;
+  const float weight = constant.zero[0];
+  narrow_row(&weight, 1, to, weights.dtype, 1);
 }
 
 static float log_sum_exp_of_row(const AttentionProblem& problem, const float* numbers) {

@@ -466,7 +466,7 @@ static DecodeTask make_decode_task(const AttentionArguments& of_call, const Atte
   task.row_scores = task.row_queries + num_rows * row_stride(problem.head_size);
   decode.totals = task.row_scores + num_rows * kRowScoresStride + kLanes;
   float* relative_bias = decode.totals + num_rows * kLanes;
-  expand_relative_bias(problem, task.kv_head, relative_bias);
+  expand_relative_bias<LanesAre::Queries>(problem, task.kv_head, relative_bias);
   task.relative_bias = relative_bias;
   task.bias_key = relative_bias + all_relative_bias_floats(problem);
   task.bias_value = task.bias_key + row_stride(problem.head_size);

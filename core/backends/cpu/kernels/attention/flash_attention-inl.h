@@ -128,7 +128,7 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   task.bias_value = task.bias_key + row_stride(problem.head_size);
   load_bias_key(task);
   float* relative_bias = task.bias_key - all_relative_bias_floats(problem);
-  expand_relative_bias(problem, task.kv_head, relative_bias);
+  expand_relative_bias<LanesAre::Queries>(problem, task.kv_head, relative_bias);
   task.relative_bias = relative_bias;
 
   const int64_t num_query_tiles = divide_up(request->end_row - request->first_row, kQueryTileRows);

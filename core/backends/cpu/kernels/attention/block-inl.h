@@ -182,8 +182,8 @@ static void score_query_tile_rows(const TileTask& task, const QueryTile& query_t
   const int64_t head_size = task.problem->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
-  score_rows<DType::F32>(stored, count, task.row_queries, row_stride(head_size), query_tile.num_rows, task.row_scores,
-                         kRowScoresStride);
+  score_rows<DType::F32>(
+      stored, count, {task.row_queries, row_stride(head_size), task.row_scores, kRowScoresStride, query_tile.num_rows});
   rows_to_query_tile(task, query_tile, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4

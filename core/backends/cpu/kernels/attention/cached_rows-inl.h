@@ -32,6 +32,12 @@ struct RowPart {
 
   HEED_INLINE_MEMBER int64_t first_vector() const { return begin / kLanes * kLanes - block_key; }
   HEED_INLINE_MEMBER int64_t end_vector() const { return round_up(end, kLanes) - block_key; }
+
+  // The tiles of the whole vectors, and the keys, as numbers in the block.
+  HEED_INLINE_MEMBER BlockRange tiles() const {
+    return {first_vector() / kCacheTileRows, divide_up(end_vector(), kCacheTileRows)};
+  }
+  HEED_INLINE_MEMBER BlockRange keys() const { return {begin - block_key, end - block_key}; }
 };
 
 // Turns products into scores; hidden ones become -inf. Returns whether the row sees a key of the part. `seen`: null, or
@@ -129,13 +135,13 @@ struct CachedSums {
 
 // Adds weight * value to the sums for each key of the part that is seen, keys ascending.
 static void add_seen_cached_values(const CachedBlock& block, RowPart part, const float* weights, const int32_t* seen,
-                                   int64_t size, float* sums) {
+                                   float* sums) {
   const int64_t element = size_of_cached(block.dtype);
   for (int64_t i = part.begin - part.block_key; i < part.end - part.block_key; ++i) {
     if (seen[i] == 0) continue;
     const char* value = block.values[i / kCacheTileRows] + i % kCacheTileRows * block.value_bytes;
     const Vec weight = broadcast(weights[i]);
-    for (int64_t d = 0; d < size; d += kLanes) {
+    for (int64_t d = 0; d < block.value_head_size; d += kLanes) {
       float widened[kLanes];
       widen_cached(value + d * element, block.dtype, kLanes, widened);
       store(sums + d, fma(weight, load(widened), load(sums + d)));

@@ -261,16 +261,12 @@ static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k
   const AttentionProblem& problem = *task.problem;
   const int64_t head_size = problem.head_size;
   const StoredRows keys = stored_rows(task, problem.keys, k0, k1, head_size, task.key_block);
-  const int64_t stride = row_stride(head_size);
-  const int64_t num_rows = decode.query_tile.num_rows;
-  float* scores = task.row_scores + (k0 - block);
+  const ScoredRows rows = {task.row_queries, row_stride(head_size), task.row_scores + (k0 - block), kRowScoresStride,
+                           decode.query_tile.num_rows};
   switch (stored_type(problem.keys, head_size)) {
-    case DType::F16:
-      return score_rows<DType::F16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
-    case DType::BF16:
-      return score_rows<DType::BF16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
-    case DType::F32:
-      return score_rows<DType::F32>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
+    case DType::F16: return score_rows<DType::F16>(keys, k1 - k0, rows);
+    case DType::BF16: return score_rows<DType::BF16>(keys, k1 - k0, rows);
+    case DType::F32: return score_rows<DType::F32>(keys, k1 - k0, rows);
     // No operation computes with these.
     case DType::F64:
     case DType::I32:

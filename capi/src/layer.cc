@@ -175,16 +175,16 @@ void load(const char* function, Layer& layer, const SafetensorsFile& file, const
   // These texts are made first: after the parameters have been replaced, nothing may fail.
   const std::string shown_path = shown(file.path());
   const std::string lone_part = file.lone_part_text();
-  const char* title = nullptr;
+  const char* layout_name = nullptr;
   try {
-    title = heed::load(layer, file, prefix == nullptr ? "" : prefix, options);
+    layout_name = heed::load(layer, file, prefix == nullptr ? "" : prefix, options);
   } catch (const Error& error) {
     if (error.status != Status::NotFound || lone_part.empty()) throw;
     fail_in_lone_part(error, lone_part);
   }
   const Logger& logger = layer.context()->logger();
   log(logger, LogLevel::Info, FUNCTION("%s") ": %s has its %zu parameters from \"%s\" by the names of %s", function,
-      layer.kind(), layer.parameters().size(), shown_path.c_str(), title);
+      layer.kind(), layer.parameters().size(), shown_path.c_str(), layout_name);
   if (!lone_part.empty()) {
     log(logger, LogLevel::Warning,
         FUNCTION("%s") ": \"%s\" is %s: what the other files hold of this " WORD("layer") " is not known", function,

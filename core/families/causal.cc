@@ -19,8 +19,8 @@ std::optional<bool> causal_of_text(const ModulePath& path) {
   return path.has("text_model") ? std::optional(true) : std::nullopt;
 }
 
-std::optional<bool> causal_of_side(Side side) {
-  return side == Side::Unknown ? std::nullopt : std::optional(side == Side::Decoder);
+std::optional<bool> causal_of_stack(StackKind stack) {
+  return stack == StackKind::Unknown ? std::nullopt : std::optional(stack == StackKind::Decoder);
 }
 
 std::optional<bool> causal(const AttentionPlace& place) {
@@ -29,7 +29,7 @@ std::optional<bool> causal(const AttentionPlace& place) {
     case CausalRule::Never: return false;
     case CausalRule::Always: return true;
     case CausalRule::InText: return causal_of_text(place.path);
-    case CausalRule::InDecoder: return causal_of_side(place.path.side());
+    case CausalRule::InDecoder: return causal_of_stack(place.path.stack_kind());
     case CausalRule::IfDecoder: return is_decoder(place.settings);
     // Few families have the setting, and it means the same in all of them.
     case CausalRule::IfSaid: break;

@@ -4,13 +4,13 @@
 
 #include "families/family.h"
 #include "families/family_parts.h"
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 
 namespace heed::records {
 
 inline constexpr Family kDecoders[] = {
     {.model_types = "gemma",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms =
          {.epsilon = {Setting::RmsNormEps, 1e-6}, .kind = NormKind::Rms, .place = NormPlace::Before, .adds_one = true},
      .attention = {.causal = CausalRule::Always},
@@ -23,7 +23,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "gemma2",
-     .titles = kGemma2Titles,
+     .layouts = kGemma2Layouts,
      .norms = {.epsilon = {Setting::RmsNormEps, 1e-6},
                .kind = NormKind::Rms,
                .place = NormPlace::Before,
@@ -46,7 +46,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "gemma3_text",
-     .titles = kGemma2Titles,
+     .layouts = kGemma2Layouts,
      .norms = {.epsilon = {Setting::RmsNormEps, 1e-6},
                .kind = NormKind::Rms,
                .place = NormPlace::Before,
@@ -75,7 +75,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "gpt2",
-     .titles = {.model = layout_title::kGpt2, .layers = layout_title::kGpt2, .base = "transformer"},
+     .layouts = {.model = layout_name::kGpt2, .layers = layout_name::kGpt2, .base = "transformer"},
      .norms = {.epsilon = {Setting::LayerNormEpsilon, 1e-5}, .kind = NormKind::Layer, .place = NormPlace::Before},
      .attention = {.causal = CausalRule::Always, .scale = ScaleRule::Gpt2},
      .positions = {.kind = PositionRule::Table, .first_row = FirstRow::Zero},
@@ -85,7 +85,7 @@ inline constexpr Family kDecoders[] = {
      .kind = ModelKind::Decoder,
      .has_conv1d = true},
     {.model_types = "granite",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = kLlamaNorms,
      .attention = {.scale_by = {Setting::AttentionMultiplier, Setting::None, 1},
                    .causal = CausalRule::Always,
@@ -98,7 +98,7 @@ inline constexpr Family kDecoders[] = {
      .residual_factor = Setting::ResidualMultiplier,
      .kind = ModelKind::Decoder},
     {.model_types = "llama",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = kLlamaNorms,
      .attention = {.causal = CausalRule::Always},
      .positions = kHalves,
@@ -107,7 +107,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "mistral",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = kLlamaNorms,
      .attention = {.causal = CausalRule::Always},
      .positions = kHalves,
@@ -119,7 +119,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "opt",
-     .titles = {.model = layout_title::kOpt, .layers = layout_title::kBart, .base = "model.decoder"},
+     .layouts = {.model = layout_name::kOpt, .layers = layout_name::kBart, .base = "model.decoder"},
      .norms = {.epsilon = {Setting::None, 1e-5},
                .kind = NormKind::Layer,
                .place = NormPlace::BeforeUnlessUnset,
@@ -133,7 +133,7 @@ inline constexpr Family kDecoders[] = {
      .kind = ModelKind::Decoder},
     {.model_types = "phi3",
      .packed_in = "layers.#.self_attn.qkv_proj",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = {.epsilon = {Setting::RmsNormEps, 1e-5}, .kind = NormKind::Rms, .place = NormPlace::Before},
      .attention = {.causal = CausalRule::Always},
      .positions = {.base = {Setting::RopeTheta, Setting::None, 10000},
@@ -147,7 +147,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "qwen2",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = kLlamaNorms,
      .attention = {.causal = CausalRule::Always},
      .positions = kHalves,
@@ -157,7 +157,7 @@ inline constexpr Family kDecoders[] = {
      .sizes = kDecoderSizes,
      .kind = ModelKind::Decoder},
     {.model_types = "qwen3",
-     .titles = kLlamaTitles,
+     .layouts = kLlamaLayouts,
      .norms = kLlamaNorms,
      .attention = {.causal = CausalRule::Always, .qk_norm = QkNormRule::Rms},
      .positions = kHalves,

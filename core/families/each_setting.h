@@ -78,7 +78,7 @@ constexpr void for_each_setting(const Head& head, const F& f) {
 // Calls f(setting) for each setting in the record; for some twice.
 template <typename F>
 constexpr void for_each_setting(const Family& family, const F& f) {
-  const auto& [model_types, unsupported, packed_in, titles, norms, attention, positions, windows, embedding, head,
+  const auto& [model_types, unsupported, packed_in, layouts, norms, attention, positions, windows, embedding, head,
                feed_forward, sizes, residual_factor, spare, kind, is_known, has_conv1d, shares_layers] = family;
   for_settings_of(f, norms, attention, positions, windows, embedding, head, feed_forward, sizes, residual_factor,
                   spare);

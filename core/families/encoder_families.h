@@ -4,13 +4,13 @@
 
 #include "families/family.h"
 #include "families/family_parts.h"
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 
 namespace heed::records {
 
 inline constexpr Family kEncoders[] = {
     {.model_types = "albert",
-     .titles = {.model = layout_title::kAlbert, .layers = layout_title::kAlbert, .base = "albert"},
+     .layouts = {.model = layout_name::kAlbert, .layers = layout_name::kAlbert, .base = "albert"},
      .norms = kBertNorms,
      .positions = kTable,
      .embedding = kProjectedEmbedding,
@@ -19,7 +19,7 @@ inline constexpr Family kEncoders[] = {
      .kind = ModelKind::Encoder,
      .shares_layers = true},
     {.model_types = "bert",
-     .titles = {.model = layout_title::kBert, .layers = layout_title::kBert, .base = "bert"},
+     .layouts = {.model = layout_name::kBert, .layers = layout_name::kBert, .base = "bert"},
      .norms = kBertNorms,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = kTable,
@@ -28,7 +28,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "camembert",
-     .titles = {.model = layout_title::kBert, .layers = layout_title::kBert, .base = "roberta"},
+     .layouts = {.model = layout_name::kBert, .layers = layout_name::kBert, .base = "roberta"},
      .norms = kBertNorms,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = kTableAfterPadding,
@@ -37,7 +37,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "clip_text_model",
-     .titles = {.model = layout_title::kClip, .layers = layout_title::kClip, .base = "text_model"},
+     .layouts = {.model = layout_name::kClip, .layers = layout_name::kClip, .base = "text_model"},
      .norms = {.epsilon = {Setting::LayerNormEps, 1e-5}, .kind = NormKind::Layer, .place = NormPlace::Before},
      .attention = {.causal = CausalRule::Always},
      .positions = kTable,
@@ -45,7 +45,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "distilbert",
-     .titles = {.model = layout_title::kDistilBert, .layers = layout_title::kDistilBert, .base = "distilbert"},
+     .layouts = {.model = layout_name::kDistilBert, .layers = layout_name::kDistilBert, .base = "distilbert"},
      .norms = {.epsilon = {Setting::None, 1e-12}, .kind = NormKind::Layer},
      .positions = kTable,
      .embedding = {.norm = true},
@@ -53,7 +53,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = {.layers = Setting::NLayers, .heads = Setting::NHeads},
      .kind = ModelKind::Encoder},
     {.model_types = "electra",
-     .titles = {.model = layout_title::kBert, .layers = layout_title::kBert, .base = "electra"},
+     .layouts = {.model = layout_name::kBert, .layers = layout_name::kBert, .base = "electra"},
      .norms = kBertNorms,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = kTable,
@@ -63,7 +63,7 @@ inline constexpr Family kEncoders[] = {
      .kind = ModelKind::Encoder},
     {.model_types = "modernbert",
      .packed_in = "layers.#.attn.Wqkv",
-     .titles = {.model = layout_title::kModernBert, .layers = layout_title::kModernBert, .base = "model"},
+     .layouts = {.model = layout_name::kModernBert, .layers = layout_name::kModernBert, .base = "model"},
      .norms = {.epsilon = {Setting::NormEps, 1e-5},
                .kind = NormKind::Layer,
                .place = NormPlace::Before,
@@ -82,7 +82,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "roberta",
-     .titles = {.model = layout_title::kBert, .layers = layout_title::kBert, .base = "roberta"},
+     .layouts = {.model = layout_name::kBert, .layers = layout_name::kBert, .base = "roberta"},
      .norms = kBertNorms,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = kTableAfterPadding,
@@ -91,7 +91,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "vit",
-     .titles = {.model = layout_title::kViT, .layers = layout_title::kViT, .base = "vit"},
+     .layouts = {.model = layout_name::kViT, .layers = layout_name::kViT, .base = "vit"},
      .norms = {.epsilon = {Setting::LayerNormEps, 1e-12}, .kind = NormKind::Layer, .place = NormPlace::Before},
      .positions = kTable,
      .embedding = {.input = ModelInput::Images},
@@ -99,7 +99,7 @@ inline constexpr Family kEncoders[] = {
      .sizes = kUsualSizes,
      .kind = ModelKind::Encoder},
     {.model_types = "xlm-roberta",
-     .titles = {.model = layout_title::kBert, .layers = layout_title::kBert, .base = "roberta"},
+     .layouts = {.model = layout_name::kBert, .layers = layout_name::kBert, .base = "roberta"},
      .norms = kBertNorms,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = kTableAfterPadding,

@@ -222,8 +222,8 @@ struct Head {
   bool is_tied = true;  // if the file does not say it
 };
 
-// The titles of layouts (layout_titles.h), and the module of the model in the file of one with a head.
-struct Titles {
+// The names of layouts (layout_names.h), and the module of the model in the file of one with a head.
+struct Layouts {
   const char* model = nullptr;   // around its layers: in loading/block_layout.cc
   const char* layers = nullptr;  // the same
   const char* base = nullptr;    // "": the whole file
@@ -238,7 +238,7 @@ struct Family {
   const UnsupportedFeature* unsupported = nullptr;
   // The path of the module that packs queries, keys and values as the layout with its name says; null: none does.
   const char* packed_in = nullptr;
-  Titles titles = {};
+  Layouts layouts = {};
   Norms norms = {};
   AttentionRules attention = {};
   Positions positions = {};

@@ -3,16 +3,16 @@
 #pragma once
 
 #include "families/family.h"
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 
 namespace heed::records {
 
-inline constexpr Titles kLlamaTitles = {.model = layout_title::kLlama, .layers = layout_title::kLlama, .base = "model"};
-inline constexpr Titles kGemma2Titles = {
-    .model = layout_title::kLlama, .layers = layout_title::kGemma2, .base = "model"};
-inline constexpr Titles kBartTitles = {.model = layout_title::kBart, .layers = layout_title::kBart, .base = "model"};
-inline constexpr Titles kT5Titles = {
-    .model = layout_title::kT5, .layers = layout_title::kT5, .base = "", .encoder = layout_title::kT5EncoderModel};
+inline constexpr Layouts kLlamaLayouts = {.model = layout_name::kLlama, .layers = layout_name::kLlama, .base = "model"};
+inline constexpr Layouts kGemma2Layouts = {
+    .model = layout_name::kLlama, .layers = layout_name::kGemma2, .base = "model"};
+inline constexpr Layouts kBartLayouts = {.model = layout_name::kBart, .layers = layout_name::kBart, .base = "model"};
+inline constexpr Layouts kT5Layouts = {
+    .model = layout_name::kT5, .layers = layout_name::kT5, .base = "", .encoder = layout_name::kT5EncoderModel};
 
 inline constexpr Norms kBertNorms = {.epsilon = {Setting::LayerNormEps, 1e-12}, .kind = NormKind::Layer};
 inline constexpr Norms kLlamaNorms = {

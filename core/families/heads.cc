@@ -20,9 +20,9 @@ void read_heads(const AttentionPlace& place, ModelAttention& attention) {
   const ModelSettings& settings = place.settings;
   // The settings of the whole model describe its text decoder, not its vision tower.
   if (place.is_in_vision_tower() && settings.is_whole_model()) return;
-  const Side side = place.path.side();
-  if (side == Side::Encoder) attention.num_heads = settings.count({Setting::EncoderAttentionHeads});
-  if (side == Side::Decoder) attention.num_heads = settings.count({Setting::DecoderAttentionHeads});
+  const StackKind stack = place.path.stack_kind();
+  if (stack == StackKind::Encoder) attention.num_heads = settings.count({Setting::EncoderAttentionHeads});
+  if (stack == StackKind::Decoder) attention.num_heads = settings.count({Setting::DecoderAttentionHeads});
   if (!attention.num_heads)
     attention.num_heads = settings.count(
         {Setting::NumAttentionHeads, Setting::NHead, Setting::NHeads, Setting::NumHeads, Setting::AttentionHeads});

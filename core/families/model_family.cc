@@ -71,7 +71,7 @@ std::vector<ModelAttention> configured_attentions(std::string_view prefix, const
 }
 
 std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::string_view prefix,
-                                             std::string_view title, const std::optional<ModelConfig>& config,
+                                             std::string_view layout_name, const std::optional<ModelConfig>& config,
                                              int64_t head_size) {
   std::vector<ModelAttention> attentions = configured_attentions(prefix, config, head_size);
   const ModulePath path(prefix);
@@ -81,7 +81,7 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
   });
   // A known family says more than the tensors' names.
   if (is_known) return attentions;
-  ModelAttention named = named_attention(file, prefix, title);
+  ModelAttention named = named_attention(file, prefix, layout_name);
   if (!named.source.empty()) attentions.push_back(std::move(named));
   return attentions;
 }

@@ -15,12 +15,12 @@
 namespace heed {
 
 // Describes the attention whose tensors lie below the prefix, by the names of the file's tensors and, if present, the
-// configuration. `title`: the title of the layout that was found; static. `head_size`: the layer's, for the usual
+// configuration. `layout_name`: the name of the layout that was found; static. `head_size`: the layer's, for the usual
 // scale.
 // Returns several if the configuration describes several models and the prefix does not say which of them contains the
 // attention.
 std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::string_view prefix,
-                                             std::string_view title, const std::optional<ModelConfig>& config,
+                                             std::string_view layout_name, const std::optional<ModelConfig>& config,
                                              int64_t head_size);
 
 // Describes the attention by the configuration alone; empty without a configuration.

@@ -19,7 +19,8 @@ namespace heed {
 inline constexpr const char* kCrossNames[] = {"encoder_attn", "crossattention",  "EncDecAttention",
                                               "cross_attn",   "cross_attention", "encoder_attention"};
 
-enum class Side { Unknown, Encoder, Decoder };
+// The stack of a Transformer that a module is in, as far as the path says.
+enum class StackKind { Unknown, Encoder, Decoder };
 
 // The modules in the prefix of an attention.
 class ModulePath {
@@ -59,12 +60,12 @@ class ModulePath {
   }
 
   // The innermost "decoder" or "encoder", since one model may contain the decoder of another.
-  Side side() const {
+  StackKind stack_kind() const {
     for (size_t i = parts_.size(); i-- > 0;) {
-      if (parts_[i] == "decoder") return Side::Decoder;
-      if (parts_[i] == "encoder") return Side::Encoder;
+      if (parts_[i] == "decoder") return StackKind::Decoder;
+      if (parts_[i] == "encoder") return StackKind::Encoder;
     }
-    return Side::Unknown;
+    return StackKind::Unknown;
   }
 
   // The index of the layer: the first number in the path.

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 #include "families/load_accept.h"
 #include "families/module_path.h"
 #include "families/unsupported.h"
@@ -33,61 +33,61 @@ void name_attention_of_t5(const ModulePath& path, ModelAttention& attention) {
     attention.relative_bias.emplace();
     return;
   }
-  const Side side = path.has("SelfAttention") ? path.side() : Side::Unknown;
-  if (side == Side::Unknown) {
+  const StackKind stack = path.has("SelfAttention") ? path.stack_kind() : StackKind::Unknown;
+  if (stack == StackKind::Unknown) {
     attention.has_relative_bias_of_a_side = path.has("SelfAttention");
     attention.unknown = {feature::kCausal, feature::kRelativeBias};
     return;
   }
-  attention.causal = side == Side::Decoder;
+  attention.causal = stack == StackKind::Decoder;
   attention.relative_bias.emplace();
-  attention.relative_bias->kind = side == Side::Decoder ? RelativeBias::OneWay : RelativeBias::BothWays;
+  attention.relative_bias->kind = stack == StackKind::Decoder ? RelativeBias::OneWay : RelativeBias::BothWays;
   attention.unknown = {feature::kRelativeBias};
 }
 
 }  // namespace
 
-ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view title) {
+ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view layout_name) {
   const ModulePath path(prefix);
   ModelAttention attention;
   const auto is_of = [&](const char* whose) { attention.source = "the names of " + std::string(whose); };
-  if (title == layout_title::kLlama || title == layout_title::kPhi3) {
-    is_of(title == layout_title::kLlama ? "Hugging Face Llama and its kin" : layout_title::kPhi3);
+  if (layout_name == layout_name::kLlama || layout_name == layout_name::kPhi3) {
+    is_of(layout_name == layout_name::kLlama ? "Hugging Face Llama and its kin" : layout_name::kPhi3);
     attention.unknown = {feature::kScale, feature::kSoftCap, feature::kWindow, feature::kQkNorm};
     if (!path.is_cross()) set_rotary(attention, RotaryLayout::None);
     // Encoders and vision models use the same names and may be bidirectional.
     if (path.is_cross()) {
       attention.causal = false;
-    } else if (path.side() == Side::Encoder || path.is_of_vision()) {
+    } else if (path.stack_kind() == StackKind::Encoder || path.is_of_vision()) {
       attention.unknown.insert(attention.unknown.begin(), feature::kCausal);
     } else {
       attention.causal = true;
     }
-  } else if (title == layout_title::kViT && path.ends_with({"layer", "#", "attention"}) &&
+  } else if (layout_name == layout_name::kViT && path.ends_with({"layer", "#", "attention"}) &&
              file.contains(std::string(prefix) + ".o_proj.weight")) {
     is_of("Hugging Face DINOv3");
     attention.add(unsupported::kAxes);
-  } else if (title == layout_title::kGptNeoX) {
+  } else if (layout_name == layout_name::kGptNeoX) {
     attention.causal = true;
     if (path.ends_with({"h", "#", "self_attention"})) {
       is_of("Hugging Face Bloom and Falcon");
       attention.is_alibi_or_rotary = true;
       attention.unknown = {feature::kRotary, feature::kAlibi};
     } else {
-      is_of(layout_title::kGptNeoX);
+      is_of(layout_name::kGptNeoX);
       set_rotary(attention, RotaryLayout::Half);
     }
-  } else if (title == layout_title::kMpt) {
-    is_of(layout_title::kMpt);
+  } else if (layout_name == layout_name::kMpt) {
+    is_of(layout_name::kMpt);
     attention.causal = true;
     attention.alibi = AlibiUse::Added;
     attention.unknown = {feature::kScale};
-  } else if (title == layout_title::kModernBert) {
-    is_of(layout_title::kModernBert);
+  } else if (layout_name == layout_name::kModernBert) {
+    is_of(layout_name::kModernBert);
     attention.causal = false;
     attention.unknown = {feature::kWindow};
     set_rotary(attention, RotaryLayout::Half);
-  } else if (title == layout_title::kBart) {
+  } else if (layout_name == layout_name::kBart) {
     is_of("Hugging Face BART, OPT, GPT-Neo and others");
     if (path.ends_with({"h", "#", "attn"})) {
       is_of("Hugging Face GPT-J");
@@ -99,26 +99,26 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
     } else {
       attention.unknown = {feature::kCausal, feature::kScale, feature::kWindow};
     }
-  } else if (title == layout_title::kT5) {
-    is_of(layout_title::kT5);
+  } else if (layout_name == layout_name::kT5) {
+    is_of(layout_name::kT5);
     if (path.ends_with({"attn"})) {
       attention.unknown = {feature::kCausal, feature::kScale};
     } else {
       attention.scale = 1;
       name_attention_of_t5(path, attention);
     }
-  } else if (title == layout_title::kDistilBert && path.has("attentions")) {
+  } else if (layout_name == layout_name::kDistilBert && path.has("attentions")) {
     is_of("Hugging Face XLM and FlauBERT");
     attention.unknown = {feature::kCausal};
-  } else if (title == layout_title::kGpt2) {
-    is_of(layout_title::kGpt2);
+  } else if (layout_name == layout_name::kGpt2) {
+    is_of(layout_name::kGpt2);
     attention.causal = !path.is_cross();
-  } else if (title == layout_title::kBert || title == layout_title::kAlbert) {
+  } else if (layout_name == layout_name::kBert || layout_name == layout_name::kAlbert) {
     if (path.has("roformer")) {
       is_of("Hugging Face RoFormer");
       set_rotary(attention, RotaryLayout::Interleaved);
-    } else if (title == layout_title::kBert || path.ends_with({"self"})) {
-      is_of(layout_title::kBert);
+    } else if (layout_name == layout_name::kBert || path.ends_with({"self"})) {
+      is_of(layout_name::kBert);
       const std::string_view module = path.ends_with({"self"}) ? prefix.substr(0, prefix.rfind('.')) : prefix;
       if (path.is_cross()) {
         attention.causal = false;

@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// `title`: the title of the layout that was found. The result's `source` is "" if the names tell nothing.
-ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view title);
+// `layout_name`: the name of the layout that was found. The result's `source` is "" if the names tell nothing.
+ModelAttention named_attention(const SafetensorsFile& file, std::string_view prefix, std::string_view layout_name);
 
 }  // namespace heed

@@ -27,7 +27,8 @@ bool has_relative_settings(const AttentionPlace& place) {
       settings.number(Setting::RelativeAttentionNumBuckets))
     return true;
   // SpeechT5 sets it for the encoder.
-  if (settings.number(Setting::EncoderMaxRelativePosition) && place.path.side() != Side::Decoder) return true;
+  if (settings.number(Setting::EncoderMaxRelativePosition) && place.path.stack_kind() != StackKind::Decoder)
+    return true;
   for (const Setting setting :
        {Setting::UseRelativePositionBias, Setting::UseSharedRelativePositionBias, Setting::HasRelativeAttentionBias,
         Setting::HasSpatialAttentionBias, Setting::RelativeAttention}) {
@@ -67,8 +68,8 @@ void read_rotary(const AttentionPlace& place, ModelAttention& attention) {
 }
 
 void read_buckets(const AttentionPlace& place, ModelAttention& attention) {
-  const Side side = place.path.side();
-  if (side == Side::Unknown) {
+  const StackKind stack = place.path.stack_kind();
+  if (stack == StackKind::Unknown) {
     attention.relative_bias.reset();
     attention.has_relative_bias_of_a_side = true;
     return attention.unknown.push_back(feature::kRelativeBias);
@@ -76,7 +77,7 @@ void read_buckets(const AttentionPlace& place, ModelAttention& attention) {
   const auto count = [&](const From& from) {
     return place.settings.count({from.name}).value_or(static_cast<int64_t>(from.otherwise));
   };
-  attention.relative_bias = {side == Side::Decoder ? RelativeBias::OneWay : RelativeBias::BothWays,
+  attention.relative_bias = {stack == StackKind::Decoder ? RelativeBias::OneWay : RelativeBias::BothWays,
                              count(place.family.positions.buckets), count(place.family.positions.distance)};
 }
 

@@ -4,13 +4,13 @@
 
 #include "families/family.h"
 #include "families/family_parts.h"
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 
 namespace heed::records {
 
 inline constexpr Family kTransformers[] = {
     {.model_types = "bart",
-     .titles = kBartTitles,
+     .layouts = kBartLayouts,
      .norms = kNormsBehind,
      .attention = kTwoSides,
      .positions = kTableFromTwo,
@@ -20,7 +20,7 @@ inline constexpr Family kTransformers[] = {
      .sizes = kBartSizes,
      .kind = ModelKind::Transformer},
     {.model_types = "marian",
-     .titles = kBartTitles,
+     .layouts = kBartLayouts,
      .norms = kNormsBehind,
      .attention = kTwoSides,
      .positions = {.kind = PositionRule::Sinusoids},
@@ -30,7 +30,7 @@ inline constexpr Family kTransformers[] = {
      .sizes = kBartSizes,
      .kind = ModelKind::Transformer},
     {.model_types = "mbart",
-     .titles = kBartTitles,
+     .layouts = kBartLayouts,
      .norms = kNormsBefore,
      .attention = kTwoSides,
      .positions = kTableFromTwo,
@@ -40,7 +40,7 @@ inline constexpr Family kTransformers[] = {
      .sizes = kBartSizes,
      .kind = ModelKind::Transformer},
     {.model_types = "mt5",
-     .titles = kT5Titles,
+     .layouts = kT5Layouts,
      .norms = kT5Norms,
      .attention = kT5Attention,
      .positions = kBuckets,
@@ -52,7 +52,7 @@ inline constexpr Family kTransformers[] = {
      .sizes = kT5Sizes,
      .kind = ModelKind::Transformer},
     {.model_types = "t5",
-     .titles = kT5Titles,
+     .layouts = kT5Layouts,
      .norms = kT5Norms,
      .attention = kT5Attention,
      .positions = kBuckets,
@@ -64,7 +64,7 @@ inline constexpr Family kTransformers[] = {
      .sizes = kT5Sizes,
      .kind = ModelKind::Transformer},
     {.model_types = "whisper",
-     .titles = kBartTitles,
+     .layouts = kBartLayouts,
      .norms = kNormsBefore,
      .attention = kTwoSides,
      .positions = {.kind = PositionRule::Table, .first_row = FirstRow::Zero},

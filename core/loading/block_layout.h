@@ -26,7 +26,7 @@ struct ChildModule {
 };
 
 struct BlockLayout {
-  const char* title;
+  const char* name;
   // The kind of the layer, one of kind_names.h; null: any whose children the layout has.
   const char* kind;
   std::span<const ChildModule> modules;
@@ -58,9 +58,9 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
 // The name of a module below a prefix; either may be empty.
 std::string joined_modules(std::string_view prefix, std::string_view module, char separator = '.');
 
-// The module of a child in the first layout of that title that has it for layers of this kind; nothing if none has.
+// The module of a child in the first layout of that name that has it for layers of this kind; nothing if none has.
 // `number`: of a layer of a stack.
-std::optional<std::string> module_of_child(std::string_view title, std::string_view kind, ChildRole child,
+std::optional<std::string> module_of_child(std::string_view layout_name, std::string_view kind, ChildRole child,
                                            size_t number = 0);
 
 // Full names of the file's tensors in the modules of the layouts that are in none of `known`, which is sorted: also in the

@@ -23,8 +23,9 @@ namespace heed {
 namespace {
 
 // Names that say nothing of the model: a configuration of an unknown family may lie beside them by chance.
-bool is_general(std::string_view title) {
-  return title == kOwnTitle || title == layout_title::kPyTorchTransformer || title == layout_title::kKerasTransformer;
+bool is_general(std::string_view layout_name) {
+  return layout_name == kOwnLayout || layout_name == layout_name::kPyTorchTransformer ||
+         layout_name == layout_name::kKerasTransformer;
 }
 
 // DJL's TransformerEncoderBlock normalizes batches in place of rows, and its files have their means.
@@ -72,7 +73,7 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   around_child.has_embedding = around.has_embedding || makes_own_rows;
   refuse_batch_norms(file, prefix);
   const ChildPrefixes children = find_child_prefixes(file, prefix, layer.kind(), with_parameters);
-  FoundWeights all{children.layouts.empty() ? kOwnTitle : children.layouts.front()->title, {}};
+  FoundWeights all{children.layouts.empty() ? kOwnLayout : children.layouts.front()->name, {}};
   std::vector<size_t> norms;  // indices of their weights
   const SafetensorsEntry* table = nullptr;
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -82,7 +83,7 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
     around_child.bias_option = of_child.bias_option;
     const auto find = [&] { return find_weights_of(child, file, children.prefixes[i], of_children, around_child); };
     FoundWeights found = of_child.options.empty() ? find() : ErrorsOfMember(of_child.options.c_str()).of(find);
-    if (all.title == kOwnTitle) all.title = found.title;
+    if (all.layout_name == kOwnLayout) all.layout_name = found.layout_name;
     if (layer.child_role(indices[i]) == ChildRole::Embedding) table = file.find(found.weights.front().name);
     if (child.describe().is_norm) norms.push_back(all.weights.size());
     std::ranges::move(found.weights, std::back_inserter(all.weights));
@@ -90,17 +91,17 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   }
   std::vector<ModelBlock> models = configured_blocks(prefix, config.get());
   const bool is_called = options.config == nullptr;
-  if (is_called && models.empty() && !is_general(all.title)) {
+  if (is_called && models.empty() && !is_general(all.layout_name)) {
     log(layer.context()->logger(), LogLevel::Warning,
         FUNCTION("%s") ": %s has no config.json, which says the epsilon of norms, the activation, and whether "
 "norms multiply by 1 + weight as in Gemma: the " WORD("layer") "'s options hold, and 0 is added",
         options.function, in_quotes(file.path()).c_str());
   }
-  if (is_general(all.title)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
+  if (is_general(all.layout_name)) std::erase_if(models, [](const ModelBlock& model) { return !model.is_known; });
   if (description.block) check_block(file, *description.block, models, accept);
   const bool adds_one = std::ranges::any_of(models, [](const ModelBlock& model) { return model.adds_one; });
   // heed's own files have the parameters themselves.
-  for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.title != kOwnTitle;
+  for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.layout_name != kOwnLayout;
 
   std::ranges::sort(all.known);
   std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](ChildRole child) {

@@ -220,7 +220,7 @@ const char* load(Layer& layer, const SafetensorsFile& file, std::string_view pre
   const bool keeps_form = layer.is_initialized();
   LoadAccept(options.accept).check(file, without_separator(file, prefix));
   const FoundWeights all_found = find_weights_of(layer, file, prefix, options);
-  const char* title = all_found.title;
+  const char* layout_name = all_found.layout_name;
   const std::vector<FoundWeight>& found = all_found.weights;
   std::vector<ParameterValue> values;
   values.reserve(parameters.size());
@@ -246,7 +246,7 @@ const char* load(Layer& layer, const SafetensorsFile& file, std::string_view pre
     progress.end();
   }
   replace_values(layer, values);
-  return title;
+  return layout_name;
 }
 
 void save(const Layer& layer, const char* path) {

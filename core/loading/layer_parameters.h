@@ -17,7 +17,7 @@ namespace heed {
 
 void initialize(Layer& layer, const LayerInputs& inputs, uint64_t seed);
 void set_parameter(Layer& layer, std::string_view name, const Tensor& value);
-// Returns the title of the layout that the file's names have; static.
+// Returns the name of the layout that the file's names have; static.
 const char* load(Layer& layer, const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options = {});
 void save(const Layer& layer, const char* path);
 size_t save_to_memory(const Layer& layer, void* destination, size_t capacity);

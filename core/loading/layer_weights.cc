@@ -48,7 +48,7 @@ void set_norms_plus_one(FoundWeights& found, std::span<const Parameter> paramete
     return model.qk_norm.has_value() && model.qk_norm->adds_one;
   });
   // heed's own files have the parameters themselves.
-  if (!adds_one || found.title == kOwnTitle) return;
+  if (!adds_one || found.layout_name == kOwnLayout) return;
   for (size_t i = 0; i < found.weights.size(); ++i)
     found.weights[i].adds_one = parameters[i].possible().feature == ParameterFeature::QkNorm;
 }
@@ -111,7 +111,7 @@ FoundWeights find_own(const Layer& layer, const SafetensorsFile& file, std::stri
   FoundWeights found =
       find_weights(file, prefix, layer.parameters(), layer.possible_parameters(), around.bias_option, note);
   require_known_packing(file, prefix, found, config, note);
-  if (attention.is_multi_head) models = model_attentions(file, prefix, found.title, config, attention.head_size);
+  if (attention.is_multi_head) models = model_attentions(file, prefix, found.layout_name, config, attention.head_size);
   set_norms_plus_one(found, layer.parameters(), models);
   std::vector<UnsupportedTensor> changing = found.changing;
   if (description.reads_whole_module) {
@@ -151,7 +151,7 @@ PackedRows packed_rows(std::span<const FoundWeight> found, std::span<const Param
 
 FoundWeights find_weights_of(const Layer& layer, const SafetensorsFile& file, std::string_view prefix,
                              const LoadOptions& options, const AroundLayer& around) {
-  if (layer.parameters().empty()) return {kOwnTitle, {}};
+  if (layer.parameters().empty()) return {kOwnLayout, {}};
   if (layer.num_own_parameters() == 0) return find_in_children(layer, file, prefix, options, around);
   return find_own(layer, file, prefix, options, around);
 }

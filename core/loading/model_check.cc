@@ -137,14 +137,14 @@ std::vector<ModelCheck::Finding> ModelCheck::lacking_options() const {
 void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors) const {
   std::vector<Finding> findings;
   std::set<std::string_view> features;
-  std::string_view title;
-  for (const auto& [name, its_title] : tensors) {
+  std::string_view layout_name;
+  for (const auto& [name, its_layout] : tensors) {
     const std::string name_below(below(name));
     if (accept_.has_tensor(name, name_below)) continue;
     const char* feature = feature_of_tensor(name_below);
     findings.push_back({in_quotes(name), feature == nullptr ? name_below : feature});
     if (feature != nullptr) features.insert(feature);
-    if (title.empty()) title = its_title;
+    if (layout_name.empty()) layout_name = its_layout;
   }
   const size_t num_tensors = findings.size();
   for (const ModelAttention& model : attentions_) {
@@ -158,7 +158,7 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
   std::string text = in_quotes(file_.path());
   if (num_tensors > 0) {
     text += " has " + findings.front().text + ", which changes what " +
-            std::string(title == kOwnTitle ? "this " WORD("layer") : title) +
+            std::string(layout_name == kOwnLayout ? "this " WORD("layer") : layout_name) +
             " computes, and heed has no option for it";
   } else {
     text += " has attention with " + findings.front().text + ", and heed has no option for it";

@@ -49,7 +49,7 @@ bool is_call_tensor(std::string_view name) {
 class OtherTensorFinder {
  public:
   OtherTensorFinder(const SafetensorsFile& file, std::string_view prefix, const FoundWeights& found)
-      : file_(file), prefix_(prefix), found_(found), title_(found.title) {}
+      : file_(file), prefix_(prefix), found_(found), layout_name_(found.layout_name) {}
 
   OtherTensors find() const {
     OtherTensors others;
@@ -62,7 +62,7 @@ class OtherTensorFinder {
       const std::string_view below = tensor.substr(module.size());
       const bool is_passed_over = is_unread(name, below);
       if (is_passed_over || below.ends_with("inv_freq")) others.unread.push_back(name);
-      if (!is_passed_over && !is_harmless(below)) others.unknown.push_back({name, found_.title});
+      if (!is_passed_over && !is_harmless(below)) others.unknown.push_back({name, found_.layout_name});
     }
     add_from_enclosing_modules(others.unknown);
     return others;
@@ -97,11 +97,11 @@ class OtherTensorFinder {
   bool is_harmless(std::string_view below) const {
     if (is_in_one_of(below, kOtherModules)) return true;
     const bool is_of_bert =
-        title_ == layout_title::kBert || title_ == layout_title::kViT || title_ == layout_title::kAlbert;
+        layout_name_ == layout_name::kBert || layout_name_ == layout_name::kViT || layout_name_ == layout_name::kAlbert;
     if (is_of_bert && is_in_one_of(below, kNorms)) return true;
     if (below.find(found_.separator) != std::string_view::npos) return false;
     // No class with heed's own names keeps a tensor outside its projections, so a single tensor is data.
-    if (title_ == kOwnTitle && feature_of_tensor(below) == nullptr) return true;
+    if (layout_name_ == kOwnLayout && feature_of_tensor(below) == nullptr) return true;
     return prefix_.empty() && is_call_tensor(below);
   }
 
@@ -123,7 +123,7 @@ class OtherTensorFinder {
         const std::string_view below = name.substr(module.size());
         const bool is_shared = std::any_of(kSharedTables.begin(), kSharedTables.end(),
                                            [&](const char* table) { return below.starts_with(table); });
-        if (is_shared) unknown.push_back({std::string(name), found_.title});
+        if (is_shared) unknown.push_back({std::string(name), found_.layout_name});
       }
       if (is_outermost || end == 0) return;
     }
@@ -132,7 +132,7 @@ class OtherTensorFinder {
   const SafetensorsFile& file_;
   std::string prefix_;
   const FoundWeights& found_;
-  std::string_view title_;
+  std::string_view layout_name_;
 };
 
 }  // namespace

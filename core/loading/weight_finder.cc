@@ -68,7 +68,7 @@ constexpr struct {
 
 // A layout in one of its name styles, with its parameters split by whether the layer has them.
 struct Candidate {
-  const char* title;
+  const char* layout_name;
   const char* last_module;
   NameStyle style;
   std::span<const char* const> refused;
@@ -87,10 +87,10 @@ std::string joined(const std::vector<std::string>& texts, const char* separator 
 
 bool is_bias_of_projection(std::string_view parameter) { return parameter.ends_with(".bias"); }
 
-class Finder {
+class LayoutSearch {
  public:
-  Finder(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-         std::span<const PossibleParameter> possible, const char* bias_option, std::string_view besides)
+  LayoutSearch(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+               std::span<const PossibleParameter> possible, const char* bias_option, std::string_view besides)
       : file_(file),
         prefix_(prefix),
         parameters_(parameters),
@@ -128,8 +128,8 @@ class Finder {
     // Keep the first occurrence of each name, in the order found.
     std::set<std::string> seen;
     std::erase_if(changing, [&](const UnsupportedTensor& tensor) { return !seen.insert(tensor.name).second; });
-    return {complete.front()->title,      std::move(found),    complete.front()->style.separator,
-            {known.begin(), known.end()}, std::move(changing), std::move(lacking)};
+    return {complete.front()->layout_name, std::move(found),    complete.front()->style.separator,
+            {known.begin(), known.end()},  std::move(changing), std::move(lacking)};
   }
 
  private:
@@ -140,12 +140,12 @@ class Finder {
     for (const PossibleParameter& row : possible_) {
       if (!is_parameter(row.name)) sources.push_back({row.name, row.name});
     }
-    add({kOwnTitle, sources, {}, kDotted, nullptr});
+    add({kOwnLayout, sources, {}, kDotted, nullptr});
   }
 
   // Adds the layout in each of its styles, unless it lacks one of the layer's parameters.
   void add(const WeightLayout& layout) {
-    Candidate candidate{layout.title, layout.last_module, {}, layout.refused, {}, {}};
+    Candidate candidate{layout.name, layout.last_module, {}, layout.refused, {}, {}};
     candidate.wanted.reserve(layout.sources.size());
     candidate.unwanted.reserve(layout.sources.size());
     for (const Parameter& parameter : parameters_) {
@@ -301,7 +301,7 @@ class Finder {
     const std::string parent(parent_of(candidate.wanted.front().name));
     for (const char* refused : candidate.refused) {
       std::string name = prefixed(prefix_, candidate.style, parent + refused);
-      if (file_.contains(name)) changing.push_back({std::move(name), candidate.title});
+      if (file_.contains(name)) changing.push_back({std::move(name), candidate.layout_name});
     }
   }
 
@@ -325,7 +325,7 @@ class Finder {
       const std::string name(file_.name(i));
       const bool is_inside = std::any_of(modules.begin(), modules.end(),
                                          [&](const std::string& module) { return name.starts_with(module); });
-      if (is_inside && known.count(name) == 0) changing.push_back({name, candidate.title});
+      if (is_inside && known.count(name) == 0) changing.push_back({name, candidate.layout_name});
     }
   }
 
@@ -346,8 +346,8 @@ class Finder {
     fail(Status::InvalidArgument,
          "%s has this " WORD(
              "layer") "'s parameters twice %s: by the names of %s, as %s, and by those of %s, as %s; expected one",
-         file_text().c_str(), prefix_text(prefix_).c_str(), first.title,
-         in_quotes(prefixed("", first.style, first.wanted.front().name)).c_str(), second.title,
+         file_text().c_str(), prefix_text(prefix_).c_str(), first.layout_name,
+         in_quotes(prefixed("", first.style, first.wanted.front().name)).c_str(), second.layout_name,
          in_quotes(prefixed("", second.style, second.wanted.front().name)).c_str());
   }
 
@@ -379,7 +379,7 @@ class Finder {
         continue;
       const WeightSource& other = *missing_of(candidate).front();
       if (std::string_view(other.name) == missing.name) continue;
-      return " and by those of " + std::string(candidate.title) + ", which lack " + tensor_text(candidate, other);
+      return " and by those of " + std::string(candidate.layout_name) + ", which lack " + tensor_text(candidate, other);
     }
     return "";
   }
@@ -421,7 +421,7 @@ class Finder {
     fail_with_room(beginning,
                    {!option.empty() && is_optional ? ", which " + option + " asks for" : "",
                     "; it has " + std::to_string(most) + " of the " + std::to_string(parameters_.size()) +
-                        " parameters by the names of " + nearest->title,
+                        " parameters by the names of " + nearest->layout_name,
                     tie_text(*nearest, *missing, most), missing_text(*nearest, all_missing)},
                    elsewhere);
   }
@@ -490,7 +490,7 @@ class Finder {
     const OtherPrefix elsewhere = find_other_prefix();
     if (elsewhere.candidate == nullptr) return "";
     std::string text =
-        std::string("; found the names of ") + elsewhere.candidate->title + " " + prefix_text(elsewhere.prefix);
+        std::string("; found the names of ") + elsewhere.candidate->layout_name + " " + prefix_text(elsewhere.prefix);
     if (elsewhere.num_others > 0) text += " and " + std::to_string(elsewhere.num_others) + " more";
     return text;
   }
@@ -524,8 +524,8 @@ class Finder {
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
                           std::span<const PossibleParameter> possible, const char* bias_option,
                           std::string_view besides) {
-  if (parameters.empty()) return {kOwnTitle, {}};
-  return Finder(file, prefix, parameters, possible, bias_option, besides).find();
+  if (parameters.empty()) return {kOwnLayout, {}};
+  return LayoutSearch(file, prefix, parameters, possible, bias_option, besides).find();
 }
 
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {

@@ -31,13 +31,13 @@ struct LackingWeight {
 // A tensor of the file that changes what a layer computes.
 struct UnsupportedTensor {
   std::string name;
-  // The title of the layout that lists this tensor; static.
-  const char* title;
+  // The name of the layout that lists this tensor; static.
+  const char* layout_name;
 };
 
 struct FoundWeights {
-  // The title of the layout; static.
-  const char* title;
+  // The name of the layout; static.
+  const char* layout_name;
   // One for each parameter of the layer, in the same order.
   std::vector<FoundWeight> weights;
   // The character between the modules of a name.
@@ -50,8 +50,8 @@ struct FoundWeights {
   std::vector<LackingWeight> lacking = {};
 };
 
-// The title of heed's own layout.
-inline constexpr const char* kOwnTitle = "heed";
+// The name of heed's own layout.
+inline constexpr const char* kOwnLayout = "heed";
 
 // A parameter of a module, in the form of whichever layout the file has it. `entry` is null if the file lacks it.
 struct StoredParameter {

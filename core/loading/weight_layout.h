@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "families/layout_titles.h"
+#include "families/layout_names.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -70,7 +70,7 @@ inline constexpr NameStyle kDotted[] = {{'.', ""}};
 
 struct WeightLayout {
   // The name of the layout in messages.
-  const char* title;
+  const char* name;
   std::span<const WeightSource> sources;
   // Names of tensors that belong to this layout and change the result in a way that heed has no option for. They are
   // relative to the module that contains the query projection: for BERT, "self".

@@ -52,7 +52,7 @@ std::string module_in(const std::string& base, std::string_view layout, std::str
 ModelOptions::ModelOptions(const ModelConfig& config, const Family& family, const SafetensorsFile& file)
     : config_(config), family_(family), file_(file), settings_(config, "") {
   // A model without a head has fewer modules around it: of "model.decoder" only "decoder", or none.
-  std::string_view base = family.titles.base;
+  std::string_view base = family.layouts.base;
   while (!base.empty() && !has(std::string(base))) base = without_first_module(base);
   base_ = base;
 }
@@ -81,9 +81,9 @@ StoredParameter ModelOptions::require(const std::string& module, const char* par
 
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 
-ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, std::string base,
-                                         bool has_cross_attention) const {
-  Side side{kind, layout, std::move(base), 0, has_cross_attention};
+ModelOptions::StackInFile ModelOptions::stack_in_file(const char* kind, const char* layout, std::string base,
+                                                      bool has_cross_attention) const {
+  StackInFile stack{kind, layout, std::move(base), 0, has_cross_attention};
   const bool is_of_two = family_.kind == ModelKind::Transformer;
   const bool is_decoder = kind == std::string_view(kind_name::kDecoder);
   std::optional<int64_t> count;
@@ -98,28 +98,28 @@ ModelOptions::Side ModelOptions::side_of(const char* kind, const char* layout, s
          "%s does not say how many layers the %s has, expected a number above 0 as \"num_hidden_layers\"",
          in_quotes(config_.path()).c_str(), kind);
   }
-  side.num_layers = *count;
-  return side;
+  stack.num_layers = *count;
+  return stack;
 }
 
-std::string ModelOptions::module_of(const Side& side, ChildRole child, size_t number) {
-  return module_in(side.base, side.layout, side.kind, child, number);
+std::string ModelOptions::module_of(const StackInFile& stack, ChildRole child, size_t number) {
+  return module_in(stack.base, stack.layout, stack.kind, child, number);
 }
 
-std::string ModelOptions::module_of_layer(const Side& side, int64_t layer, ChildRole child) const {
-  const char* const kind = side.has_cross_attention ? kind_name::kDecoderLayer : kind_name::kEncoderLayer;
+std::string ModelOptions::module_of_layer(const StackInFile& stack, int64_t layer, ChildRole child) const {
+  const char* const kind = stack.has_cross_attention ? kind_name::kDecoderLayer : kind_name::kEncoderLayer;
   const int64_t stored = family_.shares_layers ? 0 : layer;
-  const std::string base = module_of(side, ChildRole::Layers, static_cast<size_t>(stored));
-  return module_in(base, family_.titles.layers, kind, child);
+  const std::string base = module_of(stack, ChildRole::Layers, static_cast<size_t>(stored));
+  return module_in(base, family_.layouts.layers, kind, child);
 }
 
-int64_t ModelOptions::hidden_size(const Side& side) const {
-  return require(module_of_layer(side, 0, ChildRole::Norm2), "weight").entry->shape[0];
+int64_t ModelOptions::hidden_size(const StackInFile& stack) const {
+  return require(module_of_layer(stack, 0, ChildRole::Norm2), "weight").entry->shape[0];
 }
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
-void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const {
+void ModelOptions::set_layer(const StackInFile& stack, int64_t layer, TransformerLayerOptions& options) const {
   const ModelBlock block = configured_block(config_, "");
   if (block.unsupported != nullptr) {
     fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
@@ -128,7 +128,7 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
   options.norm.kind = block.layer.norm;
   options.norm.epsilon = static_cast<float>(block.layer.epsilon);
   // Whether the file has biases is read from layer 0: another layer that lacks them is incomplete.
-  const std::string norm = module_of_layer(side, 0, ChildRole::Norm2);
+  const std::string norm = module_of_layer(stack, 0, ChildRole::Norm2);
   options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
                          !file_.contains(joined_modules(norm, "bias"));
   options.norm_first = block.layer.norm_first;
@@ -136,19 +136,19 @@ void ModelOptions::set_layer(const Side& side, int64_t layer, TransformerLayerOp
   options.no_first_norm = layer == 0 && family_.norms.none_before_first;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
   options.feed_forward.hidden_size =
-      rows_of(require(module_of_layer(side, layer, ChildRole::FeedForward), "W_1.weight"));
-  const std::string feed_forward = module_of_layer(side, 0, ChildRole::FeedForward);
+      rows_of(require(module_of_layer(stack, layer, ChildRole::FeedForward), "W_1.weight"));
+  const std::string feed_forward = module_of_layer(stack, 0, ChildRole::FeedForward);
   options.feed_forward.activation = block.layer.activation;
   options.feed_forward.gated = find_parameter(file_, feed_forward, "W_gate.weight").entry != nullptr;
   options.feed_forward.no_bias = find_parameter(file_, feed_forward, "W_1.bias").entry == nullptr;
 }
 
-MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int64_t layer, ChildRole child,
+MultiHeadAttentionOptions ModelOptions::attention_options(const StackInFile& stack, int64_t layer, ChildRole child,
                                                           bool is_decoder) {
-  const std::string module = module_of_layer(side, layer, child);
+  const std::string module = module_of_layer(stack, layer, child);
   const ModulePath path(module);
   MultiHeadAttentionOptions options;
-  options.num_hiddens = hidden_size(side);
+  options.num_hiddens = hidden_size(stack);
   // The head count does not depend on the head size; any valid size will do here.
   constexpr int64_t kAnyHeadSize = 128;
   ModelAttention attention = configured_attention(config_, "", path, kAnyHeadSize);
@@ -185,7 +185,7 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const Side& side, int6
       if (lists.size() > 1) options.rope->short_factors = lists.back().factors;
     }
   }
-  const std::string first_module = module_of_layer(side, 0, child);
+  const std::string first_module = module_of_layer(stack, 0, child);
   if (attention.qk_norm && find_parameter(file_, first_module, "q_norm.weight").entry != nullptr) {
     options.qk_norm_epsilon = static_cast<float>(attention.qk_norm->epsilon);
     options.qk_norm = attention.qk_norm->kind;
@@ -304,7 +304,7 @@ bool ModelOptions::find_other_head(const SafetensorsEntry& table) const {
     const SafetensorsEntry* const head = file_.find(name);
     if (head == nullptr || file_.are_equal(*head, table)) continue;
     const char* const kind = family_.kind == ModelKind::Decoder ? kind_name::kDecoder : kind_name::kTransformer;
-    if (module_of_child(family_.titles.model, kind, ChildRole::Output) == kHead) return true;
+    if (module_of_child(family_.layouts.model, kind, ChildRole::Output) == kHead) return true;
     fail(Status::Unsupported,
          "%s has \"%s\" with other values than the embedding, which is the head of models of model_type \"%s\" here: "
          "expected the same values, or a file without it",
@@ -350,23 +350,23 @@ void ModelOptions::name_positions(bool is_encoder, PositionalEncodingOptions& op
 }
 
 template <typename LayerOptions>
-void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& options) {
-  const int64_t size = hidden_size(side);
-  options.num_layers = side.num_layers;
+void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions>& options) {
+  const int64_t size = hidden_size(stack);
+  options.num_layers = stack.num_layers;
   options.final_norm = options.layers.front().norm_first && !settings_.is_set(Setting::RemoveFinalLayerNorm);
   options.embedding_norm = family_.embedding.norm;
   options.no_projection_bias = family_.embedding.projection == EmbeddingProjection::WithoutBias;
-  const bool is_encoder = side.kind == std::string_view(kind_name::kEncoder);
+  const bool is_encoder = stack.kind == std::string_view(kind_name::kEncoder);
   const bool reads_audio = family_.embedding.input == ModelInput::Audio;
   if (family_.embedding.input == ModelInput::Images) {
-    options.patches = patch_options(module_of(side, ChildRole::Patches));
+    options.patches = patch_options(module_of(stack, ChildRole::Patches));
   } else if (reads_audio && is_encoder) {
-    options.audio = audio_options(module_of(side, ChildRole::Audio));
+    options.audio = audio_options(module_of(stack, ChildRole::Audio));
   } else if (reads_audio || kind() != ModelKind::Transformer) {
-    options.embedding = embedding_options(module_of(side, ChildRole::Embedding), size);
+    options.embedding = embedding_options(module_of(stack, ChildRole::Embedding), size);
   }
   if (family_.embedding.token_types)
-    options.num_token_types = require(module_of(side, ChildRole::TokenTypes), "weight").entry->shape[0];
+    options.num_token_types = require(module_of(stack, ChildRole::TokenTypes), "weight").entry->shape[0];
   if (family_.positions.kind == PositionRule::Sinusoids) {
     const std::optional<int64_t> most = settings_.count({Setting::MaxPositionEmbeddings});
     if (!most) {
@@ -383,7 +383,7 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
     name_positions(is_encoder, *options.positions);
   }
   if (family_.positions.kind == PositionRule::Table) {
-    const std::string module = module_of(side, ChildRole::Positions);
+    const std::string module = module_of(stack, ChildRole::Positions);
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
@@ -394,28 +394,28 @@ void ModelOptions::set_stack(const Side& side, StackOptions<LayerOptions>& optio
   }
 }
 
-void ModelOptions::add_encoder_layers(const Side& side, EncoderOptions& options) {
-  num_layers_ += side.num_layers;
+void ModelOptions::add_encoder_layers(const StackInFile& stack, EncoderOptions& options) {
+  num_layers_ += stack.num_layers;
   options.share_layers = family_.shares_layers;
   if (options.share_layers) require_one_shared_layer();
-  for (int64_t i = 0; i < (options.share_layers ? 1 : side.num_layers); ++i) {
+  for (int64_t i = 0; i < (options.share_layers ? 1 : stack.num_layers); ++i) {
     EncoderLayerOptions layer;
-    layer.attention = attention_options(side, i, ChildRole::SelfAttention, false);
-    set_layer(side, i, layer);
+    layer.attention = attention_options(stack, i, ChildRole::SelfAttention, false);
+    set_layer(stack, i, layer);
     options.layers.push_back(layer);
   }
 }
 
-void ModelOptions::add_decoder_layers(const Side& side, DecoderOptions& options) {
-  num_layers_ += side.num_layers;
-  for (int64_t i = 0; i < side.num_layers; ++i) {
+void ModelOptions::add_decoder_layers(const StackInFile& stack, DecoderOptions& options) {
+  num_layers_ += stack.num_layers;
+  for (int64_t i = 0; i < stack.num_layers; ++i) {
     DecoderLayerOptions layer;
-    layer.self_attention = attention_options(side, i, ChildRole::SelfAttention, true);
-    if (side.has_cross_attention) {
-      layer.cross_attention = attention_options(side, i, ChildRole::CrossAttention, true);
+    layer.self_attention = attention_options(stack, i, ChildRole::SelfAttention, true);
+    if (stack.has_cross_attention) {
+      layer.cross_attention = attention_options(stack, i, ChildRole::CrossAttention, true);
       layer.cross_attention->attention.causal = Alignment::None;
     }
-    set_layer(side, i, layer);
+    set_layer(stack, i, layer);
     options.layers.push_back(layer);
   }
 }
@@ -432,37 +432,39 @@ void ModelOptions::require_one_shared_layer() const {
 
 ModelKind ModelOptions::kind() const {
   constexpr std::string_view kEncoderAlone[] = {"EncoderModel"};
-  return family_.titles.encoder != nullptr && has_class(kEncoderAlone) ? ModelKind::Encoder : family_.kind;
+  return family_.layouts.encoder != nullptr && has_class(kEncoderAlone) ? ModelKind::Encoder : family_.kind;
 }
 
 EncoderOptions ModelOptions::encoder() {
   const bool is_of_two = family_.kind == ModelKind::Transformer;
-  const Side side =
-      side_of(kind_name::kEncoder, is_of_two ? family_.titles.encoder : family_.titles.model, base_, false);
+  const StackInFile stack =
+      stack_in_file(kind_name::kEncoder, is_of_two ? family_.layouts.encoder : family_.layouts.model, base_, false);
   EncoderOptions options;
-  add_encoder_layers(side, options);
-  set_stack(side, options);
+  add_encoder_layers(stack, options);
+  set_stack(stack, options);
   return options;
 }
 
 DecoderOptions ModelOptions::decoder() {
-  const Side side = side_of(kind_name::kDecoder, family_.titles.model, base_, false);
+  const StackInFile stack = stack_in_file(kind_name::kDecoder, family_.layouts.model, base_, false);
   DecoderOptions options;
-  add_decoder_layers(side, options);
-  set_stack(side, options);
-  options.output = output_options(hidden_size(side), module_of(side, ChildRole::Embedding));
+  add_decoder_layers(stack, options);
+  set_stack(stack, options);
+  options.output = output_options(hidden_size(stack), module_of(stack, ChildRole::Embedding));
   return options;
 }
 
 TransformerOptions ModelOptions::transformer() {
   TransformerOptions options;
   const auto base_of = [&](ChildRole child) {
-    return joined_modules(base_, *module_of_child(family_.titles.model, kind_name::kTransformer, child));
+    return joined_modules(base_, *module_of_child(family_.layouts.model, kind_name::kTransformer, child));
   };
-  const Side encoder = side_of(kind_name::kEncoder, family_.titles.model, base_of(ChildRole::Encoder), false);
+  const StackInFile encoder =
+      stack_in_file(kind_name::kEncoder, family_.layouts.model, base_of(ChildRole::Encoder), false);
   add_encoder_layers(encoder, options.encoder);
   set_stack(encoder, options.encoder);
-  const Side decoder = side_of(kind_name::kDecoder, family_.titles.model, base_of(ChildRole::Decoder), true);
+  const StackInFile decoder =
+      stack_in_file(kind_name::kDecoder, family_.layouts.model, base_of(ChildRole::Decoder), true);
   add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);

@@ -45,7 +45,7 @@ class ModelOptions {
 
  private:
   // A stack in the file.
-  struct Side {
+  struct StackInFile {
     const char* kind;    // of kind_names.h
     const char* layout;  // of the modules around the layers
     std::string base;    // the module of the stack; "": the whole file
@@ -53,26 +53,27 @@ class ModelOptions {
     bool has_cross_attention = false;
   };
 
-  Side side_of(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
+  StackInFile stack_in_file(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
   // The module of a child of the stack, below its base; "" if the layout has none.
-  static std::string module_of(const Side& side, ChildRole child, size_t number = 0);
-  std::string module_of_layer(const Side& side, int64_t layer, ChildRole child) const;
+  static std::string module_of(const StackInFile& stack, ChildRole child, size_t number = 0);
+  std::string module_of_layer(const StackInFile& stack, int64_t layer, ChildRole child) const;
   bool has(const std::string& module) const;
   // Fails unless the file has the parameter.
   StoredParameter require(const std::string& module, const char* parameter) const;
 
   // The members of the layers' options that do not differ between encoder and decoder.
-  void set_layer(const Side& side, int64_t layer, TransformerLayerOptions& options) const;
-  MultiHeadAttentionOptions attention_options(const Side& side, int64_t layer, ChildRole child, bool is_decoder);
-  void add_encoder_layers(const Side& side, EncoderOptions& options);
-  void add_decoder_layers(const Side& side, DecoderOptions& options);
+  void set_layer(const StackInFile& stack, int64_t layer, TransformerLayerOptions& options) const;
+  MultiHeadAttentionOptions attention_options(const StackInFile& stack, int64_t layer, ChildRole child,
+                                              bool is_decoder);
+  void add_encoder_layers(const StackInFile& stack, EncoderOptions& options);
+  void add_decoder_layers(const StackInFile& stack, DecoderOptions& options);
   // Fails if ALBERT has several groups of layers.
   void require_one_shared_layer() const;
-  int64_t hidden_size(const Side& side) const;
-  // Sets what messages call the number of positions of a side: the setting that says it.
+  int64_t hidden_size(const StackInFile& stack) const;
+  // Sets what messages call the number of positions of a stack: the setting that says it.
   void name_positions(bool is_encoder, PositionalEncodingOptions& options) const;
   template <typename LayerOptions>
-  void set_stack(const Side& side, StackOptions<LayerOptions>& options);
+  void set_stack(const StackInFile& stack, StackOptions<LayerOptions>& options);
   // The options of the head, if the model has one. `size`: of the hidden states. `embedding`: the module of the table.
   std::optional<OutputOptions> output_options(int64_t size, const std::string& embedding);
   // Whether the file has a head with other values than the table. Fails if the layer has no place for it.

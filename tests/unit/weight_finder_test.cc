@@ -151,7 +151,7 @@ void expect_refused(const Names& names, const std::string& prefix, const Names& 
 
 // A layout with all biases. `names` are its names for the parameters in kAll, in that order.
 struct Layout {
-  const char* title;
+  const char* name;
   Names names;
   char separator = '.';
 };
@@ -203,18 +203,18 @@ std::vector<Layout> layouts() {
 TEST(WeightFinder, RecognisesEveryLayoutUnderAnyPrefix) {
   const Names others = {"embedding.weight", "model.layers.1.mlp.weight", "model.layers.10.W_q.weight"};
   for (const Layout& layout : layouts()) {
-    SCOPED_TRACE(layout.title + (" as " + layout.names[0]));
+    SCOPED_TRACE(layout.name + (" as " + layout.names[0]));
     EXPECT_EQ(found_names(File(layout.names), "", kAll), layout.names);
     const std::string prefix = "model.layers.1";
     const Names names = below(prefix, layout.names, layout.separator);
     EXPECT_EQ(found_names(File(names + others), prefix, kAll), names);
-    EXPECT_STREQ(find(File(names + others), prefix, kAll).title, layout.title);
+    EXPECT_STREQ(find(File(names + others), prefix, kAll).layout_name, layout.name);
   }
 }
 
 TEST(WeightFinder, FindsThePartOfATensorThatAParameterIs) {
   for (const Layout& layout : layouts()) {
-    SCOPED_TRACE(layout.title);
+    SCOPED_TRACE(layout.name);
     const std::vector<FoundWeight> found = find(File(layout.names), "", kAll).weights;
     ASSERT_EQ(found.size(), kAll.size());
     for (size_t i = 0; i < found.size(); ++i) {
@@ -302,7 +302,7 @@ TEST(WeightFinder, EveryBiasThatTheOptionsLackIsRefused) {
   const char* const bits[] = {"HEED_BIAS_Q", "HEED_BIAS_K", "HEED_BIAS_V", "HEED_BIAS_O"};
   for (const Layout& layout : layouts()) {
     for (size_t i = 0; i < kBiases.size(); ++i) {
-      SCOPED_TRACE(layout.title + (" lacks " + kBiases[i]));
+      SCOPED_TRACE(layout.name + (" lacks " + kBiases[i]));
       const std::string name = "a" + std::string(1, layout.separator) + layout.names[2 * i + 1];
       const bool is_own = layout.names[2 * i + 1] == kBiases[i];
       expect_refused(below("a", layout.names, layout.separator), "a", without(kAll, kBiases[i]),
@@ -427,9 +427,9 @@ std::string accepting(const std::string& name) {
 
 TEST(WeightFinder, TensorsThatChangeTheResultAreRefusedByTheirFullName) {
   const auto refused = [](const Names& names, const std::string& prefix, const Names& parameters,
-                          const std::string& name, const std::string& title) {
+                          const std::string& name, const std::string& layout_name) {
     expect_refused(names + Names{name}, prefix, parameters, Status::Unsupported,
-                   "\"memory\" has \"" + name + "\", which changes what " + title +
+                   "\"memory\" has \"" + name + "\", which changes what " + layout_name +
                        " computes, and heed has no option for it" +
                        with_accept(accepting(prefix.empty() ? name : name.substr(prefix.size() + 1))));
   };
@@ -461,9 +461,9 @@ TEST(WeightFinder, AdaptersAndScalesOfAProjectionAreRefused) {
     const std::string& output = layout.names[6];
     const char separator = output.find('/') == std::string::npos ? layout.separator : '/';
     const std::string module = output.substr(0, output.rfind(separator));
-    SCOPED_TRACE(layout.title + (" with " + module));
+    SCOPED_TRACE(layout.name + (" with " + module));
     const std::string added = "a" + std::string(1, separator) + module + separator + "lora_A";
-    const std::string computing = std::string_view(layout.title) == "heed" ? "this layer" : layout.title;
+    const std::string computing = std::string_view(layout.name) == "heed" ? "this layer" : layout.name;
     const Names names = below("a", layout.names, separator);
     expect_refused(names + Names{added}, "a", kAll, Status::Unsupported,
                    "\"memory\" has \"" + added + "\", which changes what " + computing +
@@ -611,7 +611,7 @@ TEST(LinearWeights, AreFoundByTheNamesOfEachFramework) {
   const struct {
     Names names;
     std::string prefix;
-    const char* title;
+    const char* layout_name;
     WeightForm form;
   } cases[] = {
       {{"weight", "bias"}, "", "heed", WeightForm::Linear},
@@ -624,7 +624,7 @@ TEST(LinearWeights, AreFoundByTheNamesOfEachFramework) {
   for (const auto& known : cases) {
     SCOPED_TRACE(known.names.front());
     const FoundWeights found = find_linear(known.names, known.prefix, {"weight", "bias"});
-    EXPECT_STREQ(found.title, known.title);
+    EXPECT_STREQ(found.layout_name, known.layout_name);
     ASSERT_EQ(found.weights.size(), 2u);
     EXPECT_EQ(found.weights[0].name, known.names[0]);
     EXPECT_EQ(found.weights[0].source.form, known.form);

@@ -187,7 +187,7 @@ TEST(WeightForm, SizesThatOverflowFitNoTensor) {
 // Conditions on the table that the finder and the loader rely on.
 TEST(WeightLayouts, AreWellFormed) {
   for (const WeightLayout& layout : foreign_layouts()) {
-    SCOPED_TRACE(layout.title);
+    SCOPED_TRACE(layout.name);
     EXPECT_FALSE(layout.styles.empty());
     for (const WeightSource& source : layout.sources) {
       const std::string parameter = source.parameter;

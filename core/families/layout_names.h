@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Titles of the layouts that several families of models share, for messages. named_attention.cc tells the families apart.
+// Names of the layouts that several families of models share, for messages. named_attention.cc tells the families apart.
 #pragma once
 
-namespace heed::layout_title {
+namespace heed::layout_name {
 
 inline constexpr const char* kBert = "Hugging Face BERT";
 inline constexpr const char* kViT = "Hugging Face ViT";
@@ -23,4 +23,4 @@ inline constexpr const char* kGemma2 = "Hugging Face Gemma 2";
 inline constexpr const char* kKerasTransformer = "Keras TransformerEncoder";
 inline constexpr const char* kPyTorchTransformer = "PyTorch nn.Transformer";
 
-}  // namespace heed::layout_title
+}  // namespace heed::layout_name

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "ops/activation.h"
@@ -27,6 +28,11 @@ Pointer* require(Pointer* pointer, const char* name) {
 // its macro, and reading that many bytes could crash.
 inline constexpr size_t kLargestStructSize = 65536;
 
+// The member struct_size of a struct with this name in messages. That of a child's options gets the path of the child.
+inline std::string size_of_struct(const char* name) {
+  return std::string_view(name) == "options" ? OPTION("struct_size") : std::string(name) + "->struct_size";
+}
+
 // Converts the struct of a caller that was built for another version to this version's struct. Members that the
 // caller's version does not have get their value from `defaults`; members that only a newer version has must be zero.
 // Throws for a wrong struct_size without reading any other member. `first_size` is the struct's size in version 0.1,
@@ -38,8 +44,8 @@ Struct read_struct(const Struct* given, const Struct& defaults, size_t first_siz
   if (given == nullptr) return result;
   const size_t size = given->struct_size;
   if (size < first_size || size > kLargestStructSize) {
-    fail(Status::InvalidArgument, "%s->struct_size is %zu, expected %zu to %zu: start from %s", name, size, first_size,
-         kLargestStructSize, macro);
+    fail(Status::InvalidArgument, "%s is %zu, expected %zu to %zu: start from %s", size_of_struct(name).c_str(), size,
+         first_size, kLargestStructSize, macro);
   }
   std::memcpy(&result, given, size < sizeof result ? size : sizeof result);
   result.struct_size = sizeof result;
@@ -47,9 +53,9 @@ Struct read_struct(const Struct* given, const Struct& defaults, size_t first_siz
   for (size_t i = sizeof result; i < size; ++i) {
     if (bytes[i] != 0) {
       fail(Status::Unsupported,
-           "%s->struct_size is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set: "
+           "%s is %zu, and a member beyond the %zu bytes that this heed, version %s, knows is set: "
            "expected 0 there",
-           name, size, sizeof result, heed_version_string());
+           size_of_struct(name).c_str(), size, sizeof result, heed_version_string());
     }
   }
   return result;

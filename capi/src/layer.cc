@@ -63,7 +63,7 @@ class CallTensors {
     inputs.training = {read_flag(training, INPUT("training")), dropout_seed};
     if (progress != nullptr) inputs.progress = read_progress(*progress, INPUT("progress"));
     if (sequences != nullptr) inputs.sequences = read_sequences(*sequences);
-    if (cache != nullptr) inputs.cache = &read_cache(*cache, "cache", cache_);
+    if (cache != nullptr) inputs.cache = &read_cache(*cache, "cache", INPUT("cache"), cache_);
     if (decoder != nullptr) inputs.decoder = read_decoder(*decoder);
     if (given_outputs == nullptr) return;
     const heed_layer_outputs wanted =
@@ -98,15 +98,17 @@ class CallTensors {
     const auto& [struct_size, self_valid_lens, self_mask, self_bias, memory, memory_cache] = read;
     DecoderInputs decoder = {keep(self_valid_lens), keep(self_mask), keep(self_bias), keep(memory)};
     if (memory_cache != nullptr)
-      decoder.memory_cache = &read_cache(*memory_cache, "decoder->memory_cache", memory_cache_);
+      decoder.memory_cache =
+          &read_cache(*memory_cache, "decoder->memory_cache", INPUT("decoder->memory_cache"), memory_cache_);
     return decoder;
   }
 
-  // Sets a cache of the call and returns it. `path`: its path in inputs, for messages.
-  const CacheInputs& read_cache(const heed_cache_inputs& given, const char* path, CacheInputs& cache) {
+  // Sets a cache of the call and returns it. `path`: its path in inputs, and `name` the same as a term, for messages.
+  const CacheInputs& read_cache(const heed_cache_inputs& given, const char* path, const char* name,
+                                CacheInputs& cache) {
     const auto member = [path](const char* one) { return marked(Role::Input, std::string(path) + "->" + one); };
-    const heed_cache_inputs read = read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize,
-                                               marked(Role::Input, path).c_str(), "HEED_CACHE_INPUTS_INIT");
+    const heed_cache_inputs read =
+        read_struct(&given, HEED_CACHE_INPUTS_INIT, kFirstCacheInputsSize, name, "HEED_CACHE_INPUTS_INIT");
     const auto& [struct_size, given_cache, sequences, layer, use, reserved] = read;
     if (reserved != 0) require_zero(reserved, member("reserved").c_str());
     if (given_cache == nullptr) require(given_cache, member("cache").c_str());

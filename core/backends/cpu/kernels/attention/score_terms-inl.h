@@ -92,7 +92,8 @@ HEED_INLINE const float* consecutive_biases(const float* biases, int64_t element
 // ---- mask and bias --------------------------------------------------------------------------------------------------
 
 // Mask and bias of one query; null: none. Keys before the first of one have no element in it: they may be seen, and their
-// bias is 0.
+// bias is 0. With begins_at_0 both begin with key 0, so that nobody asks.
+template <bool begins_at_0>
 struct PairRow {
   const char* mask;  // bytes
   const char* bias;
@@ -101,9 +102,10 @@ struct PairRow {
 };
 
 // Elements i .. i + count - 1 of a row of a bias; 0 before element 0. The other lanes are undefined.
-static Vec load_bias(const Operand& operand, const char* row, int64_t i, int64_t count) {
+template <bool begins_at_0>
+HEED_INLINE Vec load_bias(const Operand& operand, const char* row, int64_t i, int64_t count) {
   const int64_t step = operand.strides[3] * size_of_element(operand.dtype);
-  if (i < 0) {
+  if (!begins_at_0 && i < 0) {
     float values[kLanes] = {};
     for (int64_t lane = -i; lane < count; ++lane) values[lane] = load_element(row + (i + lane) * step, operand.dtype);
     return load(values);
@@ -113,27 +115,33 @@ static Vec load_bias(const Operand& operand, const char* row, int64_t i, int64_t
 }
 
 // Whether a mask shows elements i .. i + count - 1 of a row; elements before 0 are shown. The other lanes are undefined.
-static IntVec load_mask(const Operand& operand, const char* row, int64_t i, int64_t count) {
+template <bool begins_at_0>
+HEED_INLINE IntVec load_mask(const Operand& operand, const char* row, int64_t i, int64_t count) {
   const int64_t stride = operand.strides[3];
   uint8_t bytes[kLanes];
-  if (stride == 1 && i >= 0 && count == kLanes) {
+  if (stride == 1 && (begins_at_0 || i >= 0) && count == kLanes) {
     __builtin_memcpy(bytes, row + i, kLanes);
-  } else if (stride == 0 && i >= 0) {
+  } else if (stride == 0 && (begins_at_0 || i >= 0)) {
     __builtin_memset(bytes, *row, kLanes);
   } else {
     for (int64_t lane = 0; lane < kLanes; ++lane)
-      bytes[lane] = lane < count && i + lane >= 0 ? static_cast<uint8_t>(row[(i + lane) * stride]) : uint8_t{1};
+      bytes[lane] =
+          lane < count && (begins_at_0 || i + lane >= 0) ? static_cast<uint8_t>(row[(i + lane) * stride]) : uint8_t{1};
   }
   return load_bytes(bytes) != IntVec{};
 }
 
 // What mask and bias add to the scores of keys k .. k + count - 1: the bias or 0, and -inf where the mask is false. The
-// other lanes are undefined.
-static Vec load_pair_row(const AttentionProblem& problem, const PairRow& row, int64_t k, int64_t count) {
+// other lanes are undefined. Inline, as the two above: a query tile calls it for every lane, and calls took a fifth of the time of
+// attention with a bias.
+template <bool begins_at_0>
+HEED_INLINE Vec load_pair_row(const AttentionProblem& problem, const PairRow<begins_at_0>& row, int64_t k,
+                              int64_t count) {
   Vec value{};
-  if (row.bias != nullptr) value = load_bias(problem.bias, row.bias, k - row.first_of_bias, count);
+  if (row.bias != nullptr) value = load_bias<begins_at_0>(problem.bias, row.bias, k - row.first_of_bias, count);
   if (row.mask != nullptr)
-    value = select(load_mask(problem.mask, row.mask, k - row.first_of_mask, count), value, broadcast(-kInfinity));
+    value = select(load_mask<begins_at_0>(problem.mask, row.mask, k - row.first_of_mask, count), value,
+                   broadcast(-kInfinity));
   return value;
 }
 
@@ -200,7 +208,7 @@ static Pairs find_pairs(const TileTask& task, const QueryTile& query_tile, int64
 static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int64_t k, int64_t count,
                        Vec (&values)[kLanes]) {
   const auto load_row = [&](int lane) {
-    return load_pair_row(problem, {pairs.mask_rows[lane], pairs.bias_rows[lane], 0, 0}, k, count);
+    return load_pair_row(problem, PairRow<true>{pairs.mask_rows[lane], pairs.bias_rows[lane], 0, 0}, k, count);
   };
   if (pairs.is_uniform) {
     float row[kLanes];
@@ -402,7 +410,7 @@ static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t first_lane, 
 struct RowTerms {
   const AttentionProblem* problem;
   const CachedRow* row;
-  PairRow pairs;
+  PairRow<false> pairs;
   const float* relative_bias;  // element 0 of its head; null: none
   float scale;
   float slope;  // of ALiBi, negated

@@ -49,6 +49,7 @@ class Option:
     java_default: str  # an expression of Java, for an option that is never null
     java_native: str  # an expression of Java for the member of C's struct
     java_is_visible: bool  # to the classes of the package
+    is_rows: bool  # the size of rows, which a block that has the options inside sets where it is 0
 
 
 @dataclass
@@ -64,12 +65,21 @@ class Options:
     creates: list[str]  # the languages in which the options make a layer, by heed_<kind>_create
     is_immutable_in_java: bool
     csharp_copies_more: bool
+    describes: list[str]  # what their text has: describing.py
+    describes_in: list[str]  # the languages in which the text is generated
 
     def csharp_class(self) -> str:
         return self.name if self.name.endswith("Options") else self.name + "Options"
 
     def java_class(self) -> str:
         return self.name if self.is_immutable_in_java else f"{self.name}.Builder"
+
+    def create(self) -> str:
+        """The function of C that makes a layer of the options."""
+        return self.structs[0].removesuffix("_options") + "_create"
+
+    def size_of_rows(self) -> "Option | None":
+        return next((one for one in self.options if one.is_rows), None)
 
     def is_base(self) -> bool:
         return len(self.structs) > 1
@@ -123,6 +133,8 @@ class Description:
             table.get("creates", []),
             table.get("is_immutable_in_java", False),
             table.get("csharp_copies_more", False),
+            table.get("describes", []),
+            table.get("describes_in", ["java", "csharp"]),
         )
 
     def _option(self, struct: str, member: str, table: dict) -> Option:
@@ -146,6 +158,7 @@ class Description:
             table.get("java_default", ""),
             table.get("java_native", ""),
             table.get("java_is_visible", False),
+            table.get("is_rows", False),
         )
 
     def _type_of(self, declared: str, name: str) -> str:

@@ -1,6 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of C in the forms of Java and C#."""
 
+# Why calls throw, and what.
+EXCEPTIONS = {
+    "java": {
+        "argument": "IllegalArgumentException",
+        "unsupported": "UnsupportedOperationException",
+        "full": "CacheFullException",
+        "state": "IllegalStateException",
+    },
+    "csharp": {
+        "argument": "ArgumentException",
+        "unsupported": "NotSupportedException",
+        "full": "CacheFullException",
+        "state": "InvalidOperationException",
+    },
+}
+
 
 def camel(name: str) -> str:
     """num_heads: numHeads."""

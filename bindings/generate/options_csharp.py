@@ -4,6 +4,7 @@
 import re
 
 import names
+from describing import csharp_describe
 from description import Description, Option, Options
 from texts import summary, text_of
 
@@ -50,7 +51,8 @@ class _Class:
         if self.options.is_base():
             parts = [self._constructor(), self._members(), *parts, *self._copy_of_common(), self._fill()]
         else:
-            parts += [self._copy(), *self._creation(), self._conversion()]
+            parts += [self._copy(), *self._with_rows(), *self._creation(), self._conversion()]
+        parts += csharp_describe(self.description, self.options)
         return [line for number, part in enumerate(parts) for line in ([""] if number else []) + part]
 
     def _constructor(self) -> list[str]:
@@ -102,10 +104,27 @@ class _Class:
             return [f"    internal {name} Copy() => ({name})MemberwiseClone();"]
         return [f"    internal {name} Copy()", "    {", f"        var copy = ({name})MemberwiseClone();", *inner, "        return copy;", "    }"]
 
+    def _with_rows(self) -> list[list[str]]:
+        size = self.options.size_of_rows()
+        if not size:
+            return []
+        name = names.pascal(size.name)
+        return [
+            [
+                "    /// <summary>A copy for a child of a block with rows of this size.</summary>",
+                f"    internal {self.options.csharp_class()} WithRows(long size)",
+                "    {",
+                f"        {self.options.csharp_class()} copy = Copy();",
+                f"        copy.{name} = {name} == 0 ? size : {name};",
+                "        return copy;",
+                "    }",
+            ]
+        ]
+
     def _creation(self) -> list[list[str]]:
         if "csharp" not in self.options.creates:
             return []
-        create = names.pascal(self.options.structs[0].removesuffix("_options") + "_create")
+        create = names.pascal(self.options.create())
         return [
             [
                 "    internal NativeLayer NewLayer(NativeContext context)",

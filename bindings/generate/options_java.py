@@ -2,6 +2,7 @@
 """The options of a builder of Java: fields, the conversion to C's struct, and setters."""
 
 import names
+from describing import java_describe
 from description import Description, Option, Options
 from texts import WIDTH, javadoc, text_of
 
@@ -11,7 +12,7 @@ PRIMITIVE = {"long": "long", "int": "int", "float": "float", "bool": "boolean"}
 def java_options(description: Description, options: Options, indent: str) -> list[str]:
     """The lines in place of "@options", which stands in the body of the builder."""
     one = _Builder(description, options, WIDTH - len(indent))
-    lines = [*one.members(), *one.fields(), *one.constructor(), *one.conversion(), *one.setters()]
+    lines = [*one.members(), *one.fields(), *one.constructor(), *one.conversion(), *one.with_rows(), *java_describe(description, options), *one.setters()]
     return [indent + line if line else "" for line in lines]
 
 
@@ -86,12 +87,26 @@ class _Builder:
     def _creation(self) -> list[str]:
         if "java" not in self.options.creates:
             return []
-        create = self.options.structs[0].removesuffix("_options") + "_create"
         return [
             "",
             "@Override",
             "NativeLayer newLayer(NativeContext context, NativeStructs structs) {",
-            f"    return HeedNative.{create}(context, toNative(structs));",
+            f"    return HeedNative.{self.options.create()}(context, toNative(structs));",
+            "}",
+        ]
+
+    def with_rows(self) -> list[str]:
+        size = self.options.size_of_rows()
+        if not size:
+            return []
+        name = names.camel(size.name)
+        return [
+            "",
+            "/** A copy for a child of a block with rows of this size. */",
+            "Builder withRows(long size) {",
+            "    Builder copy = copy();",
+            f"    copy.{name} = {name} == 0 ? size : {name};",
+            "    return copy;",
             "}",
         ]
 

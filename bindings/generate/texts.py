@@ -23,10 +23,20 @@ TYPES = {"BFLOAT16": "BFloat16", "UINT8": "UInt8"}
 UNBROKEN = "\0"
 
 
-def text_of(text: str, language: str) -> str:
+def text_of(text: str, language: str, keeps_spaces: bool = False) -> str:
     """A text in the form of the documentation of "java" or "csharp"."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"\{([^{}]*)\}", lambda match: _word(match[1], language), " ".join(escaped.split()))
+    return re.sub(r"\{([^{}]*)\}", lambda match: _word(match[1], language), escaped if keeps_spaces else " ".join(escaped.split()))
+
+
+def paragraphs_of(text: str, language: str) -> list[str | list[str]]:
+    """The paragraphs of a text, between which it has empty lines; of code, which is indented, the lines."""
+    parts = text.strip("\n").split("\n\n")
+    return [_code_of(part, language) if part.startswith("    ") else text_of(part, language) for part in parts]
+
+
+def _code_of(part: str, language: str) -> list[str]:
+    return [text_of(line, language, keeps_spaces=True) for line in textwrap.dedent(part).splitlines()]
 
 
 def _word(word: str, language: str) -> str:
@@ -63,20 +73,35 @@ def lines_of(text: str, prefix: str, hanging: str = "", width: int = WIDTH) -> l
     return [(prefix + line).replace(UNBROKEN, " ") for line in wrapped]
 
 
-def javadoc(indent: str, text: str, tags: tuple[str, ...] = (), width: int = WIDTH) -> list[str]:
-    """A comment with tags, such as "@return this", in the form of Java."""
-    one_line = f"{indent}/** {text} */"
-    if not tags and len(one_line) <= width:
-        return [one_line]
+def javadoc(indent: str, text: str | list[str | list[str]], tags: tuple[str, ...] = (), width: int = WIDTH) -> list[str]:
+    """A comment of one text or of paragraphs, with tags, such as "@return this", in the form of Java."""
+    if isinstance(text, str):
+        one_line = f"{indent}/** {text} */"
+        if not tags and len(one_line) <= width:
+            return [one_line]
+        text = [text]
     prefix = f"{indent} * "
-    lines = [f"{indent}/**", *lines_of(text, prefix, width=width)]
+    lines = []
+    for number, part in enumerate(text):
+        lines += [f"{indent} *"] if number else []
+        if isinstance(part, list):
+            lines += [f"{prefix}<pre>", *(prefix + line for line in part), f"{prefix}</pre>"]
+        else:
+            lines += lines_of(f"<p>{part}" if number else part, prefix, width=width)
     if tags:
         lines.append(f"{indent} *")
     for tag in tags:
         lines += lines_of(tag, prefix, "    ", width)
-    return [*lines, f"{indent} */"]
+    return [f"{indent}/**", *lines, f"{indent} */"]
 
 
 def summary(indent: str, text: str) -> list[str]:
     """The same in the form of C#."""
     return lines_of(f"<summary>{text}</summary>", f"{indent}/// ")
+
+
+def csharp_tag(tag: str, text: str, attribute: str = "") -> list[str]:
+    """A tag of a member's documentation with a sentence."""
+    said = text_of(text, "csharp")
+    opened = f"{tag}{UNBROKEN if attribute else ''}{attribute}"
+    return lines_of(f"<{opened}>{names.capital(said)}{'' if said.endswith('.') else '.'}</{tag}>", "    /// ")

@@ -17,10 +17,7 @@ def texts_of(root: Path, language: str) -> list[str]:
 def _generated(root: Path, language: str) -> dict[str, list[str]]:
     sys.path.insert(0, str(root / "bindings/generate"))
     import generate
-    from description import Description
     from heed_header import Header
-    from inputs import Inputs
 
-    folder, header = root / "bindings/described", Header(root / "capi/include/heed/heed.h")
-    described = Description(folder, header), Inputs(folder, header)
-    return generate.csharp_files(*described) if language == "csharp" else generate.java_files(*described, root / FOLDERS["java"] / "io/heed")
+    described = generate.Described(root / "bindings/described", Header(root / "capi/include/heed/heed.h"))
+    return generate.csharp_files(described) if language == "csharp" else generate.java_files(described, root / FOLDERS["java"] / "io/heed")

@@ -21,15 +21,13 @@ public sealed class Dropout : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal Dropout(float rate, ChildPlace place)
-        : base(context => NewLayer(context, rate), place: place)
+    internal Dropout(float rate, ChildPath path)
+        : base(context => NewLayer(context, rate), childPath: path)
     {
         this.rate = rate;
     }
 
     internal override string Kind => nameof(Dropout);
-
-    private protected override ListInputs ListInputs => ListInputs.Single;
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>

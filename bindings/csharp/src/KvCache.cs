@@ -14,7 +14,7 @@ namespace Heed;
 /// <see cref="InvalidOperationException"/>, and changes nothing. All memory is allocated by the constructor, and freed
 /// by <see cref="Dispose"/> or with the manager. Every member but Dispose, Manager and ToString throws
 /// <see cref="ObjectDisposedException"/> once the cache or its manager is disposed.</remarks>
-public sealed unsafe class KvCache : IDisposable
+public sealed unsafe partial class KvCache : IDisposable
 {
     private readonly NDManager manager;
     private readonly KvCacheOptions options;
@@ -67,57 +67,6 @@ public sealed unsafe class KvCache : IDisposable
         }
     }
 
-    /// <summary>The number of rows of a sequence that all layers have, with those that a ring has dropped. While
-    /// another call changes the cache, it is the length before or after that call.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <returns>The number of rows.</returns>
-    /// <exception cref="ArgumentException">There is no such sequence.</exception>
-    public long Length(long sequence) => NumberOf(Native.Length(sequence));
-
-    /// <summary>The oldest row after the sinks that is kept. A ring keeps up to 79 rows more than a query attends to,
-    /// so that these can be rewound.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <returns>The index of the row; 0 if no row was dropped.</returns>
-    /// <exception cref="ArgumentException">There is no such sequence.</exception>
-    public long First(long sequence) => NumberOf(Native.First(sequence));
-
-    /// <summary>Gives a sequence pages for a number of rows, so that appending up to there has room, unless the
-    /// sequence shares a page with a fork. Does nothing if it has them.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="length">The number of rows, from the first of the sequence.</param>
-    /// <exception cref="ArgumentException">There is no such sequence, or the length is negative.</exception>
-    /// <exception cref="CacheFullException">There are too few free pages, or the length is above Capacity.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Reserve(long sequence, long length) => Native.Reserve(sequence, length);
-
-    /// <summary>Drops the last rows of a sequence, in all layers, and frees their pages, also those that were reserved.
-    /// What follows has the same bits as if the rows had never been appended.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="length">The number of rows that stay; 0 empties the sequence.</param>
-    /// <exception cref="ArgumentException">There is no such sequence, it has fewer rows, or a ring has dropped rows
-    /// that the next query would attend to; the message names the oldest row that is kept.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Rewind(long sequence, long length) => Native.Rewind(sequence, length);
-
-    /// <summary>Makes a sequence a copy of the first rows of another one. The two share pages; a page is copied when
-    /// one of them first writes to it. With from = to it is <see cref="Rewind"/>.</summary>
-    /// <param name="from">The sequence that is copied, 0 to MaxSequences - 1.</param>
-    /// <param name="length">The number of rows of the copy, as for <see cref="Rewind"/>.</param>
-    /// <param name="to">The sequence that becomes the copy, and loses its rows.</param>
-    /// <exception cref="ArgumentException">There is no such sequence, or no such length.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Fork(long from, long length, long to) => Native.Fork(from, length, to);
-
-    /// <summary>Makes each sequence i a copy of what the sequence sources[i] was before the call, as a beam search
-    /// needs it. Pages are shared as by <see cref="Fork"/>.</summary>
-    /// <param name="sources">A sequence, 0 to MaxSequences - 1, for each of the first sequences. One may be the source
-    /// of several or of none; later sequences stay as they are.</param>
-    /// <exception cref="ArgumentException">There are more sources than sequences, or a source is no
-    /// sequence.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Reorder(params long[] sources) =>
-        Reorder((ReadOnlySpan<long>)(sources ?? throw new ArgumentNullException(nameof(sources))));
-
     /// <summary>Copies sequences, as <see cref="Reorder(long[])"/> does.</summary>
     /// <param name="sources">A sequence, 0 to MaxSequences - 1, for each of the first sequences.</param>
     /// <exception cref="ArgumentException">There are more sources than sequences, or a source is no
@@ -132,21 +81,6 @@ public sealed unsafe class KvCache : IDisposable
             open.Reorder(numbers == null ? &none : numbers, sources.Length);
         }
     }
-
-    /// <summary>Keeps some of the last rows of a sequence and drops the others: the accepted path of a tree of drafts.
-    /// Rows from + kept[0], from + kept[1], ... move to from, from + 1, ... with their positions. All layers must have
-    /// the same rows.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="from">The first row that may be dropped.</param>
-    /// <param name="kept">The rows that are kept, counted from there, in rising order. None: all from there on are
-    /// dropped.</param>
-    /// <exception cref="ArgumentException">There is no such sequence or row, a ring has dropped it, the numbers do not
-    /// rise, or layers have different lengths.</exception>
-    /// <exception cref="CacheFullException">Pages that are shared with a fork must be copied, and there are too few
-    /// free ones.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Accept(long sequence, long from, params long[] kept) =>
-        Accept(sequence, from, (ReadOnlySpan<long>)(kept ?? throw new ArgumentNullException(nameof(kept))));
 
     /// <summary>Keeps some of the last rows of a sequence, as <see cref="Accept(long, long, long[])"/> does.</summary>
     /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
@@ -166,24 +100,6 @@ public sealed unsafe class KvCache : IDisposable
             open.Accept(sequence, from, numbers == null ? &none : numbers, kept.Length);
         }
     }
-
-    /// <summary>Drops rows in the middle of a sequence; later rows move down. All layers must have the same
-    /// rows.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="first">The first row that is dropped.</param>
-    /// <param name="numRows">How many rows are dropped.</param>
-    /// <param name="renumber">False: later rows keep their positions, and there is a gap. True: numRows is subtracted
-    /// from their positions, and keys with rotary positions are rotated back, which rounds them once more, unless
-    /// UnrotatedKeys is set.</param>
-    /// <exception cref="ArgumentException">There is no such sequence, it does not have these rows, layers have
-    /// different lengths, or positions would be negative.</exception>
-    /// <exception cref="NotSupportedException">Rotary positions of Int8 keys cannot be renumbered without
-    /// UnrotatedKeys; nor can those of a sequence that was loaded before a block has used the cache.</exception>
-    /// <exception cref="CacheFullException">Pages that are shared with a fork must be copied, and there are too few
-    /// free ones.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    public void Discard(long sequence, long first, long numRows, bool renumber = false) =>
-        Native.Discard(sequence, first, numRows, renumber ? 1 : 0);
 
     /// <summary>Copies the rows of a layer that are kept, in their order. Keys are as they are kept: rotated, unless
     /// UnrotatedKeys is set.</summary>

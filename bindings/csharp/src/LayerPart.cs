@@ -13,17 +13,17 @@ internal sealed class LayerPart
 
     private readonly Dictionary<string, LayerPart> byName = new Dictionary<string, LayerPart>();
 
-    private LayerPart(string name, string first)
+    private LayerPart(string name, string nameOfParameters)
     {
         Name = name;
-        First = first;
+        NameOfParameters = nameOfParameters;
     }
 
     /// <summary>The name among the children of the whole that it is a part of.</summary>
     internal string Name { get; }
 
-    /// <summary>The name of the first child that is the same layer.</summary>
-    internal string First { get; }
+    /// <summary>What the names of its parameters begin with: the name of the first child that is the same layer.</summary>
+    internal string NameOfParameters { get; }
 
     internal List<LayerPart> Children { get; } = new List<LayerPart>();
 
@@ -97,7 +97,7 @@ internal sealed class LayerPart
             : byName[FirstLayer].Has("cross_attention") ? ListInputs.CrossDecoderOfIds : ListInputs.DecoderOfIds,
         "encoder_layer" => ListInputs.Encoder,
         "decoder_layer" => ListInputs.Decoder,
-        "multi_head_attention" => ListInputs.Attention,
+        "dot_product_attention" or "additive_attention" or "general_attention" or "multi_head_attention" => ListInputs.Attention,
         Embedding => ListInputs.Ids,
         _ => ListInputs.Single,
     };

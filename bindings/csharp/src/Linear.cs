@@ -24,16 +24,14 @@ public sealed class Linear : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal Linear(long units, bool bias, ChildPlace place)
-        : base(context => NewLayer(context, units, bias), place: place)
+    internal Linear(long units, bool bias, ChildPath path)
+        : base(context => NewLayer(context, units, bias), childPath: path)
     {
         this.units = units;
         this.bias = bias;
     }
 
     internal override string Kind => nameof(Linear);
-
-    private protected override ListInputs ListInputs => ListInputs.Single;
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>

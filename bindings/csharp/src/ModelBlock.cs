@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Threading;
 
 namespace Heed;
 
@@ -23,7 +22,7 @@ namespace Heed;
 /// <see cref="InvalidOperationException"/>. The folder is read once: the block stays on the device, and computes with the
 /// options, with which the model was loaded, and refuses arrays of a manager that has others. Only LoadParameters reads
 /// the folder again, which must still be there then.</remarks>
-public sealed class ModelBlock : NativeBlock
+public sealed partial class ModelBlock : NativeBlock
 {
     private readonly string folder;
 
@@ -40,49 +39,21 @@ public sealed class ModelBlock : NativeBlock
     }
 
     /// <summary>Makes a child, which makes no layer.</summary>
-    private ModelBlock(ModelBlock parent, string name, ChildPlace place)
-        : base(_ => null!, place: place)
+    private ModelBlock(ModelBlock parent, string name, ChildPath at)
+        : base(_ => null!, childPath: at)
     {
         folder = parent.folder;
         path = parent.path.Length == 0 ? name : parent.path + "." + name;
     }
 
-    internal override string Kind => nameof(ModelBlock);
-
-    private protected override ListInputs ListInputs => Composition.Inputs;
-
     private protected override bool IsOfFolder => true;
-
-    /// <summary>Of a Transformer: runs the encoder, projects the keys and values of its output for the decoder and
-    /// appends them to the inputs' cache, those of the decoder's layer n to the cache's layer CacheLayer + n, so that
-    /// later calls read them there as their <see cref="AttentionInputs.MemoryCache"/>, and do not compute them
-    /// again.</summary>
-    /// <param name="inputs">The inputs: in Keys what the encoder reads, (B, S), or in Memory its output, and a
-    /// <see cref="AttentionInputs.Cache"/> with <see cref="CacheUse.Append"/>. With ValidLens (B) the padding of each
-    /// element is not appended. Queries is null.</param>
-    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
-    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs and outputs that are not set.</param>
-    /// <param name="stop">Stops the call; the cache is as it was.</param>
-    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
-    /// device, of other sizes, or has rows with other rotary positions, or the model has no
-    /// encoder and decoder.</exception>
-    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
-    /// use.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
-    /// sentence names both sizes.</exception>
-    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
-    /// disposed.</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>
-        AppendToCache(inputs, workspace, stop);
 
     /// <summary>Describes the block.</summary>
     /// <returns>The text.</returns>
     public override string ToString() =>
         path.Length == 0 ? $"ModelBlock({folder})" : $"ModelBlock({folder}, {path})";
 
-    private protected override NativeBlock MakeChild(string name, ChildPlace at) => new ModelBlock(this, name, at);
+    private protected override NativeBlock MakeChild(string name, ChildPath at) => new ModelBlock(this, name, at);
 
     private static Func<NativeContext, NativeLayer> Maker(string folder)
     {

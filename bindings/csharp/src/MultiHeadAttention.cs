@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
-using System.Threading;
 
 namespace Heed;
 
-/// <summary>Multi-head attention (Vaswani et al., "Attention Is All You Need", 2017), with d2l-java's constructor and
-/// calls. Forward takes queries (B, Q, Eq), keys (B, K, Ek) and values (B, K, Ev), all Float32, Float16 or BFloat16,
-/// and the valid lengths (B) or (B, Q) of Float32, Int32 or Int64, which may be missing or null: with length n, a query
-/// attends to the first n keys. It gives one array (B, Q, numHiddens).</summary>
-/// <remarks>Unless options say otherwise, its parameters W_q, W_k and W_v have the shape
-/// (numHiddens, size of the input), W_o has (numHiddens, numHiddens), and scores are divided by the square root of the
-/// head size (the class in d2l-java's utils/attention divides by the square root of 2).
-/// <see cref="NativeBlock.Initialize(NDManager, DataType, Shape?[])"/> or <see cref="NativeBlock.Load(string, string?, CancellationToken)"/> sets the parameters. With
-/// d2l-java's constructor, each Forward keeps the attention weights in <see cref="Attention"/>, as d2l does;
-/// <see cref="KeepAttentionWeights"/> turns it off. With a <see cref="KvCache"/>, calls append rows to sequences and
-/// attend to them.</remarks>
-public sealed class MultiHeadAttention : NativeBlock
+/// <content>What is not generated from bindings/described.</content>
+public sealed partial class MultiHeadAttention : NativeBlock
 {
     private readonly KeptWeights kept;
     private readonly MultiHeadAttentionOptions options;
@@ -51,13 +40,13 @@ public sealed class MultiHeadAttention : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal MultiHeadAttention(MultiHeadAttentionOptions options, ChildPlace place)
-        : this(options, new KeptWeights(false), place)
+    internal MultiHeadAttention(MultiHeadAttentionOptions options, ChildPath path)
+        : this(options, new KeptWeights(false), path)
     {
     }
 
-    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept, ChildPlace? place = null)
-        : base(options.NewLayer, kept, place)
+    private MultiHeadAttention(MultiHeadAttentionOptions options, KeptWeights kept, ChildPath? path = null)
+        : base(options.NewLayer, kept, path)
     {
         this.kept = kept;
         this.options = options;
@@ -78,43 +67,12 @@ public sealed class MultiHeadAttention : NativeBlock
         set => kept.On = value;
     }
 
-    internal override string Kind => nameof(MultiHeadAttention);
-
-    /// <summary>Projects keys and values and appends them to the inputs' cache, without attending to them: the memory
-    /// of cross attention, to which later calls with <see cref="CacheUse.Read"/> attend.</summary>
-    /// <param name="inputs">The inputs, with a <see cref="AttentionInputs.Cache"/> and <see cref="CacheUse.Append"/>.
-    /// The rows are those of keys (B, K, Ek) and values (B, K, Ev), without keys those of the queries; with keys,
-    /// queries may be null. QueryLens (B) says how many rows of each element are appended, QueryOffsets where the rows
-    /// of each begin in a packed batch.</param>
-    /// <param name="workspace">Memory that no other call uses at the same time; null: heed keeps its own. Its size is
-    /// that of <see cref="NativeBlock.WorkspaceSize"/> for these inputs, without queries for outputs that are not set,
-    /// with queries for all outputs.</param>
-    /// <param name="stop">Stops the call; the cache is as it was.</param>
-    /// <exception cref="ArgumentException">Sizes, types or lengths do not fit, or the cache is missing, of another
-    /// device, of other sizes, or has rows with other rotary positions.</exception>
-    /// <exception cref="CacheFullException">The cache has no room for the rows; it is as it was.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized, or the workspace or the cache is in
-    /// use.</exception>
-    /// <exception cref="NotSupportedException">The block has additive scores, or the inputs are for
-    /// training.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.WorkspaceTooSmall"/>: the workspace is too small; the
-    /// sentence names both sizes.</exception>
-    /// <exception cref="ObjectDisposedException">An array, the workspace, the cache or the block is
-    /// disposed.</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public void FillCache(AttentionInputs inputs, Workspace? workspace = null, CancellationToken stop = default) =>
-        AppendToCache(inputs, workspace, stop);
-
     /// <inheritdoc/>
     public override void Dispose()
     {
         base.Dispose();
         Attention.Dispose();
     }
-
-    /// <summary>Describes the block.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => options.Describe();
 
     /// <summary>Returns a view (B * H, Q, K) of weights (B, H, Q, K).</summary>
     private protected override unsafe NativeTensor ToKeep(NativeTensor weights)

@@ -12,90 +12,6 @@ public sealed partial class NDManager
 
     private static readonly Shape Scalar = new Shape();
 
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Float32 and shape ().</returns>
-    public NDArray Create(float data) => Create<float>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Float64 and shape ().</returns>
-    public NDArray Create(double data) => Create<double>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Int32 and shape ().</returns>
-    public NDArray Create(int data) => Create<int>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Int64 and shape ().</returns>
-    public NDArray Create(long data) => Create<long>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Int8 and shape ().</returns>
-    public NDArray Create(sbyte data) => Create<sbyte>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of UInt8 and shape ().</returns>
-    public NDArray Create(byte data) => Create<byte>(new[] { data }, Scalar);
-
-    /// <summary>Makes a scalar.</summary>
-    /// <param name="data">The value.</param>
-    /// <returns>An array of Boolean and shape ().</returns>
-    public NDArray Create(bool data) => Create<bool>(new[] { data }, Scalar);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Float32.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(float[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Float64.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(double[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Int32.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(int[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Int64.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(long[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Int8.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(sbyte[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of UInt8.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(byte[] data, Shape? shape = null) => CreateFrom(data, shape);
-
-    /// <summary>Makes an array.</summary>
-    /// <param name="data">The elements in row-major order, which are copied.</param>
-    /// <param name="shape">The shape, with as many elements; null: one axis.</param>
-    /// <returns>An array of Boolean.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Create(bool[] data, Shape? shape = null) => CreateFrom(data, shape);
-
     /// <summary>Makes an array with two axes.</summary>
     /// <param name="data">The rows, all of the same length, which are copied.</param>
     /// <returns>An array of Float32 and shape (number of rows, their length).</returns>
@@ -157,103 +73,6 @@ public sealed partial class NDManager
             throw;
         }
     }
-
-    /// <summary>Makes an array of zeros.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">A size is negative, there are more than eight axes, or the product of the
-    /// sizes is too large for any memory.</exception>
-    /// <exception cref="OutOfMemoryException">There is not enough memory.</exception>
-    public NDArray Create(Shape shape, DataType dataType = DataType.Float32) => Adopt(NewTensor(shape, dataType));
-
-    /// <summary>Makes an array of zeros, like <see cref="Create(Shape, DataType)"/>.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Zeros(Shape shape, DataType dataType = DataType.Float32) => Create(shape, dataType);
-
-    /// <summary>Makes an array of ones.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Ones(Shape shape, DataType dataType = DataType.Float32) => Full(shape, 1, dataType);
-
-    /// <summary>Makes an array whose elements all have the same value.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="value">The value of every element, converted to the type.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray Full(Shape shape, float value, DataType dataType = DataType.Float32) =>
-        NewArray(shape, dataType, tensor => tensor.Fill(value));
-
-    /// <summary>Makes an array of the integers from 0 to stop - 1.</summary>
-    /// <param name="stop">The end, which is left out; 0 or less: an empty array.</param>
-    /// <returns>An array of Int32 and one axis.</returns>
-    public NDArray Arange(int stop) => Arange(0.0, stop, 1, DataType.Int32);
-
-    /// <summary>Makes an array of the numbers 0, 1, ... that are below stop.</summary>
-    /// <param name="stop">The end, which is left out; 0 or less: an empty array.</param>
-    /// <returns>An array of Float32 and one axis.</returns>
-    /// <exception cref="ArgumentException">stop is not finite.</exception>
-    public NDArray Arange(float stop) => Arange(0f, stop);
-
-    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, up to stop, which is left
-    /// out.</summary>
-    /// <param name="start">The first number.</param>
-    /// <param name="stop">The end: the numbers are below it, or above it if the step is negative.</param>
-    /// <param name="step">The difference between two numbers, not 0.</param>
-    /// <param name="dataType">The type of the elements, to which each number is converted.</param>
-    /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
-    /// <exception cref="ArgumentException">The step is 0.</exception>
-    public NDArray Arange(int start, int stop, int step = 1, DataType dataType = DataType.Int32)
-    {
-        OpenContext();
-        return step != 0
-            ? Arange((double)start, stop, step, dataType)
-            : throw new ArgumentException("step is 0, expected another number", nameof(step));
-    }
-
-    /// <summary>Makes an array of start, start + step, start + 2 * step and so on, up to stop, which is left
-    /// out.</summary>
-    /// <param name="start">The first number.</param>
-    /// <param name="stop">The end: the numbers are below it, or above it if the step is negative.</param>
-    /// <param name="step">The difference between two numbers, not 0.</param>
-    /// <param name="dataType">The type of the elements, to which each number is converted.</param>
-    /// <returns>An array of one axis with ceil((stop - start) / step) elements, or none if that is negative.</returns>
-    /// <exception cref="ArgumentException">An argument is not finite, or the step is 0.</exception>
-    public NDArray Arange(float start, float stop, float step = 1, DataType dataType = DataType.Float32) =>
-        Arange((double)start, stop, step, dataType);
-
-    /// <summary>Makes an array of uniformly distributed random numbers: low &lt;= element &lt; high. See
-    /// <see cref="SetSeed"/>.</summary>
-    /// <param name="low">The lower bound.</param>
-    /// <param name="high">The upper bound, which is left out.</param>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements; for integers, the numbers are truncated towards 0.</param>
-    /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">low or high is not finite, low is above high, or the type has no number
-    /// between them.</exception>
-    public NDArray RandomUniform(float low, float high, Shape shape, DataType dataType = DataType.Float32) =>
-        NewArray(shape, dataType, tensor => tensor.FillUniform(low, high, context.All.NextSeed()));
-
-    /// <summary>Makes an array of random numbers of the standard normal distribution. See
-    /// <see cref="SetSeed"/>.</summary>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    public NDArray RandomNormal(Shape shape, DataType dataType = DataType.Float32) =>
-        RandomNormal(0, 1, shape, dataType);
-
-    /// <summary>Makes an array of random numbers of a normal distribution. See <see cref="SetSeed"/>.</summary>
-    /// <param name="loc">The mean.</param>
-    /// <param name="scale">The standard deviation, 0 or more.</param>
-    /// <param name="shape">Its shape.</param>
-    /// <param name="dataType">The type of its elements.</param>
-    /// <returns>An array of that type.</returns>
-    /// <exception cref="ArgumentException">loc or scale is not finite, or scale is negative.</exception>
-    public NDArray RandomNormal(float loc, float scale, Shape shape, DataType dataType = DataType.Float32) =>
-        NewArray(shape, dataType, tensor => tensor.FillNormal(loc, scale, context.All.NextSeed()));
 
     /// <summary>Makes an array that uses a .NET array as its memory, without a copy, like <see cref="Wrap{T}(Memory{T},
     /// Shape?, DataType?)"/>.</summary>
@@ -369,7 +188,13 @@ public sealed partial class NDManager
         return type;
     }
 
-    private NDArray Arange(double start, double stop, double step, DataType dataType)
+    private int CheckedStep(int step)
+    {
+        OpenContext();
+        return step != 0 ? step : throw new ArgumentException("step is 0, expected another number", nameof(step));
+    }
+
+    private NDArray Sequence(double start, double stop, double step, DataType dataType)
     {
         double count = Math.Ceiling((stop - start) / step);
         if (double.IsNaN(count) || double.IsInfinity(count) || double.IsInfinity(step))

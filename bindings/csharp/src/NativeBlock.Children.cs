@@ -8,8 +8,8 @@ namespace Heed;
 /// <content>The children, and the part of the whole's layer that a child has.</content>
 public abstract unsafe partial class NativeBlock
 {
-    /// <summary>Where a child is; null: the block is none.</summary>
-    private readonly ChildPlace? place;
+    /// <summary>The path to this block in its parent; null: it is no child.</summary>
+    private readonly ChildPath? childPath;
 
     /// <summary>Locked for the fields that follow. No other lock is taken meanwhile, except a manager's.</summary>
     private readonly object childLock = new object();
@@ -42,13 +42,13 @@ public abstract unsafe partial class NativeBlock
     public sealed override ParameterList Parameters => DirectParameters;
 
     /// <summary>The layer with which a call computes. Only in a call that holds the gate.</summary>
-    private NativeLayer Current => place is null ? layer : Part(place);
+    private NativeLayer Current => childPath is null ? layer : Part(childPath);
 
     /// <summary>The children, as C has them.</summary>
     private protected LayerPart Composition { get; }
 
     /// <summary>Makes a child, by its name.</summary>
-    private protected virtual NativeBlock MakeChild(string name, ChildPlace at) =>
+    private protected virtual NativeBlock MakeChild(string name, ChildPath at) =>
         throw new InvalidOperationException(name);
 
     /// <summary>Counts the memory of a layer that has its parameters from the start. Only in the constructor of a
@@ -60,12 +60,12 @@ public abstract unsafe partial class NativeBlock
         var list = new BlockList();
         foreach (LayerPart child in Composition.Children)
         {
-            list.Add(child.Name, MakeChild(child.Name, new ChildPlace(this, child)));
+            list.Add(child.Name, MakeChild(child.Name, new ChildPath(this, child)));
         }
         return list;
     }
 
-    private NativeLayer Part(ChildPlace at)
+    private NativeLayer Part(ChildPath at)
     {
         lock (childLock)
         {
@@ -118,27 +118,29 @@ public abstract unsafe partial class NativeBlock
 
     private void CheckIsWhole()
     {
-        if (place != null)
+        if (childPath != null)
         {
             throw new InvalidOperationException(
-                $"the block is the child \"{place.Name}\" of another block, which is initialized, cast, cleared and "
+                $"the block is the child \"{childPath.Name}\" of another block, which is initialized, cast, cleared and "
                 + "read by LoadParameters as a whole");
         }
     }
 
-    /// <summary>Where a child is.</summary>
-    internal sealed class ChildPlace
+    /// <summary>The path to a child: its parent, and the names that lead to it from the outermost block.</summary>
+    internal sealed class ChildPath
     {
-        /// <summary>The names from the outermost block on, with dots; of layers that are the same those of the first,
+        /// <summary>The names from the outermost block on, with dots; of layers that are the same that of the first,
         /// which the names of parameters begin with.</summary>
         private readonly string path;
         private readonly byte[] nativePath;
 
-        internal ChildPlace(NativeBlock parent, LayerPart part)
+        internal ChildPath(NativeBlock parent, LayerPart part)
         {
             Parent = parent;
             Part = part;
-            path = parent.place is null ? part.First : parent.place.path + "." + part.First;
+            path = parent.childPath is null
+                ? part.NameOfParameters
+                : parent.childPath.path + "." + part.NameOfParameters;
             nativePath = NativeText.ToNative(path, nameof(part));
         }
 

@@ -9,7 +9,7 @@ namespace Heed;
 public abstract unsafe partial class NativeBlock
 {
     /// <summary>The inputs of the Forward that takes a list.</summary>
-    private protected virtual ListInputs ListInputs => ListInputs.Attention;
+    private ListInputs ListInputs => Composition.Inputs;
 
     /// <inheritdoc/>
     public sealed override NDList Forward(

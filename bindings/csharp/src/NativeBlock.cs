@@ -50,30 +50,31 @@ public abstract unsafe partial class NativeBlock : Block
     /// Locked by itself.</summary>
     private readonly List<NDManager> own = new();
 
-    /// <summary>Makes a block, with a place a child of another one, and with a manager in its context; it then is the
+    /// <summary>Makes a block, with a path a child of another one, and with a manager in its context; it then is the
     /// owner of the parameters.</summary>
     private protected NativeBlock(
-        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPlace? place = null, bool isNorm = false,
+        Func<NativeContext, NativeLayer> make, KeptWeights? kept = null, ChildPath? childPath = null,
         NDManager? manager = null)
     {
         layerContext = manager is null ? LayerContext.Initial() : manager.OpenLayerContext();
         this.make = make;
         this.kept = kept;
-        this.place = place;
-        whole = place?.Parent.whole ?? this;
-        Composition = place?.Part!;
-        if (place != null)
+        this.childPath = childPath;
+        whole = childPath?.Parent.whole ?? this;
+        Composition = childPath?.Part!;
+        if (childPath != null)
         {
             changing = whole.changing;
             gate = whole.gate;
             layer = null!;
-            parameters = Array.FindAll(place.Parent.parameters, place.Has);
+            parameters = Array.FindAll(childPath.Parent.parameters, childPath.Has);
             return;
         }
         changing = new object();
         gate = new UseLock();
         layer = make(layerContext.Context);
         Composition = LayerPart.Of(layer);
+        bool isNorm = layer.Kind() == "layer_norm";
         parameters = new NativeParameter[layer.ParameterCount()];
         for (int index = 0; index < parameters.Length; index++)
         {
@@ -115,7 +116,7 @@ public abstract unsafe partial class NativeBlock : Block
             var list = new ParameterList();
             foreach (NativeParameter parameter in parameters)
             {
-                list.Add(place is null ? parameter.Name : place.NameOf(parameter), parameter);
+                list.Add(childPath is null ? parameter.Name : childPath.NameOf(parameter), parameter);
             }
             return list;
         }
@@ -196,7 +197,7 @@ public abstract unsafe partial class NativeBlock : Block
     {
         disposed = true;
         DisposeChildren();
-        if (place != null)
+        if (childPath != null)
         {
             GiveBack();
             return;
@@ -212,7 +213,7 @@ public abstract unsafe partial class NativeBlock : Block
     {
         Shape?[]? shapes = inputShapes;
         // Initialize of a child changes no parameters.
-        bool isComplete = place != null || IsInitialized;
+        bool isComplete = childPath != null || IsInitialized;
         var values = new List<(NativeParameter Parameter, NativeTensor Value)>();
         foreach (NativeParameter parameter in isComplete ? Array.Empty<NativeParameter>() : parameters)
         {
@@ -303,12 +304,12 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Changes the parameters, on a new layer if the manager of the previous parameters is disposed.</summary>
     private void Change(Action<NativeLayer> change)
     {
-        if (place != null)
+        if (childPath != null)
         {
             CheckNotDisposed();
             whole.Change(open =>
             {
-                using NativeLayer part = place.In(open);
+                using NativeLayer part = childPath.In(open);
                 change(part);
             });
             return;
@@ -372,7 +373,7 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Moves the layer of a block without parameters to the context of the inputs.</summary>
     private void MoveIfWithoutParameters(NDManager manager)
     {
-        if (parameters.Length != 0 || place != null)
+        if (parameters.Length != 0 || childPath != null)
         {
             return;
         }
@@ -393,7 +394,7 @@ public abstract unsafe partial class NativeBlock : Block
     /// <summary>Moves the layer to the context of this array, unless it is bound to a context already.</summary>
     private void BindTo(NDArray array)
     {
-        if (place != null)
+        if (childPath != null)
         {
             whole.BindTo(array);
             return;

@@ -11,6 +11,6 @@ public sealed partial class OutputOptions
         + $"softCap={SoftCap})";
 
     /// <summary>Makes the child.</summary>
-    internal Linear MakeChild(EmbeddingOptions? embedding, NativeBlock.ChildPlace place) =>
-        new Linear(Tied && embedding != null ? embedding.NumEmbeddings : Size, Bias, place);
+    internal Linear MakeChild(EmbeddingOptions? embedding, NativeBlock.ChildPath path) =>
+        new Linear(Tied && embedding != null ? embedding.NumEmbeddings : Size, Bias, path);
 }

@@ -3,15 +3,8 @@ using System;
 
 namespace Heed;
 
-/// <summary>Positional encoding: adds to each row of its input the row of its position, then drops elements when
-/// training. Forward takes a list of one array (B, S, numHiddens) of Float32, Float16 or BFloat16, and gives one array
-/// of the same shape and type. Row s has the position s; <see cref="AttentionInputs.Positions"/> sets others. In a
-/// packed batch the input is (total, numHiddens) with <see cref="AttentionInputs.QueryOffsets"/>, and positions begin
-/// at 0 in each element.</summary>
-/// <remarks>d2l-java's constructor makes the sinusoids of "Attention Is All You Need", options other kinds as well.
-/// Only a learned table has a parameter, "weight" (FirstRow + MaxLen, NumHiddens), and must be initialized or
-/// loaded.</remarks>
-public sealed class PositionalEncoding : NativeBlock
+/// <content>What is not generated from bindings/described.</content>
+public sealed partial class PositionalEncoding : NativeBlock
 {
     private readonly PositionalEncodingOptions options;
 
@@ -38,8 +31,8 @@ public sealed class PositionalEncoding : NativeBlock
     }
 
     /// <summary>Makes a child of another block.</summary>
-    internal PositionalEncoding(PositionalEncodingOptions options, ChildPlace place)
-        : base(options.NewLayer, place: place)
+    internal PositionalEncoding(PositionalEncodingOptions options, ChildPath path)
+        : base(options.NewLayer, childPath: path)
     {
         this.options = options;
     }
@@ -55,14 +48,6 @@ public sealed class PositionalEncoding : NativeBlock
     /// constructor's manager, and is a copy: writing to it changes nothing. Null in a block that was made with
     /// options.</summary>
     public NDArray? P { get; }
-
-    internal override string Kind => nameof(PositionalEncoding);
-
-    private protected override ListInputs ListInputs => ListInputs.Single;
-
-    /// <summary>Describes the block.</summary>
-    /// <returns>The text.</returns>
-    public override string ToString() => options.Describe();
 
     /// <summary>The sum of zeros and the rows.</summary>
     private NDArray Rows(NDManager manager)

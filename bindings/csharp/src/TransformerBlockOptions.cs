@@ -8,16 +8,8 @@ public abstract partial class TransformerBlockOptions
 {
     internal LayerNormOptions NormOrDefaults => Norm ?? new LayerNormOptions();
 
-    private protected string DescribeCommon() =>
-        $"feedForward={FeedForward?.Describe()}, norm={NormOrDefaults.Describe()}, normFirst={NormFirst}, "
-        + $"dropout={Dropout}"
-        + (OutputNorms ? ", outputNorms=True" : string.Empty)
-        + (NoFirstNorm ? ", noFirstNorm=True" : string.Empty)
-        + (ResidualScale == 0 ? string.Empty
-            : $", residualScale={ResidualScale}");
-
     /// <summary>Makes a child that is no attention, by its name.</summary>
-    internal NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+    internal NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
         name == "feed_forward" ? new FeedForward(FeedForward!, at)
         : name.StartsWith("dropout", StringComparison.Ordinal) ? new Dropout(Dropout, at)
         : new LayerNorm(NormOrDefaults, at);

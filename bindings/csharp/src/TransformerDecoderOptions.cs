@@ -22,7 +22,7 @@ public sealed partial class TransformerDecoderOptions
 
     private protected override long Size => FirstLayer!.SelfAttention!.NumHiddens;
 
-    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at) =>
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
         IndexOfLayer(name) is { } index
             ? new TransformerDecoderBlock(Layers is null ? Layer! : Layers[index], at)
             : base.MakeChild(name, at);

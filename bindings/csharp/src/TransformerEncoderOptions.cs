@@ -22,24 +22,11 @@ public sealed partial class TransformerEncoderOptions
 
     private protected override long Size => FirstLayer!.Attention!.NumHiddens;
 
-    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
-    {
-        switch (name)
-        {
-            case "patches":
-                PatchEmbeddingOptions patches = Patches!.Copy();
-                patches.NumHiddens = Size;
-                return new PatchEmbedding(patches, at);
-            case "audio":
-                AudioEmbeddingOptions audio = Audio!.Copy();
-                audio.NumHiddens = Size;
-                return new AudioEmbedding(audio, at);
-            default:
-                return IndexOfLayer(name) is { } index
-                    ? new TransformerEncoderBlock(Layers is null ? Layer! : Layers[index], at)
-                    : base.MakeChild(name, at);
-        }
-    }
+    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
+        name == "patches" ? new PatchEmbedding(Patches!.WithRows(Size), at)
+        : name == "audio" ? new AudioEmbedding(Audio!.WithRows(Size), at)
+        : IndexOfLayer(name) is { } index ? new TransformerEncoderBlock(Layers is null ? Layer! : Layers[index], at)
+        : base.MakeChild(name, at);
 
     private void CopyMore()
     {

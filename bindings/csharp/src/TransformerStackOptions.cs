@@ -9,9 +9,6 @@ namespace Heed;
 /// <content>What is not generated from heed.h.</content>
 public abstract partial class TransformerStackOptions
 {
-    /// <summary>Whether the block reads ids.</summary>
-    internal bool ReadsIds => Embedding != null;
-
     /// <summary>The options that all kinds of layers have.</summary>
     private protected abstract TransformerBlockOptions? LayerOptions { get; }
 
@@ -49,33 +46,18 @@ public abstract partial class TransformerStackOptions
     }
 
     /// <summary>Makes a child, by its name.</summary>
-    internal virtual NativeBlock MakeChild(string name, NativeBlock.ChildPlace at)
+    internal virtual NativeBlock MakeChild(string name, NativeBlock.ChildPath at) => name switch
     {
-        switch (name)
-        {
-            case "embedding":
-                EmbeddingOptions embedding = Embedding!.Copy();
-                embedding.EmbeddingSize = EmbeddingSize;
-                return new Embedding(embedding, at);
-            case "token_type_embedding":
-                var types = new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = EmbeddingSize };
-                return new Embedding(types, at);
-            case "positions":
-                PositionalEncodingOptions positions = Positions!.Copy();
-                positions.NumHiddens = positions.NumHiddens == 0 ? EmbeddingSize : positions.NumHiddens;
-                return new PositionalEncoding(positions, at);
-            case "embedding_projection":
-                return new Linear(Size, ProjectionBias, at);
-            case "output_projection":
-                return new Linear(EmbeddingSize, false, at);
-            case "embedding_dropout":
-                return new Dropout(LayerOptions!.Dropout, at);
-            case "output":
-                return Output!.MakeChild(Embedding, at);
-            default:
-                return new LayerNorm(LayerOptions!.NormOrDefaults, at);
-        }
-    }
+        "embedding" => new Embedding(Embedding!.WithRows(EmbeddingSize), at),
+        "token_type_embedding" =>
+            new Embedding(new EmbeddingOptions { NumEmbeddings = NumTokenTypes, EmbeddingSize = EmbeddingSize }, at),
+        "positions" => new PositionalEncoding(Positions!.WithRows(EmbeddingSize), at),
+        "embedding_projection" => new Linear(Size, ProjectionBias, at),
+        "output_projection" => new Linear(EmbeddingSize, false, at),
+        "embedding_dropout" => new Dropout(LayerOptions!.Dropout, at),
+        "output" => Output!.MakeChild(Embedding, at),
+        _ => new LayerNorm(LayerOptions!.NormOrDefaults, at),
+    };
 
     /// <summary>The index of a child that is a layer; null: it is none.</summary>
     private protected static int? IndexOfLayer(string name) =>

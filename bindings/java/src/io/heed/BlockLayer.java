@@ -2,7 +2,6 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -59,21 +58,14 @@ abstract class BlockLayer {
 
     // ---- children ---------------------------------------------------------------------------------------------------
 
-    abstract List<String> childNames();
+    /** What the layer is and is made of. */
+    abstract LayerPart part();
 
     /** Adds the layer of a child, which must give its native layer back when this one is replaced. */
     abstract void add(ChildLayer child);
 
     /** Makes the owner of the parameters also the owner of a child's native layer. Only between enter and leave. */
     abstract void own(NativeLayer child);
-
-    static List<String> childNamesOf(NativeLayer layer) {
-        List<String> names = new ArrayList<>();
-        for (long index = 0; index < layer.childCount(); index++) {
-            names.add(layer.childName(index));
-        }
-        return names;
-    }
 
     // ---- parameters, all of them ------------------------------------------------------------------------------------
 

@@ -4,63 +4,30 @@ package io.heed;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 
 /**
  * The layer of a child, inside the layer of another block, with which it shares its parameters and the lock. What
  * concerns the parameters of the whole block, such as their owner and their type, is up to that block.
  */
 final class ChildLayer extends BlockLayer {
-    /** Where the layer is: in which other one, and under which name. */
-    static final class Place {
-        private final BlockLayer parent;
-        private final String name;
-
-        Place(BlockLayer parent, String name) {
-            this.parent = parent;
-            this.name = name;
-        }
-
-        /** The names of the children of the native layer at this place, which must be open. */
-        List<String> childNames() {
-            return ask(BlockLayer::childNamesOf);
-        }
-
-        /** What the native layer at this place is, in C's words. It must be open. */
-        String kind() {
-            return ask(NativeLayer::kind);
-        }
-
-        private <T> T ask(Function<NativeLayer, T> question) {
-            long stamp = parent.enter();
-            try (NativeLayer child = parent.get().child(NativeText.of(name, "name"))) {
-                return question.apply(child);
-            } finally {
-                parent.leave(stamp);
-            }
-        }
-    }
-
     private final BlockLayer parent;
-    private final String name;
+    private final LayerPart part;
     private final ByteBuffer nativeName;
-    private final List<String> childNames;
     private volatile boolean closed;
     /** Null until it is used, and after the parent's layer was replaced. */
     private volatile NativeLayer layer;
 
-    ChildLayer(NativeBlock block, Place place) {
+    ChildLayer(NativeBlock block, ChildPath path) {
         super(block);
-        parent = place.parent;
-        name = place.name;
-        nativeName = NativeText.of(name, "name");
-        String prefix = nameOfParameters() + ".";
+        parent = path.parent;
+        part = path.part;
+        nativeName = NativeText.of(part.name, "name");
+        String prefix = part.nameOfParameters + ".";
         for (Pair<String, Parameter> parameter : parent.parameters) {
             if (parameter.getKey().startsWith(prefix)) {
                 parameters.add(parameter.getKey().substring(prefix.length()), parameter.getValue());
             }
         }
-        childNames = block.childNamesAt(place);
         parent.add(this);
     }
 
@@ -121,8 +88,8 @@ final class ChildLayer extends BlockLayer {
     // ---- children ---------------------------------------------------------------------------------------------------
 
     @Override
-    List<String> childNames() {
-        return childNames;
+    LayerPart part() {
+        return part;
     }
 
     /** The parent knows them as its own, so that it has one list of all. */
@@ -192,14 +159,6 @@ final class ChildLayer extends BlockLayer {
 
     // ---- inside -----------------------------------------------------------------------------------------------------
 
-    /** The child under which the parent lists the parameters: of children that are the same layer it is the first. */
-    private String nameOfParameters() {
-        if (parent.parameters.keys().stream().anyMatch(listed -> listed.startsWith(name + "."))) {
-            return name;
-        }
-        return name.equals("decoder_embedding") ? "embedding" : name.startsWith("layers.") ? "layers.0" : name;
-    }
-
     /** Takes the native layer out of the parent's. */
     private synchronized NativeLayer taken() {
         if (layer == null) {
@@ -234,7 +193,7 @@ final class ChildLayer extends BlockLayer {
     }
 
     private IllegalStateException concernsTheWhole() {
-        return new IllegalStateException("the block is the child \"" + name
+        return new IllegalStateException("the block is the child \"" + part.name
                 + "\" of another block, which is initialized, cast, cleared and read by loadParameters as a whole");
     }
 }

@@ -10,10 +10,10 @@ package io.heed;
  * threads may call it on one block at the same time.
  */
 public final class Dropout extends SingleInputBlock<Dropout.Builder> {
-    /** Creates a root block, or a child when a place in a parent is given. */
-    Dropout(Builder options, ChildLayer.Place place) {
+    /** Creates a root block, or a child when its path in a parent is given. */
+    Dropout(Builder options, ChildPath path) {
         super("Dropout", options);
-        construct(place);
+        construct(path);
     }
 
     /**

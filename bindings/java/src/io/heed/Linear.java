@@ -10,10 +10,10 @@ package io.heed;
  * waits for them.
  */
 public final class Linear extends SingleInputBlock<Linear.Builder> {
-    /** Creates a root block, or a child when a place in a parent is given. */
-    Linear(Builder options, ChildLayer.Place place) {
+    /** Creates a root block, or a child when its path in a parent is given. */
+    Linear(Builder options, ChildPath path) {
         super("Linear", options);
-        construct(place);
+        construct(path);
     }
 
     /**

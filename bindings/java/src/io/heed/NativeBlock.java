@@ -48,11 +48,11 @@ public abstract class NativeBlock implements Block {
     }
 
     /** The same for a block that may be the child of another; null: it is none. */
-    final void construct(ChildLayer.Place place) {
-        if (place == null) {
+    final void construct(ChildPath path) {
+        if (path == null) {
             construct();
         } else {
-            layer = new ChildLayer(this, place);
+            layer = new ChildLayer(this, path);
         }
     }
 
@@ -680,16 +680,8 @@ public abstract class NativeBlock implements Block {
     }
 
     /** Makes the child of this name. */
-    NativeBlock newChild(String name, ChildLayer.Place place) {
+    NativeBlock newChild(String name, ChildPath path) {
         throw new AssertionError(name);
-    }
-
-    /** The names of the children of a block at this place. */
-    List<String> childNamesAt(ChildLayer.Place place) {
-        // The parent's layer may be closed, so the names are those of another layer with the same options.
-        try (NativeLayer alike = newLayer(Library.context())) {
-            return BlockLayer.childNamesOf(alike);
-        }
     }
 
     /** Throws if no layer of the block can be made without parameters. */
@@ -735,18 +727,9 @@ public abstract class NativeBlock implements Block {
         }
     }
 
-    final List<String> childNames() {
-        return layer.childNames();
-    }
-
-    /** What the native layer is, in C's words. */
-    final String kindOfLayer() {
-        long stamp = layer.enter();
-        try {
-            return layer.get().kind();
-        } finally {
-            layer.leave(stamp);
-        }
+    /** What the native layer is and is made of. */
+    final LayerPart part() {
+        return layer.part();
     }
 
     /** Moves the layer to the context of the inputs. */
@@ -762,8 +745,8 @@ public abstract class NativeBlock implements Block {
 
     private BlockList newChildren() {
         BlockList made = new BlockList();
-        for (String name : layer.childNames()) {
-            made.add(name, newChild(name, new ChildLayer.Place(layer, name)));
+        for (LayerPart child : layer.part().children) {
+            made.add(child.name, newChild(child.name, new ChildPath(layer, child)));
         }
         return made;
     }

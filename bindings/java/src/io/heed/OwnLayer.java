@@ -34,7 +34,7 @@ final class OwnLayer extends BlockLayer {
      */
     private final List<NDManager> own = new ArrayList<>();
 
-    private final List<String> childNames;
+    private final LayerPart part;
     /** The layers of the block's children, and of their children. */
     private final List<ChildLayer> children = new CopyOnWriteArrayList<>();
 
@@ -66,7 +66,7 @@ final class OwnLayer extends BlockLayer {
             String name = layer.parameterName(index);
             parameters.add(name, new LayerParameter(this, name, block.typeOf(name)));
         }
-        childNames = childNamesOf(layer);
+        part = LayerPart.of(layer);
         leaveToCollectorIfEmpty(layer);
         countMemory();
     }
@@ -152,8 +152,8 @@ final class OwnLayer extends BlockLayer {
     // ---- children ---------------------------------------------------------------------------------------------------
 
     @Override
-    List<String> childNames() {
-        return childNames;
+    LayerPart part() {
+        return part;
     }
 
     @Override

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of Java and C# that differ in their form alone: bindings/described/methods.toml. Java's stand in place of the line "// @methods"
+of a template."""
+
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import names
+from texts import WIDTH, csharp_tag, javadoc, text_of
+
+# The types of elements: Java's, C#'s and heed's. Java has no type for UINT8.
+ELEMENTS = [
+    ("float", "float", "FLOAT32"),
+    ("double", "double", "FLOAT64"),
+    ("int", "int", "INT32"),
+    ("long", "long", "INT64"),
+    ("byte", "sbyte", "INT8"),
+    ("", "byte", "UINT8"),
+    ("boolean", "bool", "BOOLEAN"),
+]
+
+JAVA_TYPES = {"bool": "boolean"}
+
+
+@dataclass
+class Parameter:
+    type: str
+    name: str
+    text: str
+    default: str = ""
+    without: str = ""  # a sentence about the method of Java that leaves it out
+
+
+@dataclass
+class Method:
+    name: str
+    text: str
+    java: str  # the expression that it returns
+    csharp: str
+    returns: str = ""
+    parameters: list[Parameter] = field(default_factory=list)
+    returns_by_default: str = ""
+    type: str = "NDArray"
+    throws: dict[str, list[str]] = field(default_factory=dict)  # kinds of exceptions (names.py), and when they are thrown
+    each: bool = False  # of every type of elements
+    of: dict[str, str] = field(default_factory=dict)  # of these enumerators, whose texts are {text}
+    is_static: bool = False
+
+    def modifier(self) -> str:
+        return "static " if self.is_static else ""
+
+    def all(self, language: str) -> list["Method"]:
+        """The method, or those of every type of elements or of every enumerator."""
+        if self.each:
+            return [self._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
+        return [self._filled(_of_enumerator(one, text, language)) for one, text in self.of.items()] or [self]
+
+    def _filled(self, words: dict[str, str]) -> "Method":
+        def filled(text: str) -> str:
+            for word, said in words.items():
+                text = text.replace(word, said)
+            return text
+
+        texts = {one: filled(getattr(self, one)) for one in ("name", "text", "java", "csharp", "returns", "returns_by_default")}
+        return replace(self, **texts, parameters=[replace(one, type=filled(one.type)) for one in self.parameters])
+
+
+def _of_elements(elements: tuple[str, str, str], language: str) -> dict[str, str]:
+    return {"{T}": elements[language == "csharp"], "{TYPE}": elements[2], "{ELEMENT}": f"{{{elements[2]}}}"}
+
+
+def _of_enumerator(name: str, text: str, language: str) -> dict[str, str]:
+    return {"{name}": name.lower(), "{text}": text, "{NAME}": name if language == "java" else names.pascal(name)}
+
+
+def read_methods(folder: Path) -> dict[str, list[Method]]:
+    tables = tomllib.loads((folder / "methods.toml").read_text(encoding="utf-8"))
+    return {name: [_method(one) for one in methods] for name, methods in tables.items()}
+
+
+def _method(table: dict) -> Method:
+    return Method(**table | {"parameters": [Parameter(*one) for one in table.get("parameters", [])]})
+
+
+def _default(one: Parameter, language: str) -> str:
+    """The default of a parameter as an expression; empty if it has none."""
+    given = text_of(one.default, language) if one.default.startswith("{") else one.default
+    if one.type != "DataType" or not given:
+        return given
+    return f"DataType.{given if language == 'java' else text_of('{' + given + '}', language)}"
+
+
+# ---- Java ----------------------------------------------------------------------------------------------------------------
+
+
+def java_methods(methods: list[Method], indent: str) -> list[str]:
+    lines = []
+    for method in (one for described in methods for one in described.all("java")):
+        first = next((at for at, one in enumerate(method.parameters) if _default(one, "java")), len(method.parameters))
+        for number in range(first, len(method.parameters) + 1):
+            lines += ["", *_java_method(method, number, WIDTH - len(indent))]
+    return [indent + line if line else "" for line in lines[1:]]
+
+
+def _java_method(method: Method, number: int, width: int) -> list[str]:
+    """The method with that number of the parameters; those that are left out have their defaults."""
+    given, left_out = method.parameters[:number], method.parameters[number:]
+    values = [names.camel(one.name) for one in given] + [_default(one, "java") for one in left_out]
+    name = names.camel(method.name)
+    text = method.text
+    for one in left_out:
+        text += f" {one.without}" if one.without else ""
+    tags = [f"@param {names.camel(one.name)} {one.text}" for one in given]
+    tags += [f"@return {(left_out and method.returns_by_default) or method.returns}"] if method.returns else []
+    for kind, whens in method.throws.items():
+        exception = names.EXCEPTIONS["java"][kind]
+        tags += [f"@throws {exception} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
+    return_it = "return " if method.returns else ""
+    # A default that is taken from the first argument.
+    is_asked = left_out and f"{given[0].name}." in "".join(values)
+    declared = ", ".join(f"{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}" for one in given)
+    return [
+        *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
+        f"public {method.modifier()}{method.type} {name}({declared}) {{",
+        *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
+        f"    {return_it}{name}({', '.join(values)});" if left_out else f"    {return_it}{method.java};",
+        "}",
+    ]
+
+
+# ---- C# ------------------------------------------------------------------------------------------------------------------
+
+
+def csharp_methods(name: str, methods: list[Method]) -> list[str]:
+    lines = ["using System;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>"]
+    lines += [f"public {methods[0].modifier() or 'sealed '}partial class {name}", "{"]
+    for method in (one for described in methods for one in described.all("csharp")):
+        lines += [*_csharp_method(method), ""]
+    return [*lines[:-1], "}"]
+
+
+def _csharp_method(method: Method) -> list[str]:
+    lines = csharp_tag("summary", method.text)
+    declared = []
+    for one in method.parameters:
+        default = _default(one, "csharp")
+        kind = f"params {one.type.removesuffix('...')}[]" if one.type.endswith("...") else f"{one.type}{'?' if default == 'null' else ''}"
+        declared.append(f"{kind} {names.camel(one.name)}{f' = {default}' if default else ''}")
+        lines += csharp_tag("param", one.text, f'name="{names.camel(one.name)}"')
+    lines += csharp_tag("returns", method.returns) if method.returns else []
+    for kind, whens in method.throws.items():
+        exception = names.EXCEPTIONS["csharp"][kind]
+        lines += [line for when in whens for line in csharp_tag("exception", when, f'cref="{exception}"')]
+    head = f"    public {method.modifier()}{method.type} {names.pascal(method.name)}({', '.join(declared)}) =>"
+    return [*lines, head, f"        {method.csharp};"]

@@ -286,8 +286,7 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, cons
   cached.keys.elements = elements;
 
   const bool unrotates = layer.rotary != nullptr && cache.options().unrotated_keys;
-  // Queries that are no rows of their sequence have no number in it: where their positions are given, a causal mask compares
-  // those (rule 6).
+  // A query outside its sequence has no position in it: a causal mask compares the positions that are given (rule 6).
   const bool is_causal_by_position =
       !inputs.appends() && positions.given != 0 && layer.options->causal != Alignment::None;
   const bool has_window = layer.options->window != Alignment::None || is_causal_by_position;

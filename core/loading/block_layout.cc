@@ -354,16 +354,16 @@ std::vector<std::string> left_over(const SafetensorsFile& file, std::string_view
       if (!whole.empty()) modules.push_back({std::move(whole), layout->separator});
     }
   }
-  std::vector<std::string> others;
+  std::vector<std::string> unread;
   for (size_t i = 0; i < file.num_tensors(); ++i) {
     const std::string name(file.name(i));
     if (std::binary_search(known.begin(), known.end(), name)) continue;
     const bool is_in_module = std::any_of(modules.begin(), modules.end(), [&](const Module& module) {
       return is_below(name, module.name, module.separator);
     });
-    if (is_in_module) others.push_back(name);
+    if (is_in_module) unread.push_back(name);
   }
-  return others;
+  return unread;
 }
 
 }  // namespace heed

@@ -104,12 +104,12 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   for (const size_t norm : norms) all.weights[norm].adds_one = adds_one && all.layout_name != kOwnLayout;
 
   std::ranges::sort(all.known);
-  std::vector<std::string> others = left_over(file, prefix, children.layouts, all.known, [&](ChildRole child) {
+  std::vector<std::string> unread = left_over(file, prefix, children.layouts, all.known, [&](ChildRole child) {
     // The caller may look up ids and compute logits elsewhere; sinusoids may be in the file, too.
     if (makes_rows(child) || child == ChildRole::Output) return true;
     return follows_embedding(child) && (!around_child.has_embedding || has_child(layer, child));
   });
-  std::erase_if(others, [&](const std::string& name) {
+  std::erase_if(unread, [&](const std::string& name) {
     // The first files of BART have the version of fairseq's class. In BART and T5 both sides may have a copy of the
     // embedding that they share.
     const bool is_version = is_version_of_class(name);
@@ -119,13 +119,13 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
     return is_version || is_copy ||
            accept.has_tensor(name, std::string_view(name).substr(prefix.empty() ? 0 : prefix.size() + 1));
   });
-  if (others.empty()) return all;
+  if (unread.empty()) return all;
   const std::string more =
-      others.size() == 1 ? "" : ", nor " + std::to_string(others.size() - 1) + " more tensors there";
+      unread.size() == 1 ? "" : ", nor " + std::to_string(unread.size() - 1) + " more tensors there";
   fail(Status::InvalidArgument,
        "%s has %s, which the %s layer does not read%s: expected options with the layers, norms, biases and attentions "
        "that the file has, or the names of these tensors in accept",
-       in_quotes(file.path()).c_str(), in_quotes(others.front()).c_str(), layer.kind(), more.c_str());
+       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str());
 }
 
 }  // namespace heed

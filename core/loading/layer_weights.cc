@@ -115,10 +115,10 @@ FoundWeights find_own(const Layer& layer, const SafetensorsFile& file, std::stri
   set_norms_plus_one(found, layer.parameters(), models);
   std::vector<UnsupportedTensor> changing = found.changing;
   if (description.reads_whole_module) {
-    OtherTensors others = other_tensors(file, prefix, found);
-    std::ranges::move(others.unknown, std::back_inserter(changing));
+    OtherTensors unlisted = other_tensors(file, prefix, found);
+    std::ranges::move(unlisted.unknown, std::back_inserter(changing));
     // Otherwise a layer that has this one as a child would report them as tensors that nothing reads.
-    std::ranges::move(others.unread, std::back_inserter(found.known));
+    std::ranges::move(unlisted.unread, std::back_inserter(found.known));
     std::ranges::sort(found.known);
   }
   if (attention.is_multi_head) move_rotary_tensors(changing, attention.rope.has_value(), found.lacking);

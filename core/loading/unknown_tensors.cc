@@ -52,7 +52,7 @@ class OtherTensorFinder {
       : file_(file), prefix_(prefix), found_(found), layout_name_(found.layout_name) {}
 
   OtherTensors find() const {
-    OtherTensors others;
+    OtherTensors unlisted;
     const std::string module = prefix_.empty() ? std::string() : prefix_ + found_.separator;
     for (size_t i = 0; i < file_.num_tensors(); ++i) {
       const std::string_view tensor = file_.name(i);
@@ -61,11 +61,11 @@ class OtherTensorFinder {
       if (is_found(name)) continue;
       const std::string_view below = tensor.substr(module.size());
       const bool is_passed_over = is_unread(name, below);
-      if (is_passed_over || below.ends_with("inv_freq")) others.unread.push_back(name);
-      if (!is_passed_over && !is_harmless(below)) others.unknown.push_back({name, found_.layout_name});
+      if (is_passed_over || below.ends_with("inv_freq")) unlisted.unread.push_back(name);
+      if (!is_passed_over && !is_harmless(below)) unlisted.unknown.push_back({name, found_.layout_name});
     }
-    add_from_enclosing_modules(others.unknown);
-    return others;
+    add_from_enclosing_modules(unlisted.unknown);
+    return unlisted;
   }
 
  private:

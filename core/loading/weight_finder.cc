@@ -110,9 +110,9 @@ class LayoutSearch {
     std::vector<FoundWeight> found = weights_of(*complete.front());
     for (const Candidate* candidate : complete) {
       // Two layouts may name the same tensors if they differ only in parameters that this layer lacks.
-      const std::vector<FoundWeight> others = weights_of(*candidate);
+      const std::vector<FoundWeight> candidate_weights = weights_of(*candidate);
       const auto same_name = [](const FoundWeight& a, const FoundWeight& b) { return a.name == b.name; };
-      if (!std::equal(found.begin(), found.end(), others.begin(), same_name))
+      if (!std::equal(found.begin(), found.end(), candidate_weights.begin(), same_name))
         fail_ambiguous(*complete.front(), *candidate);
     }
     for (const Candidate* candidate : complete) check_lacking(*candidate);
@@ -273,11 +273,11 @@ class LayoutSearch {
   // others need. Otherwise "".
   std::string others_text(const Candidate& candidate, const std::vector<const WeightSource*>& lacking) const {
     if (lacking.size() < 2) return "";
-    const std::span others(lacking.begin() + 1, lacking.end());
+    const std::span after_first(lacking.begin() + 1, lacking.end());
     std::vector<std::string> names;
     std::vector<std::string> options;
     bool has_bias = false;
-    for (const WeightSource* source : others) {
+    for (const WeightSource* source : after_first) {
       names.emplace_back(source->parameter);
       if (is_bias_of_projection(source->parameter)) {
         if (!has_bias) options.push_back("options->biases " + fitting_biases(candidate));

@@ -43,10 +43,10 @@ constexpr std::array<WeightSource, 8> packed_modules(WeightForm form, Projection
 // The sources with more after them.
 template <size_t n, size_t more>
 constexpr std::array<WeightSource, n + more> with(const std::array<WeightSource, n>& sources,
-                                                  const std::array<WeightSource, more>& others) {
+                                                  const std::array<WeightSource, more>& added) {
   std::array<WeightSource, n + more> all{};
   for (size_t i = 0; i < n; ++i) all[i] = sources[i];
-  for (size_t i = 0; i < more; ++i) all[n + i] = others[i];
+  for (size_t i = 0; i < more; ++i) all[n + i] = added[i];
   return all;
 }
 

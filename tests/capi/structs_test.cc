@@ -2,7 +2,9 @@
 // Structs of callers that were compiled for another version of heed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "capi/support/attention_call.h"
 #include "capi/support/counting_allocator.h"
@@ -394,47 +396,23 @@ TEST(StructVersions, MembersThatWereAddedAreOffInSmallerStructs) {
   EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, nullptr, &call.outputs), HEED_OK) << heed_last_error();
 }
 
-// Every default is 0 but one, so a struct of zeros with its size equals the macro's.
+// Every default is 0 but one: -1 is no id, and 0 is one.
+template <typename Struct>
+bool is_zero_behind_size(Struct given) {
+  if constexpr (std::is_same_v<Struct, heed_embedding_options>) {
+    if (given.padding_index != -1) return false;
+    given.padding_index = 0;
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+  return given.struct_size == sizeof given &&
+         std::all_of(bytes + sizeof(size_t), bytes + sizeof given, [](unsigned char byte) { return byte == 0; });
+}
+
+// So a struct of zeros with its size equals the macro's.
 TEST(StructMacros, AreZeroAfterTheirSize) {
-  const auto is_zero_behind_size = [](const auto& given) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-    for (size_t i = sizeof(size_t); i < sizeof given; ++i) {
-      if (bytes[i] != 0) return false;
-    }
-    return given.struct_size == sizeof given;
-  };
-  EXPECT_TRUE(is_zero_behind_size(heed_allocator HEED_ALLOCATOR_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_executor HEED_EXECUTOR_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_logger HEED_LOGGER_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_context_options HEED_CONTEXT_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_dot_product_attention_options HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_additive_attention_options HEED_ADDITIVE_ATTENTION_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_general_attention_options HEED_GENERAL_ATTENTION_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_multi_head_attention_options HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_linear_options HEED_LINEAR_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_dropout_options HEED_DROPOUT_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_rope_options HEED_ROPE_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_positional_encoding_options HEED_POSITIONAL_ENCODING_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_layer_norm_options HEED_LAYER_NORM_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_feed_forward_options HEED_FEED_FORWARD_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_patch_embedding_options HEED_PATCH_EMBEDDING_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_audio_embedding_options HEED_AUDIO_EMBEDDING_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_encoder_layer_options HEED_ENCODER_LAYER_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_decoder_layer_options HEED_DECODER_LAYER_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_encoder_options HEED_ENCODER_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_decoder_options HEED_DECODER_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_decoder_inputs HEED_DECODER_INPUTS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_output_options HEED_OUTPUT_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_transformer_options HEED_TRANSFORMER_OPTIONS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_cache_inputs HEED_CACHE_INPUTS_INIT));
-  // -1 is no id, and 0 is one.
-  heed_embedding_options embedding = HEED_EMBEDDING_OPTIONS_INIT;
-  EXPECT_EQ(embedding.padding_index, -1);
-  embedding.padding_index = 0;
-  EXPECT_TRUE(is_zero_behind_size(embedding));
-  EXPECT_TRUE(is_zero_behind_size(heed_sequence_inputs HEED_SEQUENCE_INPUTS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_layer_inputs HEED_LAYER_INPUTS_INIT));
-  EXPECT_TRUE(is_zero_behind_size(heed_layer_outputs HEED_LAYER_OUTPUTS_INIT));
+#define EVERY_STRUCT(name, macro) EXPECT_TRUE(is_zero_behind_size<name>(macro)) << #macro;
+#include "generated/every_struct.inc"
+#undef EVERY_STRUCT
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Text.RegularExpressions;
 
 namespace Heed;
 
@@ -63,12 +64,6 @@ internal sealed class NativeParameter : Parameter
     }
 
     /// <summary>Whether the parameter is that of a norm inside the block, as "q_norm.weight",
-    /// "layers.0.norm_1.bias".</summary>
-    private static bool IsInNorm(string name)
-    {
-        string[] parts = name.Split('.');
-        string module = parts.Length < 2 ? string.Empty : parts[parts.Length - 2];
-        return module.EndsWith("norm", StringComparison.Ordinal)
-            || module.StartsWith("norm_", StringComparison.Ordinal);
-    }
+    /// "layers.0.norm_1.bias", "output_norm_2.weight".</summary>
+    private static bool IsInNorm(string name) => Regex.IsMatch(name, @"(^|[._])norm(_\d)?\.(weight|bias)$");
 }

@@ -17,79 +17,6 @@ public sealed class BlockTests : IDisposable
     public void Dispose() => manager.Dispose();
 
     [Fact]
-    public void LinearMultipliesAndAdds()
-    {
-        using var linear = new Linear(2);
-        Assert.Equal("Linear(units=2, bias=True)", linear.ToString());
-        linear.Parameters["weight"].SetArray(manager.Create(new float[] { 1, 2, 3, 4, 5, 6 }, new Shape(2, 3)));
-        Assert.False(linear.IsInitialized);
-        Assert.True(linear.Parameters["weight"].IsInitialized);
-        Assert.False(linear.Parameters["bias"].IsInitialized);
-        linear.Parameters["bias"].SetArray(manager.Create(new[] { -1, 0.5f }));
-        Assert.True(linear.IsInitialized);
-        foreach (Shape shape in new[] { new Shape(3), new Shape(1, 3), new Shape(1, 1, 1, 3) })
-        {
-            NDArray x = manager.Create(new float[] { 1, 0, -1 }, shape);
-            NDArray y = linear.Forward(ps, new NDList(x)).SingletonOrThrow();
-            Assert.Equal(new[] { -3, -1.5f }, y.ToFloatArray());
-            Assert.Equal(new[] { y.Shape }, linear.GetOutputShapes(new[] { shape }));
-            Assert.Equal(shape.Dimension, y.Shape.Dimension);
-        }
-        using var without = new Linear(2, bias: false);
-        Assert.Equal(new[] { "weight" }, without.Parameters.Keys);
-    }
-
-    [Fact]
-    public void DropoutDropsOnlyWhenTraining()
-    {
-        using var dropout = new Dropout(0.25f);
-        Assert.Equal("Dropout(rate=0.25)", dropout.ToString());
-        Assert.True(dropout.IsInitialized);
-        Assert.True(dropout.Parameters.IsEmpty);
-        NDArray x = manager.Ones(new Shape(100, 100));
-        Assert.Equal(x.ToFloatArray(), dropout.Forward(ps, new NDList(x)).Head.ToFloatArray());
-        dropout.SetSeed(3);
-        float[] first = dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray();
-        Assert.Equal(new[] { 0, 1 / 0.75f }, first.Distinct().OrderBy(number => number));
-
-        // The mean of 10,000 draws: six standard deviations of sqrt(0.25 * 0.75 / 10000).
-        Assert.Equal(0.25, first.Count(number => number == 0) / 1e4, 6 * 0.00434);
-        Assert.NotEqual(first, dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray());
-        dropout.SetSeed(3);
-        Assert.Equal(first, dropout.Forward(ps, new NDList(x), training: true).Head.ToFloatArray());
-        using var usual = new Dropout();
-        Assert.Equal("Dropout(rate=0.5)", usual.ToString());
-    }
-
-    /// <summary>Blocks without parameters work after the manager of their Initialize has been disposed, and compute
-    /// where their inputs are.</summary>
-    [Fact]
-    public void BlocksWithoutParametersNeedNoManager()
-    {
-        using var attention = new DotProductAttention();
-        using var dropout = new Dropout();
-        using (NDManager first = NDManager.NewBaseManager(null, new ContextOptions { NumThreads = 1 }))
-        {
-            var shape = new Shape(1, 2, 4);
-            attention.Initialize(first, DataType.Float32, shape, shape, shape);
-            dropout.Initialize(first, DataType.Float32, shape);
-            Assert.Equal(new[] { shape, shape, shape }, attention.InputShapes);
-        }
-        NDArray x = manager.Ones(new Shape(1, 3, 8), DataType.Float16);
-        Assert.Equal(x.ToFloatArray(), attention.Forward(ps, new NDList(x, x, x)).Head.ToFloatArray());
-        Assert.Equal(x.ToFloatArray(), dropout.Forward(ps, new NDList(x)).Head.ToFloatArray());
-        dropout.Cast(DataType.Float16);
-        dropout.Clear();
-        Assert.True(dropout.IsInitialized);
-        using NDManager other = NDManager.NewBaseManager(null, new ContextOptions { NumThreads = 1 });
-        NDArray there = other.Ones(new Shape(1, 3, 8));
-        Assert.Same(other, attention.Forward(ps, new NDList(there, there, there)).Head.Manager);
-        dropout.Dispose();
-        Assert.Throws<ObjectDisposedException>(() => dropout.Forward(ps, new NDList(there)));
-        Assert.Throws<ObjectDisposedException>(() => dropout.Forward(ps, new NDList(x)));
-    }
-
-    [Fact]
     public void AnArrayOfAParameterIsASnapshotThatWritesThrough()
     {
         using var linear = new Linear(2, bias: false);
@@ -152,33 +79,6 @@ public sealed class BlockTests : IDisposable
         Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].Array);
         Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].Shape);
         Assert.Throws<ObjectDisposedException>(() => attention.Parameters["W_o.weight"].IsInitialized);
-    }
-
-    /// <summary>An initializer of weights draws neither norms nor sinks nor a relative bias.</summary>
-    [Fact]
-    public void OnlyWeightsAreOfTheTypeOfWeights()
-    {
-        using var attention = new MultiHeadAttention(new MultiHeadAttentionOptions
-        {
-            NumHiddens = 4, NumHeads = 2, Biases = Bias.All, QkNorm = QkNorm.Rms, QkNormEpsilon = 1e-6f, Sinks = true,
-            RelativeBias = RelativeBias.BothWays, AddBiasKv = true,
-        });
-        string[] NamesOf(ParameterType type) =>
-            attention.Parameters.Values.Where(each => each.Type == type).Select(each => each.Name).ToArray();
-        Assert.Equal(new[] { "W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight" }, NamesOf(ParameterType.Weight));
-        Assert.Equal(
-            new[] { "W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias", "bias_k", "bias_v" }, NamesOf(ParameterType.Bias));
-        Assert.Equal(new[] { "q_norm.weight", "k_norm.weight" }, NamesOf(ParameterType.Gamma));
-        Assert.Equal(new[] { "sinks", "relative_bias.weight" }, NamesOf(ParameterType.Other));
-
-        attention.SetInitializer(new ConstantInitializer(3), ParameterType.Weight);
-        var any = new Shape(1, 2, 4);
-        attention.Initialize(manager, DataType.Float32, any, any, any);
-        foreach (Parameter each in attention.Parameters.Values)
-        {
-            float expected = each.Type == ParameterType.Weight ? 3 : each.Type == ParameterType.Gamma ? 1 : 0;
-            Assert.All(each.Array.ToFloatArray(), number => Assert.Equal(expected, number));
-        }
     }
 
     [Fact]
@@ -351,37 +251,6 @@ public sealed class BlockTests : IDisposable
         linear.Dispose();
         Assert.Throws<ObjectDisposedException>(() => linear.Cast(DataType.Float16));
         Assert.Throws<ObjectDisposedException>(() => linear.Clear());
-    }
-
-    [Fact]
-    public void TellsShapesOfOutputs()
-    {
-        using var attention = new MultiHeadAttention(
-            new MultiHeadAttentionOptions { NumHiddens = 12, NumHeads = 3, OutputSize = 7 });
-        var q = new Shape(2, 4, 5);
-        var k = new Shape(2, 6, 3);
-        Assert.Equal(new[] { new Shape(2, 4, 7) }, attention.GetOutputShapes(new[] { q, k, k }));
-        Assert.Equal(new[] { new Shape(2, 4, 7) }, attention.GetOutputShapes(new[] { q, k, k, new Shape(2, 4) }));
-        Assert.Equal(
-            new[] { new Shape(2, 4, 7) },
-            attention.GetOutputShapes(
-                new[] { q, k, k, null },
-                new[] { DataType.Float16, DataType.Float16, DataType.Float16, DataType.Int32 }));
-        Assert.Contains("Float64", Assert.Throws<ArgumentException>(() => attention.GetOutputShapes(
-            new[] { q, k, k }, new[] { DataType.Float64, DataType.Float64, DataType.Float64 })).Message);
-        Assert.Throws<ArgumentException>(
-            "dataTypes", () => attention.GetOutputShapes(new[] { q, k, k }, new DataType[2]));
-        Assert.Throws<ArgumentNullException>("inputShapes", () => attention.GetOutputShapes(null!));
-        Assert.Throws<ArgumentException>(() => attention.GetOutputShapes(new[] { q, k }));
-        attention.Initialize(manager, DataType.Float16, q, k, k);
-        Assert.Contains("(2, 4, 9)", Assert.Throws<ArgumentException>(
-            () => attention.GetOutputShapes(new[] { new Shape(2, 4, 9), k, k })).Message);
-        Assert.Equal(new[] { new Shape(9, 4, 7) }, attention.GetOutputShapes(
-            new[] { new Shape(9, 4, 5), new Shape(9, 6, 3), new Shape(9, 6, 3) }));
-        using var dropout = new Dropout();
-        Assert.Equal(new[] { q }, dropout.GetOutputShapes(new[] { q }));
-        Assert.Equal("2 shapes", Assert.Throws<ArgumentException>(
-            () => dropout.GetOutputShapes(new[] { q, q })).Message.Substring("inputShapes has ".Length, 8));
     }
 
     [Fact]
@@ -649,73 +518,5 @@ public sealed class BlockTests : IDisposable
             Assert.False(parameter.IsInitialized);
             Assert.Equal(new Shape(2, 2), parameter.Shape);
         }
-    }
-
-    [Fact]
-    public void OptionsAreCheckedAndCopied()
-    {
-        var options = new MultiHeadAttentionOptions { NumHiddens = 8, NumHeads = 2, Biases = Bias.All };
-        using var attention = new MultiHeadAttention(options);
-        options.NumHiddens = 9;
-        options.Biases = Bias.None;
-        Assert.Equal(8, attention.Parameters.Count);
-        Assert.False(attention.KeepAttentionWeights);
-        Assert.False(attention.Attention.KeepAttentionWeights);
-        Assert.Equal("MultiHeadAttention(numHiddens=8, numHeads=2, useBias=True, dropout=0)", attention.ToString());
-        Assert.Equal("DotProductAttention(dropout=0)", attention.Attention.ToString());
-        using var additive = new AdditiveAttention(3, 0.5f);
-        Assert.Equal("AdditiveAttention(numHiddens=3, dropout=0.5)", additive.ToString());
-        Assert.True(additive.KeepAttentionWeights);
-        additive.KeepAttentionWeights = false;
-        var shape = new Shape(1, 2, 3);
-        additive.Initialize(manager, DataType.Float32, shape, shape, shape);
-        NDArray x = manager.Ones(shape);
-        additive.Forward(ps, new NDList(x, x, x));
-        Assert.Null(additive.AttentionWeights);
-
-        void Refused(Action make, string word) =>
-            Assert.Contains(word, Assert.Throws<ArgumentException>(make).Message);
-        Refused(() => new MultiHeadAttention(options), "NumHiddens");
-        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions { NumHiddens = 8 }), "NumHeads");
-        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions
-        {
-            NumHiddens = 8, NumHeads = 2, OutputProjection = false, OutputSize = 3,
-        }), "OutputSize");
-        Refused(() => new MultiHeadAttention(new MultiHeadAttentionOptions
-        {
-            NumHiddens = 8, NumHeads = 2, Biases = (Bias)16,
-        }), "Biases");
-        Refused(() => new DotProductAttention(1), "Dropout");
-        Refused(() => new DotProductAttention(new DotProductAttentionOptions { SoftCap = -1 }), "SoftCap");
-        Refused(() => new DotProductAttention(new DotProductAttentionOptions { Causal = (Causal)3 }), "Causal is 3, expected Causal.None (0), Causal.TopLeft (1)");
-        Refused(() => new DotProductAttention(new DotProductAttentionOptions { WindowLeft = 1 }), "Window");
-        Refused(() => new AdditiveAttention(0), "NumHiddens");
-        Refused(
-            () => new AdditiveAttention(new AdditiveAttentionOptions { NumHiddens = 1, Scale = float.NaN }), "Scale is NaN");
-        Refused(() => new Linear(0), "units is 0");
-        Refused(() => new Dropout(1), "Dropout");
-        Assert.Throws<ArgumentNullException>(
-            "options", () => new MultiHeadAttention((MultiHeadAttentionOptions)null!));
-        Assert.Throws<ArgumentNullException>(
-            "options", () => new DotProductAttention((DotProductAttentionOptions)null!));
-        Assert.Throws<ArgumentNullException>("options", () => new AdditiveAttention((AdditiveAttentionOptions)null!));
-    }
-
-    /// <summary>The attention inside works as a block of its own with the same options, and is disposed with its
-    /// parent.</summary>
-    [Fact]
-    public void TheAttentionInsideIsABlock()
-    {
-        var attention = new MultiHeadAttention(new MultiHeadAttentionOptions
-        {
-            NumHiddens = 8, NumHeads = 2, Causal = Causal.TopLeft,
-        });
-        NDArray x = manager.RandomNormal(new Shape(1, 3, 4));
-        using var causal = new DotProductAttention(new DotProductAttentionOptions { Causal = Causal.TopLeft });
-        var list = new NDList(x, x, x);
-        Assert.Equal(
-            causal.Forward(ps, list).Head.ToFloatArray(), attention.Attention.Forward(ps, list).Head.ToFloatArray());
-        attention.Dispose();
-        Assert.Throws<ObjectDisposedException>(() => attention.Attention.Forward(ps, list));
     }
 }

@@ -30,7 +30,8 @@ internal static class CaseComparison
         return AreEqual(expected, found) ? null : $"{found ?? "null"}, expected {expected ?? "null"}";
     }
 
-    internal static void Near(object? expected, object? found, double bound)
+    /// <summary>The bound is a number, or has one for each number.</summary>
+    internal static void Near(object? expected, object? found, object? bound)
     {
         if (expected is NDArray left && found is NDArray right)
         {
@@ -39,17 +40,20 @@ internal static class CaseComparison
         }
         else if (IsList(expected))
         {
-            CaseReader.Require(List(expected).Count == List(found).Count, $"{List(found).Count} elements");
-            foreach ((object? First, object? Second) each in List(expected).Zip(List(found)))
+            List<object?> wanted = List(expected);
+            List<object?> given = List(found);
+            CaseReader.Require(wanted.Count == given.Count, $"{given.Count} elements");
+            List<object?> bounds = IsList(bound) ? List(bound) : Enumerable.Repeat(bound, wanted.Count).ToList();
+            for (int i = 0; i < wanted.Count; i++)
             {
-                Near(each.First, each.Second, bound);
+                Near(wanted[i], given[i], bounds[i]);
             }
         }
         else
         {
             double a = Convert.ToDouble(expected);
             double b = Convert.ToDouble(found);
-            CaseReader.Require(a == b || Math.Abs(a - b) <= bound, $"{found}, expected {expected} within {bound}");
+            CaseReader.Require(a == b || Math.Abs(a - b) <= Convert.ToDouble(bound), $"{found}, expected {expected} within {bound}");
         }
     }
 

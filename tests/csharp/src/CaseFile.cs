@@ -20,24 +20,11 @@ internal sealed class CaseFile
     internal CaseFile(string path)
     {
         Name = Path.GetFileName(path);
-        List<CaseLine> body = Setup;
-        foreach (CaseLine line in Lines(path))
-        {
-            if (line.Indentation == 0)
-            {
-                body = line.Text.StartsWith("define ") ? BeginFunction(line.Text.Substring(7))
-                    : line.Text.StartsWith("case ") ? Begin(Cases, line.Text.Substring(5)) : Setup;
-            }
-            if (line.Indentation > 0 || body == Setup)
-            {
-                body.Add(line);
-            }
-        }
+        Read(path);
     }
 
     internal static IEnumerable<CaseFile> All =>
-        Directory.GetFiles(Environment.GetEnvironmentVariable("HEED_CASES")!).Order(StringComparer.Ordinal)
-            .Select(path => new CaseFile(path));
+        Directory.GetFiles(Folder).Order(StringComparer.Ordinal).Select(path => new CaseFile(path));
 
     internal string Name { get; }
 
@@ -56,6 +43,8 @@ internal sealed class CaseFile
     internal IEnumerable<string> CasesFor(string language) =>
         Cases.Where(each => Runs(each.Value, language) && Runs(Setup, language)).Select(each => each.Key);
 
+    private static string Folder => Environment.GetEnvironmentVariable("HEED_CASES")!;
+
     private static bool Runs(List<CaseLine> lines, string language)
     {
         Match only = Only.Match(lines.Count == 0 ? string.Empty : lines[0].Text);
@@ -68,6 +57,28 @@ internal sealed class CaseFile
         var body = new List<CaseLine>();
         parts.Add(name, body);
         return body;
+    }
+
+    private void Read(string path)
+    {
+        List<CaseLine> body = Setup;
+        foreach (CaseLine line in Lines(path))
+        {
+            if (line.Text.StartsWith("include "))
+            {
+                Read(Path.Combine(Folder, "..", "scenes", line.Text.Substring(8) + ".txt"));
+                continue;
+            }
+            if (line.Indentation == 0)
+            {
+                body = line.Text.StartsWith("define ") ? BeginFunction(line.Text.Substring(7))
+                    : line.Text.StartsWith("case ") ? Begin(Cases, line.Text.Substring(5)) : Setup;
+            }
+            if (line.Indentation > 0 || body == Setup)
+            {
+                body.Add(line);
+            }
+        }
     }
 
     private List<CaseLine> BeginFunction(string head)
@@ -92,7 +103,7 @@ internal sealed class CaseFile
                 continue;
             }
             last = isOpen ? last! with { Text = last.Text + " " + trimmed }
-                : new CaseLine($"{Name}:{number}", text.IndexOf(trimmed[0]), trimmed);
+                : new CaseLine($"{Path.GetFileName(path)}:{number}", text.IndexOf(trimmed[0]), trimmed);
             string code = Regex.Replace(trimmed, @"""([^""\\]|\\.)*""", string.Empty);
             open += code.Count(c => c is '(' or '[') - code.Count(c => c is ')' or ']');
             isOpen = open > 0 || Regex.IsMatch(trimmed, "(:| is| near| exactly| \\+)$");

@@ -24,12 +24,18 @@ internal sealed class CaseFunctions
         ["ulp"] = all => MathF.BitIncrement(Convert.ToSingle(all[0])) - Convert.ToSingle(all[0]),
         ["max"] = all => Math.Max((long)all[0]!, (long)all[1]!),
         ["total"] = all => Numbers(all).Sum(Convert.ToDouble),
+        ["largest"] = all => Numbers(all).Max(each => Math.Abs(Convert.ToDouble(each))),
         ["log"] = all => Math.Log(Convert.ToDouble(all[0])),
         ["exp"] = all => Math.Exp(Convert.ToDouble(all[0])),
         ["text"] = all => all[0]!.ToString(),
         ["count"] = all => (long)CaseComparison.List(all[0]).Count,
         ["file"] = all => folder[(string)all[0]!],
         ["golden"] = all => TestFiles.Golden((string)all[0]!),
+        ["data"] = all => TestFiles.Data((string)all[0]!),
+        ["bytes"] = all => Bytes(Numbers(all)),
+        ["store"] = Store,
+        ["place"] = all => (long)Encoding.Latin1.GetString((byte[])all[0]!).IndexOf((string)all[1]!, StringComparison.Ordinal),
+        ["changed"] = Changed,
         ["joined"] = all => (all.Count == 1 ? CaseComparison.List(all[0]) : all).SelectMany(CaseComparison.List).ToList(),
         ["filled"] = all => Enumerable.Repeat(all[0], Convert.ToInt32(all[1])).ToList(),
         ["setElement"] = SetElement,
@@ -39,7 +45,15 @@ internal sealed class CaseFunctions
         ["onDevice"] = all => all[TestDevice.IsCpu ? 0 : 1],
         ["characters"] = all => File.ReadAllText((string)all[0]!, Encoding.Latin1),
         ["part"] = all => CaseComparison.List(all[0]).GetRange(Convert.ToInt32(all[1]), Convert.ToInt32(all[2])),
+        ["has"] = all => CaseComparison.List(all[0]).Contains(all[1]),
         ["range"] = all => Enumerable.Range(0, Convert.ToInt32(all[0])).Select(each => (object?)(long)each).ToList(),
+        ["reading"] = all => File.OpenRead((string)all[0]!),
+        ["writing"] = all => File.Create((string)all[0]!),
+        ["delete"] = all =>
+        {
+            File.Delete((string)all[0]!);
+            return null;
+        },
         ["exists"] = all => File.Exists((string)all[0]!),
         ["contents"] = all => File.ReadAllBytes((string)all[0]!),
         ["firstBytes"] = all => ((byte[])all[0]!)[..Convert.ToInt32(all[1])],
@@ -47,8 +61,7 @@ internal sealed class CaseFunctions
         ["cacheFull"] = all => Activator.CreateInstance(
             typeof(CacheFullException), BindingFlags.NonPublic | BindingFlags.Instance, null, all.ToArray(), null),
         ["below"] = all => Convert.ToDouble(all[0]) < Convert.ToDouble(all[1]),
-        ["write"] = all => TestFiles.Write(
-            (string)all[0]!, (string)all[1]!, all.Skip(2).Select(each => (byte)Convert.ToInt64(each)).ToArray()),
+        ["write"] = all => TestFiles.Write((string)all[0]!, (string)all[1]!, Bytes(Numbers(all.Skip(2).ToList()))),
     };
 
     internal IEnumerable<string> Names => functions.Keys;
@@ -57,6 +70,30 @@ internal sealed class CaseFunctions
     {
         CaseReader.Require(functions.ContainsKey(name), "no function has the name " + name);
         return functions[name](arguments);
+    }
+
+    private static byte[] Bytes(IEnumerable<object?> numbers) => numbers.Select(each => (byte)Convert.ToInt64(each)).ToArray();
+
+    /// <summary>Those of a text, of an array or of one number.</summary>
+    private static byte[] BytesOf(object? value) => value switch
+    {
+        byte[] bytes => bytes,
+        string text => Encoding.UTF8.GetBytes(text),
+        _ => Bytes(new[] { value }),
+    };
+
+    private static object? Store(List<object?> arguments)
+    {
+        File.WriteAllBytes((string)arguments[0]!, BytesOf(arguments[1]));
+        return null;
+    }
+
+    /// <summary>Bytes with others from some place on.</summary>
+    private static byte[] Changed(List<object?> arguments)
+    {
+        var changed = (byte[])((byte[])arguments[0]!).Clone();
+        BytesOf(arguments[2]).CopyTo(changed, (int)(long)arguments[1]!);
+        return changed;
     }
 
     /// <summary>The sums of the elements of two arrays.</summary>

@@ -227,7 +227,7 @@ public sealed class EveryMemberTests : IDisposable
     private static ModelBlock LoadedModel()
     {
         var model = new Model("llama");
-        model.Load(ModelFolder.Folder("llama"));
+        model.Load(TestFiles.Data("models/llama"));
         return model.Block;
     }
 

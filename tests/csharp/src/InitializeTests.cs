@@ -55,35 +55,6 @@ public sealed class InitializeTests : IDisposable
             Refusal(set, new Shape(4, 6)));
     }
 
-    /// <summary>heed's own blocks name both the shapes of their parameters and the given shapes, and do not
-    /// change.</summary>
-    [Fact]
-    public void EveryKindRefusesShapesForOtherParameters()
-    {
-        var x = new Shape(2, 3, 8);
-        var y = new Shape(2, 3, 6);
-        foreach (Block block in new Block[] { new MultiHeadAttention(8, 2, 0, true), new AdditiveAttention(8) })
-        {
-            using (block)
-            {
-                block.Initialize(manager, DataType.Float32, x, x, x);
-                foreach (Shape[] others in new[] { new[] { y, x, x }, new[] { x, y, x }, new[] { y, y, y } })
-                {
-                    string message = Refusal(block, others);
-                    Assert.Contains("(2, 3, 6)", message);
-                    Assert.Contains("(8, 8)", message);
-                    Assert.Equal(new[] { x, x, x }, block.InputShapes);
-                }
-            }
-        }
-        using var linear = new Linear(3);
-        linear.Initialize(manager, DataType.Float32, x);
-        string sentence = Refusal(linear, y);
-        Assert.Contains("(2, 3, 6)", sentence);
-        Assert.Contains("weight has (3, 8)", sentence);
-        Assert.Equal(new[] { x }, linear.InputShapes);
-    }
-
     /// <summary>If a child cannot be initialized, the children before it are not initialized either.</summary>
     [Fact]
     public void AFailedInitializeLeavesNothing()
@@ -110,23 +81,6 @@ public sealed class InitializeTests : IDisposable
         table.Initialize(manager, DataType.Float32, shape);
         Assert.True(table.IsInitialized);
         Assert.Same(rows, table.Rows.Array);
-    }
-
-    /// <summary>Parameters that were set before Initialize are kept, whatever the initializers would make.</summary>
-    [Fact]
-    public void InitializeKeepsWhatWasSet()
-    {
-        using var linear = new Linear(2);
-        linear.SetInitializer(Initializer.Ones, _ => true);
-        Parameter weight = linear.Parameters["weight"];
-        weight.SetArray(manager.Full(new Shape(2, 3), 5));
-        Assert.Contains("(2, 3)", Assert.Throws<ArgumentException>(
-            () => linear.Initialize(manager, DataType.Float32, new Shape(1, 4))).Message);
-        Assert.False(linear.IsInitialized);
-        linear.Initialize(manager, DataType.Float16, new Shape(1, 3));
-        Assert.Equal(DataType.Float16, weight.Array.DataType);
-        NDArray x = manager.Ones(new Shape(1, 3));
-        Assert.Equal(new float[] { 16, 16 }, linear.Forward(new ParameterStore(), new NDList(x)).Head.ToFloatArray());
     }
 
     private string Refusal(Block block, params Shape[] shapes) => Assert.Throws<ArgumentException>(

@@ -38,7 +38,7 @@ public class LoggerTests
     {
         using NDManager manager = NewManager();
         using var bert = new Model("bert");
-        bert.Load(ModelFolder.Folder("bert"), manager);
+        bert.Load(TestFiles.Data("models/bert"), manager);
         Assert.EndsWith(
             "has 2 arrays that are not part of the block, such as \"pooler.dense.bias\": they are not read",
             Only("Warning"));

@@ -78,6 +78,15 @@ public class NDArrayTests
         Assert.Same(manager, array.Manager);
     }
 
+    /// <summary>Equals compares references; ContentEquals compares elements.</summary>
+    [Fact]
+    public void EqualsItselfAlone()
+    {
+        using NDManager manager = TestDevice.NewManager();
+        NDArray array = manager.Create(new[] { 1L, 3 });
+        Assert.False(array.Equals(array.Duplicate()));
+    }
+
     [Fact]
     public void CannotBeUsedOnceDisposed()
     {

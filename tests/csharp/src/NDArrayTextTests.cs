@@ -58,34 +58,6 @@ public class NDArrayTextTests
     }
 
     [Fact]
-    public void ShowsElementsOfViewsAndOfParameters()
-    {
-        using NDManager manager = TestDevice.NewManager();
-        NDArray array = manager.Create(new float[] { 0, 1, 2, 3, 4, 5 }, new Shape(2, 3));
-        Assert.Equal($"NDArray (3, 2) float32{Where}\n[[0. 3.]\n [1. 4.]\n [2. 5.]]", array.Transpose().ToString());
-        NDArray large = manager.Create(new long[1200]).Reshape(2, 600);
-        large = large.Transpose().Slice(0, 1, 599).Transpose();
-        Assert.Equal(
-            $"NDArray (2, 599) int64{Where}\n[[0 0 0 ... 0 0 0]\n [0 0 0 ... 0 0 0]]", large.ToString());
-        using var linear = new Linear(1);
-        linear.SetInitializer(new ConstantInitializer(0.5f), ParameterType.Weight);
-        linear.Initialize(manager, DataType.Float32, new Shape(1, 2));
-        Assert.Equal($"NDArray (1, 2) float32{Where}\n[[0.5 0.5]]", linear.Parameters[0].Value.Array.ToString());
-    }
-
-    [Fact]
-    public void OfADisposedArrayIsWithoutElements()
-    {
-        NDManager manager = TestDevice.NewManager();
-        NDArray first = manager.Create(new[] { 1f });
-        NDArray second = manager.Create(new[] { 1, 2 });
-        first.Dispose();
-        Assert.Equal("NDArray (1) float32 (closed)", first.ToString());
-        manager.Dispose();
-        Assert.Equal("NDArray (2) int32 (closed)", second.ToString());
-    }
-
-    [Fact]
     public void CanBeReadWhileAnotherThreadDisposesTheArray()
     {
         for (int i = 0; i < 200; i++)

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Linq;
-using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Small encoders and decoders of size 8, and what their tests compare.</summary>
+/// <summary>Small encoders and decoders of size 8, and calls of blocks.</summary>
 internal sealed class TransformerScene : IDisposable
 {
     internal const int Size = 8;
-
-    /// <summary>How much numbers below 32 may differ after some ten operations in another order, each with an error of
-    /// 2^-24 of its result.</summary>
-    internal const float Rounding = 2e-5f;
 
     internal NDManager Manager { get; } = NDManager.NewBaseManager();
 
@@ -20,14 +15,13 @@ internal sealed class TransformerScene : IDisposable
 
     public void Dispose() => Manager.Dispose();
 
-    internal static TransformerEncoderBlockOptions EncoderLayer(bool normFirst = false) => new()
+    internal static TransformerEncoderBlockOptions EncoderLayer() => new()
     {
         Attention = new MultiHeadAttentionOptions { NumHiddens = Size, NumHeads = 2, Biases = Bias.All },
         FeedForward = new FeedForwardOptions { HiddenSize = 16, Activation = ActivationKind.Gelu },
-        NormFirst = normFirst,
     };
 
-    internal static TransformerDecoderBlockOptions DecoderLayer(bool crosses = true, bool normFirst = false) => new()
+    internal static TransformerDecoderBlockOptions DecoderLayer(bool crosses = true) => new()
     {
         SelfAttention = new MultiHeadAttentionOptions
         {
@@ -40,7 +34,6 @@ internal sealed class TransformerScene : IDisposable
         CrossAttention = crosses ? new MultiHeadAttentionOptions { NumHiddens = Size, NumHeads = 4 } : null,
         FeedForward = new FeedForwardOptions { HiddenSize = 12, Activation = ActivationKind.Silu, Gated = true },
         Norm = new LayerNormOptions { Kind = NormKind.Rms, Epsilon = 1e-6f },
-        NormFirst = normFirst,
     };
 
     internal NDArray Random(params long[] dims) => Manager.RandomNormal(new Shape(dims));
@@ -70,14 +63,5 @@ internal sealed class TransformerScene : IDisposable
         using Workspace workspace = Manager.NewWorkspace(block.WorkspaceSize(inputs, outputs));
         block.Forward(inputs, outputs, workspace);
         return outputs.Output!.ToFloatArray();
-    }
-
-    internal NDArray Sum(NDArray a, NDArray b) => Manager.Create(
-        a.ToFloatArray().Zip(b.ToFloatArray(), (x, y) => x + y).ToArray(), a.Shape);
-
-    internal static void Near(float[] expected, float[] found)
-    {
-        Assert.Equal(expected.Length, found.Length);
-        Assert.All(found.Zip(expected), pair => Assert.Equal(pair.Second, pair.First, Rounding));
     }
 }

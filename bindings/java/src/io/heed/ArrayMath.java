@@ -44,7 +44,7 @@ final class ArrayMath {
         double[] left = ArrayElements.widened(a);
         double[] right = ArrayElements.widened(b);
         for (int i = 0; i < left.length; i++) {
-            boolean close = Double.isInfinite(right[i])
+            boolean close = Double.isInfinite(left[i]) || Double.isInfinite(right[i])
                     ? left[i] == right[i]
                     : Math.abs(left[i] - right[i]) <= atol + rtol * Math.abs(right[i]);
             if (!close && !(equalNan && Double.isNaN(left[i]) && Double.isNaN(right[i]))) {

@@ -144,26 +144,6 @@ class BlockTest {
                 refusal(set, new Shape(4, 6)));
     }
 
-    /** heed's own blocks name both the shapes of their parameters and the given shapes, and do not change. */
-    @Test
-    void everyKindRefusesShapesForOtherParameters() {
-        Shape x = new Shape(2, 3, 8);
-        Shape y = new Shape(2, 3, 6);
-        for (Block block : new Block[] {new MultiHeadAttention(8, 2, 0, true), new AdditiveAttention(8, 0)}) {
-            block.initialize(manager, DataType.FLOAT32, x, x, x);
-            for (Shape[] others : new Shape[][] {{y, x, x}, {x, y, x}, {y, y, y}}) {
-                String message = refusal(block, others);
-                assertTrue(message.contains("(2, 3, 6)") && message.contains("(8, 8)"), message);
-                assertArrayEquals(new Shape[] {x, x, x}, block.getInputShapes());
-            }
-        }
-        Linear linear = Linear.builder().setUnits(3).build();
-        linear.initialize(manager, DataType.FLOAT32, x);
-        String message = refusal(linear, y);
-        assertTrue(message.contains("(2, 3, 6)") && message.contains("weight has (3, 8)"), message);
-        assertArrayEquals(new Shape[] {x}, linear.getInputShapes());
-    }
-
     /** If a child cannot be initialized, the children before it are not initialized either. */
     @Test
     void aFailedInitializeLeavesNothing() {

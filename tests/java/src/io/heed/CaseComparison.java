@@ -4,6 +4,7 @@ package io.heed;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
@@ -68,7 +69,8 @@ final class CaseComparison {
         return !(number instanceof Float || number instanceof Double);
     }
 
-    static void near(Object expected, Object found, double bound) {
+    /** The bound is a number, or has one for each number. */
+    static void near(Object expected, Object found, Object bound) {
         if (expected instanceof NDArray) {
             if (!((NDArray) expected).getShape().equals(((NDArray) found).getShape())) {
                 throw new AssertionError("shape " + ((NDArray) found).getShape() + ", expected " + ((NDArray) expected).getShape());
@@ -80,13 +82,14 @@ final class CaseComparison {
             if (left.size() != right.size()) {
                 throw new AssertionError(right.size() + " elements, expected " + left.size());
             }
+            List<Object> bounds = isList(bound) ? list(bound) : Collections.nCopies(left.size(), bound);
             for (int i = 0; i < left.size(); i++) {
-                near(left.get(i), right.get(i), bound);
+                near(left.get(i), right.get(i), bounds.get(i));
             }
         } else {
             double left = ((Number) expected).doubleValue();
             double right = ((Number) found).doubleValue();
-            if (left != right && !(Math.abs(left - right) <= bound)) {
+            if (left != right && !(Math.abs(left - right) <= ((Number) bound).doubleValue())) {
                 throw new AssertionError(found + ", expected " + expected + " within " + bound);
             }
         }

@@ -9,9 +9,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -43,12 +45,22 @@ final class CaseFile {
     final Map<String, List<String>> parameters = new HashMap<>();
     final Map<String, List<Line>> cases = new LinkedHashMap<>();
 
+    /** The functions that scenes give, of which a file may need some. */
+    final Set<String> ofScenes = new HashSet<>();
+
     CaseFile(Path path) {
         name = path.getFileName().toString();
+        read(path);
+    }
+
+    private void read(Path path) {
         List<Line> body = setup;
         for (Line line : lines(path)) {
             if (line.indentation > 0) {
                 body.add(line);
+            } else if (line.text.startsWith("include ")) {
+                read(folder().resolveSibling("scenes").resolve(line.text.substring(8) + ".txt"));
+                ofScenes.addAll(functions.keySet());
             } else if (line.text.startsWith("define ")) {
                 String[] head = line.text.substring(7).split("[(), ]+");
                 parameters.put(head[0], Arrays.asList(head).subList(1, head.length));
@@ -62,8 +74,12 @@ final class CaseFile {
         }
     }
 
+    private static Path folder() {
+        return Path.of(System.getProperty("heed.cases"));
+    }
+
     static List<CaseFile> all() {
-        try (Stream<Path> files = Files.list(Path.of(System.getProperty("heed.cases")))) {
+        try (Stream<Path> files = Files.list(folder())) {
             return files.sorted().map(CaseFile::new).collect(Collectors.toList());
         } catch (IOException error) {
             throw new UncheckedIOException(error);
@@ -122,7 +138,7 @@ final class CaseFile {
                 if (open > 0 || continues(lines)) {
                     lines.get(lines.size() - 1).text += " " + trimmed;
                 } else {
-                    lines.add(new Line(name + ":" + number, text.indexOf(trimmed), trimmed));
+                    lines.add(new Line(path.getFileName() + ":" + number, text.indexOf(trimmed), trimmed));
                 }
                 String code = trimmed.replaceAll("\"([^\"\\\\]|\\\\.)*\"", "");
                 open += code.replaceAll("[^(\\[]", "").length() - code.replaceAll("[^)\\]]", "").length();

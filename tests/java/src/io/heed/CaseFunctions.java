@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
 import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
@@ -34,12 +36,18 @@ final class CaseFunctions {
         functions.put("ulp", all -> Math.ulp(number(all, 0).floatValue()));
         functions.put("max", all -> Math.max(number(all, 0).longValue(), number(all, 1).longValue()));
         functions.put("total", all -> numbers(all).mapToDouble(Number::doubleValue).sum());
+        functions.put("largest", all -> numbers(all).mapToDouble(each -> Math.abs(each.doubleValue())).max().getAsDouble());
         functions.put("log", all -> Math.log(number(all, 0).doubleValue()));
         functions.put("exp", all -> Math.exp(number(all, 0).doubleValue()));
         functions.put("text", all -> all.get(0).toString());
         functions.put("count", all -> (long) CaseComparison.list(all.get(0)).size());
         functions.put("file", all -> folder.resolve((String) all.get(0)).toString());
         functions.put("golden", all -> TestFiles.golden((String) all.get(0)).toString());
+        functions.put("data", all -> TestFiles.data((String) all.get(0)).toString());
+        functions.put("bytes", CaseFunctions::bytes);
+        functions.put("store", all -> Files.write(Paths.get((String) all.get(0)), bytesOf(all.get(1))));
+        functions.put("place", all -> (long) latin1((byte[]) all.get(0)).indexOf((String) all.get(1)));
+        functions.put("changed", CaseFunctions::changed);
         functions.put("joined", CaseFunctions::joined);
         functions.put("filled", all -> Collections.nCopies(number(all, 1).intValue(), all.get(0)));
         functions.put("setElement", CaseFunctions::setElement);
@@ -47,9 +55,13 @@ final class CaseFunctions {
         functions.put("plus", CaseFunctions::plus);
         functions.put("not", all -> !(Boolean) all.get(0));
         functions.put("onDevice", all -> all.get(TestDevice.DEVICE.isCpu() ? 0 : 1));
-        functions.put("characters", all -> Files.readString(Paths.get((String) all.get(0)), StandardCharsets.ISO_8859_1));
+        functions.put("characters", all -> latin1(Files.readAllBytes(Paths.get((String) all.get(0)))));
         functions.put("part", CaseFunctions::part);
+        functions.put("has", all -> CaseComparison.list(all.get(0)).contains(all.get(1)));
         functions.put("range", all -> LongStream.range(0, number(all, 0).longValue()).boxed().collect(Collectors.toList()));
+        functions.put("reading", all -> new FileInputStream((String) all.get(0)));
+        functions.put("writing", all -> new FileOutputStream((String) all.get(0)));
+        functions.put("delete", all -> Files.deleteIfExists(Paths.get((String) all.get(0))));
         functions.put("exists", all -> Files.exists(Paths.get((String) all.get(0))));
         functions.put("contents", all -> Files.readAllBytes(Paths.get((String) all.get(0))));
         functions.put("firstBytes", all -> Arrays.copyOf((byte[]) all.get(0), number(all, 1).intValue()));
@@ -88,6 +100,34 @@ final class CaseFunctions {
             floats[i] = numbers.get(i).floatValue();
         }
         return floats;
+    }
+
+    private static Object bytes(List<Object> arguments) {
+        List<Number> numbers = numbers(arguments).collect(Collectors.toList());
+        byte[] bytes = new byte[numbers.size()];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = numbers.get(i).byteValue();
+        }
+        return bytes;
+    }
+
+    /** Those of a text, of an array or of one number. */
+    private static byte[] bytesOf(Object value) {
+        return value instanceof byte[] ? (byte[]) value
+                : value instanceof String ? ((String) value).getBytes(StandardCharsets.UTF_8)
+                : new byte[] {((Number) value).byteValue()};
+    }
+
+    private static String latin1(byte[] bytes) {
+        return new String(bytes, StandardCharsets.ISO_8859_1);
+    }
+
+    /** Bytes with others from some place on. */
+    private static Object changed(List<Object> arguments) {
+        byte[] changed = ((byte[]) arguments.get(0)).clone();
+        byte[] put = bytesOf(arguments.get(2));
+        System.arraycopy(put, 0, changed, number(arguments, 1).intValue(), put.length);
+        return changed;
     }
 
     private static Object bools(List<Object> arguments) {
@@ -142,10 +182,7 @@ final class CaseFunctions {
 
     /** A .safetensors file of this header and these bytes. */
     private static Object write(List<Object> arguments) {
-        byte[] bytes = new byte[arguments.size() - 2];
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = number(arguments, i + 2).byteValue();
-        }
+        byte[] bytes = (byte[]) bytes(arguments.subList(2, arguments.size()));
         return TestFiles.write(Paths.get((String) arguments.get(0)), (String) arguments.get(1), bytes).toString();
     }
 }

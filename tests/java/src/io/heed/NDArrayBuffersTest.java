@@ -17,6 +17,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.Arrays;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -53,6 +54,16 @@ class NDArrayBuffersTest {
         ShortBuffer brains = ShortBuffer.wrap(new short[] {0x3f80, 0x4000});
         check(manager.create(brains, two, DataType.BFLOAT16), DataType.BFLOAT16, 1, 2);
         check(manager.create(FloatBuffer.allocate(0), new Shape(3, 0)), DataType.FLOAT32);
+    }
+
+    /** A byte other than 0 is true, and is read as Java's true. */
+    @Test
+    @Tag("cpu")
+    void booleansAreTrueOrFalse() {
+        ByteBuffer bytes = Buffers.direct(3).put(1, (byte) 7).put(2, (byte) -1);
+        boolean[] elements = manager.wrap(bytes, new Shape(3), DataType.BOOLEAN).toBooleanArray();
+        assertArrayEquals(new boolean[] {false, true, true}, elements);
+        assertEquals("[false, true, true]", Arrays.toString(elements));
     }
 
     @Test

@@ -41,36 +41,6 @@ class NDArrayTextTest {
     }
 
     @Test
-    void showsElementsOfViewsAndOfParameters() {
-        try (NDManager manager = TestDevice.newManager()) {
-            NDArray array = manager.create(new float[] {0, 1, 2, 3, 4, 5}, new Shape(2, 3));
-            assertEquals("NDArray (3, 2) float32" + DEVICE + "\n[[0. 3.]\n [1. 4.]\n [2. 5.]]",
-                    array.transpose().toString());
-            NDArray large = manager.create(new long[1200]).reshape(2, 600);
-            large = large.transpose().slice(0, 1, 599).transpose();
-            assertEquals("NDArray (2, 599) int64" + DEVICE + "\n[[0 0 0 ... 0 0 0]\n [0 0 0 ... 0 0 0]]",
-                    large.toString());
-            Linear linear = Linear.builder().setUnits(1).build();
-            linear.setInitializer(new ConstantInitializer(0.5f), Parameter.Type.WEIGHT);
-            linear.initialize(manager, DataType.FLOAT32, new Shape(1, 2));
-            assertEquals("NDArray (1, 2) float32" + DEVICE + "\n[[0.5 0.5]]",
-                    linear.getParameters().get(0).getValue().getArray().toString());
-            linear.close();
-        }
-    }
-
-    @Test
-    void ofAClosedArrayIsWithoutElements() {
-        NDManager manager = TestDevice.newManager();
-        NDArray first = manager.create(new float[] {1});
-        NDArray second = manager.create(new int[] {1, 2});
-        first.close();
-        assertEquals("NDArray (1) float32 (closed)", first.toString());
-        manager.close();
-        assertEquals("NDArray (2) int32 (closed)", second.toString());
-    }
-
-    @Test
     void canBeReadWhileAnotherThreadClosesTheArray() throws InterruptedException {
         String open = "NDArray (2) int32" + DEVICE + "\n[1 2]";
         for (int i = 0; i < 200; i++) {

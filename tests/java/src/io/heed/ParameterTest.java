@@ -11,8 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
-import java.util.List;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,39 +60,6 @@ class ParameterTest {
         linear.close();
         assertThrows(IllegalStateException.class, weight::isInitialized);
         assertEquals("Parameter weight of a closed block", weight.toString());
-    }
-
-    /** An initializer of weights draws neither norms nor sinks nor a relative bias. */
-    @Test
-    void onlyWeightsAreOfTheTypeOfWeights() {
-        MultiHeadAttention attention = MultiHeadAttention.builder()
-                .setNumHiddens(4)
-                .setNumHeads(2)
-                .optBias(true)
-                .optQkNorm(QkNorm.RMS, 1e-6f)
-                .optSinks(true)
-                .optRelativeBias(RelativeBias.BOTH_WAYS)
-                .optAddBiasKv(true)
-                .build();
-        assertEquals(
-                List.of("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight"),
-                namesOf(attention, Parameter.Type.WEIGHT));
-        assertEquals(
-                List.of("W_q.bias", "W_k.bias", "W_v.bias", "W_o.bias", "bias_k", "bias_v"),
-                namesOf(attention, Parameter.Type.BIAS));
-        assertEquals(List.of("q_norm.weight", "k_norm.weight"), namesOf(attention, Parameter.Type.GAMMA));
-        assertEquals(List.of("sinks", "relative_bias.weight"), namesOf(attention, Parameter.Type.OTHER));
-
-        attention.setInitializer(new ConstantInitializer(3), Parameter.Type.WEIGHT);
-        Shape any = new Shape(1, 2, 4);
-        attention.initialize(manager, DataType.FLOAT32, any, any, any);
-        for (Pair<String, Parameter> each : attention.getParameters()) {
-            Parameter.Type type = each.getValue().getType();
-            float expected = type == Parameter.Type.WEIGHT ? 3 : type == Parameter.Type.GAMMA ? 1 : 0;
-            for (float number : each.getValue().getArray().toFloatArray()) {
-                assertEquals(expected, number, each.getKey());
-            }
-        }
     }
 
     /** An array that is closed stays closed, even if another thread is writing to it. */
@@ -175,23 +140,6 @@ class ParameterTest {
         assertTrue(snapshot.isReleased());
         assertThrows(IllegalStateException.class, () -> weight.setArray(manager.ones(new Shape(2, 3))));
         assertThrows(IllegalStateException.class, () -> weight.getArray());
-    }
-
-    /** Parameters that were set before initialize are kept, whatever the initializers would draw. */
-    @Test
-    void initializeKeepsWhatWasSet() {
-        linear.setInitializer(Initializer.ONES, "weight");
-        linear.setInitializer(Initializer.ONES, "bias");
-        weight.setArray(manager.full(new Shape(2, 3), 5));
-        String message = assertThrows(
-                        IllegalArgumentException.class,
-                        () -> linear.initialize(manager, DataType.FLOAT32, new Shape(1, 4)))
-                .getMessage();
-        assertTrue(message.contains("(2, 3)"), message);
-        assertFalse(linear.isInitialized());
-        linear.initialize(manager, DataType.FLOAT16, new Shape(1, 3));
-        assertEquals(DataType.FLOAT16, weight.getArray().getDataType());
-        assertArrayEquals(new float[] {16, 16}, forward(manager.ones(new Shape(1, 3))));
     }
 
     @Test
@@ -288,16 +236,6 @@ class ParameterTest {
             Parameter made = Parameter.builder().setName("p").setType(type).build();
             assertSame(type.getInitializer(), made.getInitializer());
         }
-    }
-
-    private static List<String> namesOf(Block block, Parameter.Type type) {
-        List<String> names = new ArrayList<>();
-        for (Pair<String, Parameter> each : block.getParameters()) {
-            if (each.getValue().getType() == type) {
-                names.add(each.getKey());
-            }
-        }
-        return names;
     }
 
     private float[] forward(NDArray x) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A task is the rows that share a key head, at most as many as a vector has lanes. Its keys are cut into chunks, at the
-// same keys for any number of workers. If there are many tasks, one worker computes all chunks of a task and combines
-// them. If there are few, each worker computes single chunks, and the partial results are combined after all chunks.
+// same keys for any number of workers. If there are many tasks, one worker computes all chunks of a task and merges
+// them. If there are few, each worker computes single chunks, and the partial results are merged after all chunks.
 #include "backends/cpu/decode_attention.h"
 
 #include <algorithm>

@@ -2,6 +2,12 @@
 // Compiled once per ISA, with the compiler flags of that ISA's kernels.
 #include "math_probe.h"
 
+// Only some of the functions are called here.
+#pragma GCC diagnostic ignored "-Wunused-function"
+
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
+#include "backends/cpu/kernels/attention/row_results-inl.h"
+#include "backends/cpu/kernels/attention/score_terms-inl.h"
 #include "backends/cpu/kernels/rows/activation-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/exp2-inl.h"
@@ -83,6 +89,33 @@ bool is_word_kept(uint32_t word, uint32_t threshold) {
   return is_kept(broadcast(static_cast<int32_t>(word)), threshold)[kLanes - 1] != 0;
 }
 
+int64_t floats_of_result(int64_t value_head_size) {
+  AttentionProblem problem;
+  problem.value_head_size = value_head_size;
+  return row_result_floats(problem);
+}
+
+void merge_parts(float* const* results, int64_t count, int64_t width) {
+  const auto part = [&](int64_t n) { return results[n]; };
+  merge_results(count, part, width, maximum_of_results(count, part, width, -kInfinity), Vec{});
+}
+
+bool has_nonfinite(const float* sums, int64_t count, int64_t step) {
+  return any(is_nan(zero_times(sums, count, step)));
+}
+
+void load_relative_biases(const AttentionProblem& problem, int64_t head, bool lanes_are_keys, int64_t element,
+                          float* to) {
+  const int64_t group = problem.num_heads / problem.num_kv_heads;
+  float expanded[1024];
+  if (lanes_are_keys)
+    expand_relative_bias<LanesAre::Keys>(problem, head / group, expanded);
+  else
+    expand_relative_bias<LanesAre::Queries>(problem, head / group, expanded);
+  const float* biases = relative_biases_of(problem, expanded, head % group);
+  store(to, load(consecutive_biases(biases, element, 2 * problem.max_distance)));
+}
+
 constexpr MathProbe kProbe = {
     .isa = HEED_ISA_TEXT,
     .lanes = kLanes,
@@ -97,6 +130,11 @@ constexpr MathProbe kProbe = {
     .activate_row = activate_row,
     .philox = philox_array,
     .is_kept = is_word_kept,
+    .result_floats = floats_of_result,
+    .merge_results = merge_parts,
+    .merge_later_result = merge_later_result,
+    .any_not_finite = has_nonfinite,
+    .relative_biases = load_relative_biases,
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ops/activation.h"
+#include "ops/attention.h"
 #include "tensor/dtype.h"
 
 namespace heed::cpu {
@@ -36,6 +37,16 @@ struct MathProbe {
   // multiple of lanes.
   void (*philox)(int32_t* const (&words)[4], int64_t count, uint64_t seed);
   bool (*is_kept)(uint32_t word, uint32_t threshold);
+
+  // Of attention. A result is `width` sums, whole vectors, then the numbers of kernels/attention/row_results-inl.h.
+  int64_t (*result_floats)(int64_t value_head_size);
+  void (*merge_results)(float* const* results, int64_t count, int64_t width);
+  void (*merge_later_result)(float* earlier, float* later, int64_t width);
+  // Whether one of `count` vectors, `step` floats apart, is not finite.
+  bool (*any_not_finite)(const float* sums, int64_t count, int64_t step);
+  // The biases of a vector of lanes, queries or keys, of which the first reads this element.
+  void (*relative_biases)(const AttentionProblem& problem, int64_t head, bool lanes_are_keys, int64_t element,
+                          float* to);
 };
 
 #define HEED_MATH_PROBE(isa) const MathProbe& math_probe_##isa()

@@ -34,7 +34,7 @@ struct KernelTable {
 
   // ---- attention over a cache ----
   int32_t cached_block_keys;
-  int64_t cached_chunk_keys;  // the results of chunks of this many keys are combined in order
+  int64_t cached_chunk_keys;  // the results of chunks of this many keys are merged in order
   int64_t cached_max_rows;    // of a task
   // Scratch bytes of a task with num_rows rows, and bytes of the result of a row.
   size_t (*cached_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
@@ -51,8 +51,8 @@ struct KernelTable {
   // Sets results[r] of each row to that of the chunk that begins with key first_key.
   void (*cached_chunk)(const AttentionArguments* arguments, const CachedTask* task, int64_t first_key,
                        float* const* results, void* scratch);
-  // Adds the result of later keys of a row to that of earlier ones.
-  void (*cached_combine)(const AttentionProblem* problem, float* result, const float* later);
+  // Merges the result of later keys of a row, which is not used afterwards, into that of earlier ones.
+  void (*cached_merge)(const AttentionProblem* problem, float* result, float* later);
   // Writes the outputs of the task's rows from results[r], the results of all keys, which are overwritten.
   void (*cached_finish)(const AttentionArguments* arguments, const CachedTask* task, float* const* results,
                         void* scratch);

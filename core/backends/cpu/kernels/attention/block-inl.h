@@ -4,12 +4,13 @@
 #pragma once
 
 #include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
 #include "backends/cpu/kernels/attention/row_scores-inl.h"
+#include "backends/cpu/kernels/attention/score_terms-inl.h"
 #include "backends/cpu/kernels/attention/visibility-inl.h"
 #include "backends/cpu/kernels/linear/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
-#include "backends/cpu/kernels/simd/exp2-inl.h"
 #include "backends/cpu/kernels/simd/philox-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
@@ -90,38 +91,6 @@ static void query_tile_to_rows(const TileTask& task, const QueryTile& query_tile
 struct NoTerms {
   template <int rows, int vectors>
   HEED_INLINE_MEMBER void add_to(Vec (&)[rows][vectors], int64_t) const {}
-};
-
-// Terms of distances for the vectors of a query tile.
-template <int vectors>
-struct TileTerms {
-  DistanceTerms of_vectors[vectors];
-
-  // Adds the terms of keys k0 + k .. k0 + k + rows - 1, at most a tile of keys, to their scores.
-  template <int rows>
-  HEED_INLINE_MEMBER void add_to(Vec (&scores)[rows][vectors], int64_t k) const {
-    if (of_vectors[0].has_alibi) {
-      const Vec first = broadcast(static_cast<float>(of_vectors[0].alibi.index + k));
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-          scores[i][v] = of_vectors[v].alibi.added_to(scores[i][v], first + static_cast<float>(i));
-      }
-    }
-    if (!of_vectors[0].has_relative) return;
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const RelativeBias& relative = of_vectors[v].relative;
-      if (relative.consecutive == nullptr) {
-        for (int i = 0; i < rows; ++i) scores[i][v] += gather_relative_bias(relative, k + i);
-        continue;
-      }
-      const float* biases = consecutive_biases(relative, k);
-#pragma GCC unroll 16
-      for (int i = 0; i < rows; ++i) scores[i][v] += load(biases - i);
-    }
-  }
 };
 
 // Computes scores of `rows` keys from key k on, and the maximum of `maximum` and these scores.
@@ -213,8 +182,8 @@ static void score_query_tile_rows(const TileTask& task, const QueryTile& query_t
   const int64_t head_size = task.problem->head_size;
   const StoredRows stored = {reinterpret_cast<const char*>(keys.data),
                              keys.stride * static_cast<int64_t>(sizeof(float)), head_size};
-  score_rows<DType::F32>(stored, count, task.row_queries, row_stride(head_size), query_tile.num_rows, task.row_scores,
-                         kRowScoresStride);
+  score_rows<DType::F32>(
+      stored, count, {task.row_queries, row_stride(head_size), task.row_scores, kRowScoresStride, query_tile.num_rows});
   rows_to_query_tile(task, query_tile, 0, count, scores);
   for (int64_t k = 0; k < count; ++k) {
 #pragma GCC unroll 4
@@ -294,33 +263,6 @@ static void find_scores(const TileTask& task, const QueryTile& query_tile, F32Ro
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Whether abs(maximum) > 2^20. The rounding error of maximum * log2(e) would then become a significant factor, up to
-// one beyond f32's range. Such rows come from callers who hide keys by a bias of -1e10 or of the lowest float.
-HEED_INLINE IntVec is_large(Vec maximum) {
-  constexpr float kFar = 0x1p20f;
-  return (maximum > broadcast(kFar)) | ((maximum < broadcast(-kFar)) & (maximum != broadcast(-kInfinity)));
-}
-
-// The shift: the maximum of a row where is_large(maximum), otherwise 0. It is subtracted from the row's scores.
-// Subtracting the maximum in every row would cost one more instruction per score, 1 % of the time at head size 64.
-HEED_INLINE Vec shift_of(Vec maximum) { return select(is_large(maximum), maximum, Vec{}); }
-
-// The pivot: the maximum after the shift, times log2(e); so it is 0 in a row with a shift. Probabilities are 2^(score *
-// log2(e) - pivot), with the score after the shift. While the maximum is -inf the pivot is 0, because -inf - -inf would
-// be NaN where 2^-inf = 0 is needed. The rounding error of the pivot cancels, as all scores of a row have the same
-// pivot.
-HEED_INLINE Vec pivot_of(Vec maximum) {
-  return select(is_large(maximum) | (maximum == broadcast(-kInfinity)), Vec{}, maximum * broadcast(kLog2E));
-}
-
-// The factor that rescales sums from the maximum `before` to `maximum`. It is 0 if there have been no scores, and
-// exactly 1 if the maximum is unchanged, since it is rounded like the pivot.
-HEED_INLINE Vec factor_between(Vec before, Vec maximum) {
-  Vec factor[1] = {(before - shift_of(maximum)) * broadcast(kLog2E) - pivot_of(maximum)};
-  exp2_without_tiny(factor);
-  return factor[0];
-}
-
 // Subtracts the shift from the scores of `count` keys.
 template <int vectors>
 static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* scores) {
@@ -330,32 +272,6 @@ static void shift_scores(const Vec (&maximum)[vectors], int64_t count, float* sc
       float* address = scores + k * kQueryTileRows + v * kLanes;
       store(address, load(address) - shift_of(maximum[v]));
     }
-  }
-}
-
-// Turns scores after the shift into e^(score - maximum), in place. Vector i uses pivots[i % vectors]. Those that are to
-// multiply values become 0 where they are tiny.
-template <bool multiplies_values, int count, int vectors>
-HEED_INLINE void find_probabilities(Vec (&scores)[count], const Vec (&pivots)[vectors]) {
-#pragma GCC unroll 8
-  for (int i = 0; i < count; ++i) scores[i] = fma(scores[i], broadcast(kLog2E), -pivots[i % vectors]);
-  if constexpr (multiplies_values)
-    exp2_without_tiny(scores);
-  else
-    exp2_of_nonpositive(scores);
-}
-
-// Exponentiates `count` vectors of a row's scores, and adds them to the total.
-template <int count>
-HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec& total) {
-  Vec probabilities[count];
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
-  find_probabilities<true>(probabilities, pivots);
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
-    total += probabilities[i];
-    store(scores + i * kLanes, probabilities[i]);
   }
 }
 

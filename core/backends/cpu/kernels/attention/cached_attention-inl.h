@@ -8,6 +8,9 @@
 #include "backends/cpu/kernels/attention/cached_rows-inl.h"
 #include "backends/cpu/kernels/attention/cached_tiles-inl.h"
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
+#include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 #include "ops/cached_keys.h"
@@ -16,7 +19,7 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// The results of whole blocks are combined within chunks of this many keys, then those of chunks. Several threads may
+// The results of whole blocks are merged within chunks of this many keys, then those of chunks. Several threads may
 // compute different chunks of one row.
 constexpr int64_t kCachedChunkKeys = 512;
 static_assert(kCachedChunkKeys % kCachedBlockKeys == 0);
@@ -31,7 +34,7 @@ constexpr int64_t kCachedMaxRows = 256;
 // The scratch memory of a task with num_rows rows, in this order.
 struct CachedScratch {
   float* queries;        // [num_rows][row_stride(head_size)], times the scale
-  float* relative_bias;  // [heads of the key head][2 * max_distance + 1]
+  float* relative_bias;  // expand_relative_bias
   float* scores;         // [kCachedTileRows][kCachedScoresStride], then probabilities
   float* results;        // [kCachedTileRows][row_result_floats], of one block
   int32_t* seen;         // [kCachedBlockKeys], of one row
@@ -39,11 +42,6 @@ struct CachedScratch {
   float* values;         // [kCachedBlockKeys][row_stride(value_head_size)] and kLanes more, if values are
   int64_t num_floats;
 };
-
-HEED_INLINE int64_t all_relative_floats(const AttentionProblem& problem) {
-  if (problem.relative_bias.given == 0) return 0;
-  return round_up(problem.num_heads / problem.num_kv_heads * (2 * problem.max_distance + 1) + kLanes, kLanes);
-}
 
 static CachedScratch cached_scratch(const AttentionProblem& problem, int64_t num_rows, float* memory) {
   CachedScratch scratch;
@@ -54,7 +52,7 @@ static CachedScratch cached_scratch(const AttentionProblem& problem, int64_t num
     return part;
   };
   scratch.queries = take(num_rows * row_stride(problem.head_size));
-  scratch.relative_bias = take(all_relative_floats(problem));
+  scratch.relative_bias = take(all_relative_bias_floats(problem));
   scratch.scores = take(kCachedTileRows * kCachedScoresStride);
   scratch.results = take(kCachedTileRows * row_result_floats(problem));
   scratch.seen = reinterpret_cast<int32_t*>(take(kCachedBlockKeys));
@@ -68,6 +66,40 @@ static CachedScratch cached_scratch(const AttentionProblem& problem, int64_t num
 static size_t cached_scratch_bytes(const AttentionProblem* problem, int64_t num_rows) {
   return static_cast<size_t>(cached_scratch(*problem, num_rows, nullptr).num_floats) * sizeof(float);
 }
+
+// A task of this kernel, in scratch.
+struct CachedWork {
+  const AttentionArguments& arguments;
+  const AttentionProblem& problem;
+  const CachedTask& task;
+  const CachedScratch scratch;
+  const int64_t width;  // of the sums of a row
+
+  CachedWork(const AttentionArguments* of_call, const CachedTask* of_task, void* memory)
+      : arguments(*of_call),
+        problem(*of_call->problem),
+        task(*of_task),
+        scratch(cached_scratch(problem, task.num_rows, static_cast<float*>(memory))),
+        width(row_stride(problem.value_head_size)) {}
+
+  RowTerms terms_of(const CachedRow& row) const { return find_terms(arguments, row, scratch.relative_bias); }
+};
+
+// One of its rows.
+struct CachedRowWork {
+  const CachedWork& work;
+  const CachedRow& row;
+  const float* query;  // times the scale
+  float* result;
+
+  CachedRowWork(const CachedWork& of_task, int64_t r, float* result_of_row)
+      : work(of_task),
+        row(of_task.task.rows[r]),
+        query(of_task.scratch.queries + r * row_stride(of_task.problem.head_size)),
+        result(result_of_row) {}
+
+  float* numbers() const { return result + work.width; }
+};
 
 static size_t cached_result_bytes(const AttentionProblem* problem) {
   return static_cast<size_t>(row_result_floats(*problem)) * sizeof(float);
@@ -90,24 +122,11 @@ static void load_cached_queries(const AttentionArguments& arguments, const Cache
   }
 }
 
-static void load_relative_biases(const AttentionProblem& problem, int64_t kv_head, float* to) {
-  if (problem.relative_bias.given == 0) return;
-  const Operand& table = problem.relative_bias;
-  const int64_t group = problem.num_heads / problem.num_kv_heads;
-  for (int64_t g = 0; g < group; ++g) {
-    for (int64_t i = 0; i <= 2 * problem.max_distance; ++i) {
-      const int64_t index = (kv_head * group + g) * table.strides[1] + problem.buckets[i] * table.strides[3];
-      *to++ = load_element(element_address(table, index), table.dtype);
-    }
-  }
-}
-
 // Prepares the scratch memory of a task: queries and relative biases.
 static void cached_begin(const AttentionArguments* arguments, const CachedTask* task, void* memory) {
-  const AttentionProblem& problem = *arguments->problem;
-  const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
-  load_cached_queries(*arguments, *task, scratch.queries);
-  load_relative_biases(problem, task->kv_head, scratch.relative_bias);
+  const CachedWork work(arguments, task, memory);
+  load_cached_queries(*arguments, *task, work.scratch.queries);
+  expand_relative_bias<LanesAre::Keys>(work.problem, task->kv_head, work.scratch.relative_bias);
 }
 
 // Rotates the keys of a widened tile whose first key is key k of the sequence (rule 16 of docs/semantics.md).
@@ -146,105 +165,112 @@ static KeyRange keys_of_rows(const CachedRow* rows, int64_t num_rows, int64_t fi
   return all;
 }
 
+// Widens the tiles of a block into scratch, and rotates the keys if they have to be. `end_key`: the end of the keys of the
+// sequence in the block.
+static void widen_block(const CachedWork& work, int64_t block_key, BlockRange tiles, int64_t end_key,
+                        CachedBlock& block) {
+  const CachedKeys& cached = work.problem.cached;
+  const int64_t head_size = work.problem.head_size;
+  for (int64_t t = tiles.first; t < tiles.end; ++t) {
+    float* keys = work.scratch.keys + t * kCacheTileRows * head_size;
+    widen_cached(block.keys[t], cached.dtype, kCacheTileRows * head_size, keys);
+    const int64_t k = block_key + t * kCacheTileRows;
+    if (cached.rotations.data != nullptr)
+      rotate_tile(cached, work.task.batch_index, k, smaller(kCacheTileRows, end_key - k), keys);
+    block.keys[t] = reinterpret_cast<const char*>(keys);
+    if (work.problem.output.data == nullptr) continue;
+    float* values = work.scratch.values + t * kCacheTileRows * work.width;
+    for (int64_t i = 0; i < kCacheTileRows; ++i)
+      widen_cached(block.values[t] + i * block.value_bytes, cached.dtype, block.value_head_size,
+                   values + i * work.width);
+    block.values[t] = reinterpret_cast<const char*>(values);
+  }
+  block.dtype = DType::F32;
+  block.value_bytes = work.width * static_cast<int64_t>(sizeof(float));
+}
+
 // Finds the tiles of a block with the keys `range`, and widens them if that saves time or the keys have to be rotated.
-static void prepare_block(const AttentionProblem& problem, const CachedTask& task, const CachedScratch& scratch,
-                          int64_t block_key, KeyRange range, CachedBlock& block) {
-  const CachedKeys& cached = problem.cached;
-  const int64_t first = (range.first - block_key) / kCacheTileRows;
-  const int64_t end = divide_up(range.end - block_key, kCacheTileRows);
-  const CachedRange& last_row = task.rows[task.num_rows - 1].keys;
-  find_tiles(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size, block_key / kCacheTileRows,
-             first, end, last_row.rows.first <= block_key && block_key + kCachedBlockKeys < last_row.rows.end, block);
-  const bool is_rotated = cached.rotations.data != nullptr;
-  const bool is_widened = is_rotated || (cached.dtype != DType::F32 && task.num_rows > kMostRowsThatWiden);
+static void prepare_block(const CachedWork& work, int64_t block_key, KeyRange range, CachedBlock& block) {
+  const AttentionProblem& problem = work.problem;
+  const CachedTask& task = work.task;
+  const int64_t first_tile = block_key / kCacheTileRows;
+  const BlockRange tiles = {(range.first - block_key) / kCacheTileRows,
+                            divide_up(range.end - block_key, kCacheTileRows)};
+  const KeyRange last_row = task.rows[task.num_rows - 1].keys.rows;
+  const CachedHead head = {problem.cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size};
+  head.find_tiles(first_tile, tiles, last_row.first <= block_key && block_key + kCachedBlockKeys < last_row.end, block);
+  const bool is_widened = problem.cached.rotations.data != nullptr ||
+                          (problem.cached.dtype != DType::F32 && task.num_rows > kMostRowsThatWiden);
   if (task.num_rows >= kManyRows) {
     // The values of this block are wanted by the first tile of rows, so later tiles can only prefetch the next block.
     const bool is_next_whole = is_widened || task.num_rows > kCachedTileRows;
     const int64_t next_keys =
-        last_row.rows.first <= block_key ? larger(int64_t{0}, last_row.rows.end - block_key - kCachedBlockKeys) : 0;
+        last_row.first <= block_key ? larger(int64_t{0}, last_row.end - block_key - kCachedBlockKeys) : 0;
     const int64_t num_next = smaller(kBlockTiles, divide_up(next_keys, kCacheTileRows));
-    set_areas_ahead(cached, task.pages, task.kv_head, problem.head_size, problem.value_head_size,
-                    block_key / kCacheTileRows, first, end, num_next, is_next_whole, block);
+    head.find_areas_ahead(first_tile, tiles, num_next, is_next_whole, block);
   }
-  if (!is_widened) return;
-  const int64_t width = row_stride(problem.value_head_size);
-  const bool has_values = problem.output.data != nullptr;
-  for (int64_t t = first; t < end; ++t) {
-    float* keys = scratch.keys + t * kCacheTileRows * problem.head_size;
-    widen_cached(block.keys[t], cached.dtype, kCacheTileRows * problem.head_size, keys);
-    const int64_t k = block_key + t * kCacheTileRows;
-    if (is_rotated) rotate_tile(cached, task.batch_index, k, smaller(kCacheTileRows, range.end - k), keys);
-    block.keys[t] = reinterpret_cast<const char*>(keys);
-    if (!has_values) continue;
-    float* values = scratch.values + t * kCacheTileRows * width;
-    for (int64_t i = 0; i < kCacheTileRows; ++i)
-      widen_cached(block.values[t] + i * block.value_bytes, cached.dtype, problem.value_head_size, values + i * width);
-    block.values[t] = reinterpret_cast<const char*>(values);
-  }
-  block.dtype = DType::F32;
-  block.value_bytes = width * static_cast<int64_t>(sizeof(float));
+  if (is_widened) widen_block(work, block_key, tiles, range.end, block);
 }
 
-// Computes the sums of a row again if they are not finite because of a value that the row does not see.
-static void mend_row(const RowTerms& terms, const CachedBlock& block, const CachedScratch& scratch, const float* query,
-                     RowPart part, float* scores, float* result) {
-  const AttentionProblem& problem = *terms.problem;
-  const int64_t width = row_stride(problem.value_head_size);
-  const float total = result[width + kTotal];
-  if (total - total != 0.0f || !is_nonfinite(result, problem.value_head_size)) return;
-  score_block_tiles(query, row_stride(problem.head_size), 1, block, part.first_vector() / kCacheTileRows,
-                    divide_up(part.end_vector(), kCacheTileRows), problem.head_size, scores);
-  finish_row(terms, block, part, scores, scratch.seen);
-  exponentiate_row(block, problem.cached.dtype == DType::I8, part, scores, result + width);
-  for (int64_t d = 0; d < width; d += kLanes) store(result + d, Vec{});
-  add_seen_cached_values(block, part, scores, scratch.seen, problem.value_head_size, result);
+// Products of a row with the keys of a part, in scores.
+static void score_part(const CachedRowWork& row, const CachedBlock& block, RowPart part, float* scores) {
+  score_block_tiles(block, part.tiles(), {row.query, 0, scores, row.result, 0, 1});
 }
 
-// The results of rows first .. first + count - 1 of the task, at most kCachedTileRows, on a block, in scratch.results.
-static void attend_cached_block(const AttentionArguments& arguments, const CachedTask& task,
-                                const CachedScratch& scratch, const CachedBlock& block, int64_t block_key,
-                                KeyRange range, int64_t first, int64_t count) {
-  const AttentionProblem& problem = *arguments.problem;
+// Computes the result of a row on a block again, without values that the row does not see.
+static void sum_seen_values_of_row(const CachedRowWork& row, const RowTerms& terms, const CachedBlock& block,
+                                   RowPart part, float* scores) {
+  const CachedWork& work = row.work;
+  score_part(row, block, part, scores);
+  finish_row(terms, block, part, scores, work.scratch.seen);
+  exponentiate_row(block, work.problem.cached.dtype == DType::I8, part, scores, row.numbers());
+  for (int64_t d = 0; d < work.width; d += kLanes) store(row.result + d, Vec{});
+  add_seen_cached_values(block, part, scores, work.scratch.seen, row.result);
+}
+
+// The results of rows first .. first + count - 1 of the task, at most kCachedTileRows, on a part of a block, in
+// scratch.results.
+static void attend_cached_block(const CachedWork& work, const CachedBlock& block, RowPart part, int64_t first,
+                                int64_t count) {
+  const AttentionProblem& problem = work.problem;
+  const CachedScratch& scratch = work.scratch;
   const int64_t stride = row_stride(problem.head_size);
-  const int64_t width = row_stride(problem.value_head_size);
   const int64_t result_floats = row_result_floats(problem);
-  const RowPart part = {block_key, range.first, range.end};
-  const float* queries = scratch.queries + first * stride;
   const bool is_scaled = problem.cached.dtype == DType::I8;
-  score_block_tiles(queries, stride, count, block, (range.first - block_key) / kCacheTileRows,
-                    divide_up(range.end - block_key, kCacheTileRows), problem.head_size, scratch.scores);
+  const BlockRows rows = {
+      scratch.queries + first * stride, stride, scratch.scores, scratch.results, result_floats, count};
+  const BlockRange keys = part.keys();
+  score_block_tiles(block, part.tiles(), rows);
   for (int64_t r = 0; r < count; ++r) {
-    const RowTerms terms = find_terms(arguments, task.rows[first + r], scratch.relative_bias);
+    const RowTerms terms = work.terms_of(work.task.rows[first + r]);
     float* scores = scratch.scores + r * kCachedScoresStride;
-    float* numbers = scratch.results + r * result_floats + width;
+    float* numbers = scratch.results + r * result_floats + work.width;
     numbers[kSeesAny] = finish_row(terms, block, part, scores, nullptr) ? 1.0f : 0.0f;
     exponentiate_row(block, is_scaled, part, scores, numbers);
   }
   if (problem.output.data == nullptr || problem.value_head_size == 0) return;
-  sum_block_values(block, scratch.scores, count, range.first - block_key, range.end - block_key,
-                   problem.value_head_size, scratch.results, result_floats);
+  sum_block_values(block, keys, rows);
   for (int64_t r = 0; r < count; ++r) {
-    float* result = scratch.results + r * result_floats;
-    if (result[width + kSeesAny] == 0.0f || !is_nonfinite(result, problem.value_head_size)) continue;
-    const RowTerms terms = find_terms(arguments, task.rows[first + r], scratch.relative_bias);
-    mend_row(terms, block, scratch, queries + r * stride, part, scratch.scores + r * kCachedScoresStride, result);
+    const CachedRowWork row(work, first + r, scratch.results + r * result_floats);
+    CachedSums sums = {row.result, problem.value_head_size};
+    leave_out_hidden_values(sums, [&] {
+      sum_seen_values_of_row(row, work.terms_of(row.row), block, part, scratch.scores + r * kCachedScoresStride);
+    });
   }
 }
 
 // The results of the task's rows on the chunk that begins with key first_key: results[r] of each row.
 static void cached_chunk(const AttentionArguments* arguments, const CachedTask* task, int64_t first_key,
                          float* const* results, void* memory) {
-  const AttentionProblem& problem = *arguments->problem;
-  const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
-  const int64_t width = row_stride(problem.value_head_size);
-  const int64_t result_floats = row_result_floats(problem);
+  const CachedWork work(arguments, task, memory);
+  const int64_t result_floats = row_result_floats(work.problem);
   const int64_t num_tiles = divide_up(task->num_rows, kCachedTileRows);
-  for (int64_t r = 0; r < task->num_rows; ++r) clear_result(results[r], width);
+  for (int64_t r = 0; r < task->num_rows; ++r) clear_result(results[r], work.width);
   for (int64_t block_key = first_key; block_key < first_key + kCachedChunkKeys; block_key += kCachedBlockKeys) {
     const KeyRange range = keys_of_rows(task->rows, task->num_rows, block_key, block_key + kCachedBlockKeys);
     if (range.first >= range.end) continue;
     CachedBlock block;
-    prepare_block(problem, *task, scratch, block_key, range, block);
+    prepare_block(work, block_key, range, block);
     for (int64_t first = 0; first < task->num_rows; first += kCachedTileRows) {
       const int64_t count = smaller(kCachedTileRows, task->num_rows - first);
       const KeyRange of_tile = keys_of_rows(task->rows + first, count, block_key, block_key + kCachedBlockKeys);
@@ -252,15 +278,15 @@ static void cached_chunk(const AttentionArguments* arguments, const CachedTask* 
       // Each tile of rows prefetches a part of what follows.
       block.during_scores.choose_part(first / kCachedTileRows, num_tiles);
       block.during_values.choose_part(first / kCachedTileRows, num_tiles);
-      attend_cached_block(*arguments, *task, scratch, block, block_key, of_tile, first, count);
+      attend_cached_block(work, block, {block_key, of_tile.first, of_tile.end}, first, count);
       for (int64_t r = 0; r < count; ++r)
-        combine_results(results[first + r], scratch.results + r * result_floats, width);
+        merge_later_result(results[first + r], work.scratch.results + r * result_floats, work.width);
     }
   }
 }
 
-static void cached_combine(const AttentionProblem* problem, float* result, const float* later) {
-  combine_results(result, later, row_stride(problem->value_head_size));
+static void cached_merge(const AttentionProblem* problem, float* result, float* later) {
+  merge_later_result(result, later, row_stride(problem->value_head_size));
 }
 
 // ---- keys that every row sees ---------------------------------------------------------------------------------------
@@ -272,131 +298,106 @@ static float constant_score(const AttentionArguments& arguments, const float* qu
   for (int64_t d = 0; d < problem.head_size; ++d)
     accumulate(sum, broadcast(query[d]), broadcast(key != nullptr ? key[d] : 0.0f));
   float scores[kLanes];
-  store(scores, sum * broadcast(arguments.score_scale));
-  if (problem.soft_cap != 0) cap_scores<1>(problem.soft_cap, 1, scores);
+  store(scores, sum);
+  scale_and_cap<kLanes>(arguments.score_scale, problem.soft_cap, 1, scores);
   return scores[0];
 }
 
-// Constant scores of a row: its head's sink, the bias key and the zero key; -inf for those that the problem lacks.
-struct ConstantScores {
-  float sink;
-  float bias;
-  float zero;
-};
-
-static ConstantScores constant_scores_of(const AttentionArguments& arguments, const CachedRow& row, const float* query,
-                                         float* bias_key) {
-  const AttentionProblem& problem = *arguments.problem;
-  ConstantScores scores = {-kInfinity, -kInfinity, -kInfinity};
-  if (problem.sinks.data != nullptr) {
-    scores.sink =
-        load_element(element_address(problem.sinks, row.head * problem.sinks.strides[1]), problem.sinks.dtype);
-  }
-  const int64_t kv_head = row.head / (problem.num_heads / problem.num_kv_heads);
+// The constant scores of a row, in every lane. `bias_key`: room for a key.
+static ConstantScores constant_scores_of(const CachedRowWork& row, float* bias_key) {
+  const AttentionProblem& problem = row.work.problem;
+  ConstantScores scores;
+  if (problem.sinks.data != nullptr) scores.sink = broadcast(sink_of(problem, row.row.head));
   if (problem.bias_key.data != nullptr) {
+    const int64_t kv_head = row.row.head / (problem.num_heads / problem.num_kv_heads);
     widen_row(element_address(problem.bias_key, kv_head * problem.bias_key.strides[1]), problem.bias_key.dtype,
               problem.bias_key.strides[3], problem.head_size, bias_key);
-    scores.bias = constant_score(arguments, query, bias_key);
+    scores.bias = broadcast(constant_score(row.work.arguments, row.query, bias_key));
   }
-  if (problem.has_zero_key != 0) scores.zero = constant_score(arguments, query, nullptr);
+  if (problem.has_zero_key != 0) scores.zero = broadcast(constant_score(row.work.arguments, row.query, nullptr));
   return scores;
+}
+
+// Sets the sums of a row to the value of the bias key times a weight.
+static void begin_with_bias_value(const CachedRowWork& row, Vec weight) {
+  const Operand& values = row.work.problem.bias_value;
+  widen_row(element_address(values, row.work.task.kv_head * values.strides[1]), values.dtype, values.strides[3],
+            row.work.problem.value_head_size, row.result);
+  for (int64_t d = 0; d < row.work.width; d += kLanes) store(row.result + d, load(row.result + d) * weight);
 }
 
 // Sets result[r] of each row to that of the keys that every row sees.
 static void cached_begin_results(const AttentionArguments* arguments, const CachedTask* task, float* const* results,
                                  void* memory) {
-  const AttentionProblem& problem = *arguments->problem;
-  const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
-  const int64_t width = row_stride(problem.value_head_size);
-  const bool has_constant = problem.sinks.data != nullptr || num_constant_keys(problem) > 0;
+  const CachedWork work(arguments, task, memory);
   for (int64_t r = 0; r < task->num_rows; ++r) {
-    float* result = results[r];
-    clear_result(result, width);
-    if (!has_constant) continue;
-    const CachedRow& row = task->rows[r];
-    // The block's results have room for a key: they are not in use.
-    const ConstantScores scores =
-        constant_scores_of(*arguments, row, scratch.queries + r * row_stride(problem.head_size), scratch.scores);
-    // A NaN is never greater; it reaches the total through its exponential.
-    const Vec maximum =
-        max(broadcast(scores.sink), max(broadcast(scores.bias), max(broadcast(scores.zero), broadcast(-kInfinity))));
-    const Vec of_bias = probability_of(broadcast(scores.bias), maximum);
-    const Vec total =
-        probability_of(broadcast(scores.sink), maximum) + of_bias + probability_of(broadcast(scores.zero), maximum);
-    result[width + kMaximum] = maximum[0];
-    result[width + kTotal] = total[0];
-    result[width + kSeesAny] = num_constant_keys(problem) > 0 ? 1.0f : 0.0f;
-    if (problem.bias_value.data == nullptr) continue;
-    const int64_t kv_head = task->kv_head;
-    widen_row(element_address(problem.bias_value, kv_head * problem.bias_value.strides[1]), problem.bias_value.dtype,
-              problem.bias_value.strides[3], problem.value_head_size, result);
-    for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * of_bias);
+    clear_result(results[r], work.width);
+    if (!has_constant_scores(work.problem)) continue;
+    const CachedRowWork row(work, r, results[r]);
+    // The scores of a block have room for a key: they are not in use.
+    const ConstantSums sums = sums_of(constant_scores_of(row, work.scratch.scores));
+    row.numbers()[kMaximum] = sums.maximum[0];
+    row.numbers()[kTotal] = sums.total[0];
+    row.numbers()[kSeesAny] = num_constant_keys(work.problem) > 0 ? 1.0f : 0.0f;
+    if (work.problem.bias_value.data != nullptr) begin_with_bias_value(row, sums.of_bias);
   }
 }
 
 // ---- results of a row -----------------------------------------------------------------------------------------------
 
-// Calls visit(block, part) for each block with keys that the row may see.
+// Calls visit(block, part) for each block with keys of the ranges.
 template <typename Visit>
-HEED_INLINE void visit_row_blocks(const AttentionProblem& problem, const CachedTask& task, const CachedScratch& scratch,
-                                  const CachedRow& row, const Visit& visit) {
+HEED_INLINE void visit_row_blocks(const CachedWork& work, const CachedRow& row, const Visit& visit) {
   const int64_t first_key = (row.keys.sinks.first < row.keys.sinks.end ? row.keys.sinks.first : row.keys.rows.first) /
                             kCachedBlockKeys * kCachedBlockKeys;
   for (int64_t block_key = first_key; block_key < row.keys.rows.end; block_key += kCachedBlockKeys) {
     const KeyRange range = keys_of_rows(&row, 1, block_key, block_key + kCachedBlockKeys);
     if (range.first >= range.end) continue;
     CachedBlock block;
-    prepare_block(problem, task, scratch, block_key, range, block);
+    prepare_block(work, block_key, range, block);
     visit(block, RowPart{block_key, range.first, range.end});
   }
 }
 
-// Turns the scores of a part into weights that add up to one over all keys; hidden ones become 0. With times_scales those
-// of I8 are multiplied by the scales of the values.
-static void find_row_weights(const RowTerms& terms, const CachedBlock& block, RowPart part, const float* query,
-                             const float* numbers, bool times_scales, const CachedScratch& scratch) {
-  const AttentionProblem& problem = *terms.problem;
+// Writes the weights of a part to scratch.scores: they add up to one over all keys, and hidden ones are 0. With times_scales
+// those of I8 are multiplied by the scales of the values.
+static void find_row_weights(const CachedRowWork& row, const RowTerms& terms, const CachedBlock& block, RowPart part,
+                             bool times_scales) {
+  const CachedScratch& scratch = row.work.scratch;
   float* scores = scratch.scores;
-  score_block_tiles(query, row_stride(problem.head_size), 1, block, part.first_vector() / kCacheTileRows,
-                    divide_up(part.end_vector(), kCacheTileRows), problem.head_size, scores);
+  score_part(row, block, part, scores);
   finish_row(terms, block, part, scores, scratch.seen);
-  const Vec maximum = broadcast(numbers[kMaximum]);
-  const Vec pivots[1] = {pivot_of(maximum)};
+  const Vec maximum = broadcast(row.numbers()[kMaximum]);
+  const Vec total = broadcast(row.numbers()[kTotal]);
   for (int64_t i = part.first_vector(); i < part.end_vector(); i += kLanes) {
-    Vec weight[1] = {load(scores + i) - shift_of(maximum)};
-    find_probabilities<false>(weight, pivots);
-    Vec result = weight[0] / broadcast(numbers[kTotal]);
-    if (times_scales) result *= load(block.value_scales[i / kCacheTileRows] + i % kCacheTileRows);
-    store(scores + i, select(load(scratch.seen + i), result, Vec{}));
+    Vec weight = weight_of(load(scores + i), maximum, total);
+    if (times_scales) weight *= load(block.value_scales[i / kCacheTileRows] + i % kCacheTileRows);
+    store(scores + i, select(load(scratch.seen + i), weight, Vec{}));
   }
 }
 
 // The weights of the bias key and of the zero key.
-static ConstantScores constant_weights_of(const AttentionArguments& arguments, const CachedRow& row, const float* query,
-                                          const float* numbers, const CachedScratch& scratch) {
-  ConstantScores weights = constant_scores_of(arguments, row, query, scratch.scores);
-  const Vec maximum = broadcast(numbers[kMaximum]);
-  weights.bias = (probability_of(broadcast(weights.bias), maximum) / broadcast(numbers[kTotal]))[0];
-  weights.zero = (probability_of(broadcast(weights.zero), maximum) / broadcast(numbers[kTotal]))[0];
+static ConstantScores constant_weights_of(const CachedRowWork& row) {
+  ConstantScores weights = constant_scores_of(row, row.work.scratch.scores);
+  const Vec maximum = broadcast(row.numbers()[kMaximum]);
+  const Vec total = broadcast(row.numbers()[kTotal]);
+  weights.bias = weight_of(weights.bias, maximum, total);
+  weights.zero = weight_of(weights.zero, maximum, total);
   return weights;
 }
 
-// Sums the values of a row with weights that add up to one, so that no sum exceeds the largest value.
-static void sum_row_normalized(const AttentionArguments& arguments, const CachedTask& task,
-                               const CachedScratch& scratch, const CachedRow& row, const float* query, float* result) {
-  const AttentionProblem& problem = *arguments.problem;
-  const int64_t width = row_stride(problem.value_head_size);
-  const RowTerms terms = find_terms(arguments, row, scratch.relative_bias);
-  for (int64_t d = 0; d < width; d += kLanes) store(result + d, Vec{});
-  if (problem.bias_value.data != nullptr) {
-    const Vec weight = broadcast(constant_weights_of(arguments, row, query, result + width, scratch).bias);
-    widen_row(element_address(problem.bias_value, task.kv_head * problem.bias_value.strides[1]),
-              problem.bias_value.dtype, problem.bias_value.strides[3], problem.value_head_size, result);
-    for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * weight);
+// Sums the values of a row with weights that add up to one.
+static void sum_row_normalized(const CachedRowWork& row) {
+  const CachedWork& work = row.work;
+  const RowTerms terms = work.terms_of(row.row);
+  if (work.problem.bias_value.data != nullptr) {
+    begin_with_bias_value(row, constant_weights_of(row).bias);
+  } else {
+    for (int64_t d = 0; d < work.width; d += kLanes) store(row.result + d, Vec{});
   }
-  visit_row_blocks(problem, task, scratch, row, [&](const CachedBlock& block, RowPart part) {
-    find_row_weights(terms, block, part, query, result + width, problem.cached.dtype == DType::I8, scratch);
-    add_seen_cached_values(block, part, scratch.scores, scratch.seen, problem.value_head_size, result);
+  visit_row_blocks(work, row.row, [&](const CachedBlock& block, RowPart part) {
+    find_row_weights(row, terms, block, part, work.problem.cached.dtype == DType::I8);
+    add_seen_cached_values(block, part, work.scratch.scores, work.scratch.seen, row.result);
   });
 }
 
@@ -406,50 +407,53 @@ HEED_INLINE bool is_kept(const CachedElement& element, int64_t k) {
 }
 
 // The mean of all values that are kept, for a row that sees no key.
-static void average_cached_values(const AttentionProblem& problem, const CachedTask& task, const CachedScratch& scratch,
-                                  const CachedRow& row, float* result) {
-  const Sequence& sequence = *row.sequence;
-  const CachedElement& element = *row.element;
+static void average_cached_values(const CachedRowWork& row) {
+  const CachedScratch& scratch = row.work.scratch;
+  const Sequence& sequence = *row.row.sequence;
+  const CachedElement& element = *row.row.element;
   const int64_t num_sinks = smaller(element.num_sinks, element.first);
-  CachedRow all = row;
+  CachedRow all = row.row;
   all.keys = {{0, num_sinks}, {element.first, sequence.key_count}};
   const float weight = 1.0f / static_cast<float>(num_sinks + sequence.key_count - element.first);
-  visit_row_blocks(problem, task, scratch, all, [&](const CachedBlock& block, RowPart part) {
+  visit_row_blocks(row.work, all, [&](const CachedBlock& block, RowPart part) {
     for (int64_t i = part.begin - part.block_key; i < part.end - part.block_key; ++i) {
       scratch.seen[i] = is_kept(element, part.block_key + i) ? -1 : 0;
-      const bool is_scaled = problem.cached.dtype == DType::I8;
+      const bool is_scaled = row.work.problem.cached.dtype == DType::I8;
       scratch.scores[i] = is_scaled ? weight * block.value_scales[i / kCacheTileRows][i % kCacheTileRows] : weight;
     }
-    add_seen_cached_values(block, part, scratch.scores, scratch.seen, problem.value_head_size, result);
+    add_seen_cached_values(block, part, scratch.scores, scratch.seen, row.result);
   });
 }
 
 // Stores the weights of a row: 0 for keys that it does not see. Those beyond the keys of the sequence are not written.
-static void store_row_weights(const AttentionArguments& arguments, const CachedTask& task, const CachedScratch& scratch,
-                              const CachedRow& row, const float* query, const float* numbers) {
-  const AttentionProblem& problem = *arguments.problem;
-  const Sequence& sequence = *row.sequence;
+static void store_row_weights(const CachedRowWork& row) {
+  const CachedWork& work = row.work;
+  const AttentionProblem& problem = work.problem;
+  const CachedScratch& scratch = work.scratch;
+  const Sequence& sequence = *row.row.sequence;
   const Operand& weights = problem.weights;
   const int64_t size = size_of_element(weights.dtype);
   char* to =
-      static_cast<char*>(weights.data) +
-      (row.batch_index * weights.strides[0] + row.head * weights.strides[1] + row.query * weights.strides[2]) * size;
-  const bool is_mean = numbers[kSeesAny] == 0.0f && arguments.mean_empty_rows != 0;
-  const CachedElement& element = *row.element;
+      static_cast<char*>(weights.data) + (row.row.batch_index * weights.strides[0] + row.row.head * weights.strides[1] +
+                                          row.row.query * weights.strides[2]) *
+                                             size;
+  const bool sees_any = row.numbers()[kSeesAny] != 0.0f;
+  const bool is_mean = !sees_any && work.arguments.mean_empty_rows != 0;
+  const CachedElement& element = *row.row.element;
   const int64_t num_kept =
       smaller(element.num_sinks, element.first) + sequence.key_count - smaller(element.first, sequence.key_count);
-  const RowTerms terms = find_terms(arguments, row, scratch.relative_bias);
+  const RowTerms terms = work.terms_of(row.row);
   for (int64_t block_key = 0; block_key < sequence.key_count; block_key += kCachedBlockKeys) {
     const int64_t count = smaller(kCachedBlockKeys, sequence.key_count - block_key);
-    const KeyRange range = keys_of_rows(&row, 1, block_key, block_key + count);
+    const KeyRange range = keys_of_rows(&row.row, 1, block_key, block_key + count);
     if (is_mean) {
       for (int64_t i = 0; i < count; ++i)
         scratch.scores[i] = is_kept(element, block_key + i) ? 1.0f / static_cast<float>(num_kept) : 0.0f;
-    } else if (range.first < range.end && numbers[kSeesAny] != 0.0f) {
+    } else if (range.first < range.end && sees_any) {
       CachedBlock block;
-      prepare_block(problem, task, scratch, block_key, range, block);
+      prepare_block(work, block_key, range, block);
       const RowPart part = {block_key, range.first, range.end};
-      find_row_weights(terms, block, part, query, numbers, false, scratch);
+      find_row_weights(row, terms, block, part, false);
       for (int64_t i = 0; i < part.first_vector(); ++i) scratch.scores[i] = 0.0f;
       for (int64_t i = part.end_vector(); i < count; ++i) scratch.scores[i] = 0.0f;
     } else {
@@ -458,69 +462,61 @@ static void store_row_weights(const AttentionArguments& arguments, const CachedT
     narrow_row(scratch.scores, count, to + block_key * weights.strides[3] * size, weights.dtype, weights.strides[3]);
   }
   if (num_constant_keys(problem) == 0) return;
-  const ConstantScores constant = constant_weights_of(arguments, row, query, numbers, scratch);
+  const ConstantScores constant = constant_weights_of(row);
   to += problem.limits.num_keys * weights.strides[3] * size;
   if (problem.bias_key.data != nullptr) {
-    narrow_row(&constant.bias, 1, to, weights.dtype, 1);
+    const float weight = constant.bias[0];
+    narrow_row(&weight, 1, to, weights.dtype, 1);
     to += weights.strides[3] * size;
   }
-  if (problem.has_zero_key != 0) narrow_row(&constant.zero, 1, to, weights.dtype, 1);
+  if (problem.has_zero_key == 0) return;
+  const float weight = constant.zero[0];
+  narrow_row(&weight, 1, to, weights.dtype, 1);
 }
 
-static float log_sum_exp_of(const AttentionProblem& problem, const float* numbers) {
+static float log_sum_exp_of_row(const AttentionProblem& problem, const float* numbers) {
   if (numbers[kSeesAny] == 0.0f && problem.sinks.data == nullptr) return -kInfinity;
   const Vec maximum = broadcast(numbers[kMaximum]);
-  // In double from the rounded pivot, so that the only error is that of the total.
-  const double exponent = static_cast<double>(pivot_of(maximum)[0]) / static_cast<double>(kLog2E) +
-                          static_cast<double>(shift_of(maximum)[0]);
-  return static_cast<float>(exponent + log(static_cast<double>(numbers[kTotal])));
+  return log_sum_exp_of(pivot_of(maximum)[0], shift_of(maximum)[0], numbers[kTotal]);
 }
 
-static void finish_cached_row(const AttentionArguments& arguments, const CachedTask& task, const CachedScratch& scratch,
-                              const CachedRow& row, const float* query, float* result) {
-  const AttentionProblem& problem = *arguments.problem;
-  const int64_t width = row_stride(problem.value_head_size);
-  float* numbers = result + width;
+static void finish_cached_row(const CachedRowWork& row) {
+  const CachedWork& work = row.work;
+  const AttentionProblem& problem = work.problem;
+  float* numbers = row.numbers();
   const bool sees_any = numbers[kSeesAny] != 0.0f;
   // All scores are -inf: the row cannot be normalized.
   if (sees_any && numbers[kMaximum] == -kInfinity) numbers[kTotal] = __builtin_nanf("");
-  const int64_t query_row = row.sequence->query_begin + row.query;
+  const int64_t query_row = row.row.sequence->query_begin + row.row.query;
+  const auto index_in = [&](const Operand& operand) {
+    return row.row.batch_index * operand.strides[0] + row.row.head * operand.strides[1] +
+           query_row * operand.strides[2];
+  };
   if (problem.output.data != nullptr) {
-    const float total = numbers[kTotal];
-    bool is_normalized = !sees_any;
-    if (sees_any && total - total == 0.0f && total > 0.0f && is_nonfinite(result, problem.value_head_size)) {
-      sum_row_normalized(arguments, task, scratch, row, query, result);
-      is_normalized = true;
-    }
-    if (!sees_any && arguments.mean_empty_rows != 0) average_cached_values(problem, task, scratch, row, result);
-    const Vec factor = is_normalized ? broadcast(1.0f) : broadcast(1.0f) / broadcast(total);
+    CachedSums sums = {row.result, problem.value_head_size};
+    // The hidden values of each block have been left out.
+    const bool is_normalized = normalize_sums(sums, [&] { sum_row_normalized(row); }) || !sees_any;
+    if (!sees_any && work.arguments.mean_empty_rows != 0) average_cached_values(row);
+    const Vec factor = is_normalized ? broadcast(1.0f) : broadcast(1.0f) / broadcast(numbers[kTotal]);
     // Adding +0 turns -0 into +0. Otherwise the sign of a sum that underflowed to 0 would depend on whether hidden keys
     // added +0 to it.
-    for (int64_t d = 0; d < width; d += kLanes) store(result + d, load(result + d) * factor + Vec{});
+    for (int64_t d = 0; d < work.width; d += kLanes) store(row.result + d, load(row.result + d) * factor + Vec{});
     const Operand& output = problem.output;
-    const int64_t index =
-        row.batch_index * output.strides[0] + row.head * output.strides[1] + query_row * output.strides[2];
-    narrow_row(result, problem.value_head_size, static_cast<char*>(output.data) + index * size_of_element(output.dtype),
-               output.dtype, output.strides[3]);
+    narrow_row(row.result, problem.value_head_size,
+               static_cast<char*>(output.data) + index_in(output) * size_of_element(output.dtype), output.dtype,
+               output.strides[3]);
   }
-  if (problem.log_sum_exp.data != nullptr) {
-    const Operand& to = problem.log_sum_exp;
-    static_cast<float*>(
-        to.data)[row.batch_index * to.strides[0] + row.head * to.strides[1] + query_row * to.strides[2]] =
-        log_sum_exp_of(problem, numbers);
-  }
-  if (problem.weights.data != nullptr) store_row_weights(arguments, task, scratch, row, query, numbers);
+  const Operand& log_sum_exp = problem.log_sum_exp;
+  if (log_sum_exp.data != nullptr)
+    static_cast<float*>(log_sum_exp.data)[index_in(log_sum_exp)] = log_sum_exp_of_row(problem, numbers);
+  if (problem.weights.data != nullptr) store_row_weights(row);
 }
 
 // Writes the outputs of the task's rows from their results over all keys, which are overwritten.
 static void cached_finish(const AttentionArguments* arguments, const CachedTask* task, float* const* results,
                           void* memory) {
-  const AttentionProblem& problem = *arguments->problem;
-  const CachedScratch scratch = cached_scratch(problem, task->num_rows, static_cast<float*>(memory));
-  for (int64_t r = 0; r < task->num_rows; ++r) {
-    finish_cached_row(*arguments, *task, scratch, task->rows[r], scratch.queries + r * row_stride(problem.head_size),
-                      results[r]);
-  }
+  const CachedWork work(arguments, task, memory);
+  for (int64_t r = 0; r < task->num_rows; ++r) finish_cached_row(CachedRowWork(work, r, results[r]));
 }
 
 // ---- storing rows ---------------------------------------------------------------------------------------------------

@@ -84,11 +84,34 @@ struct CachedBlock {
   const char* values[kBlockTiles + kTilesAhead];
   const float* key_scales[kBlockTiles];  // [kCacheTileRows], only for I8
   const float* value_scales[kBlockTiles];
+  int64_t head_size;
+  int64_t value_head_size;
   int64_t value_bytes;  // from value to value
   DType dtype;          // of keys and values as they are here: F32 if they were widened
   // What is prefetched while many rows are computed.
   AreasAhead during_scores;
   AreasAhead during_values;
+};
+
+// Tiles of a block, or keys of a block: first .. end - 1.
+struct BlockRange {
+  int64_t first;
+  int64_t end;
+};
+
+// The rows that are computed on a block.
+struct BlockRows {
+  const float* queries;  // [count][query_stride], times the scale
+  int64_t query_stride;
+  float* scores;  // [count][kCachedScoresStride], then probabilities
+  float* sums;    // [count][sums_stride]
+  int64_t sums_stride;
+  int64_t count;
+
+  HEED_INLINE_MEMBER BlockRows from(int64_t r) const {
+    return {queries + r * query_stride, query_stride, scores + r * kCachedScoresStride,
+            sums + r * sums_stride,     sums_stride,  count - r};
+  }
 };
 
 // With fewer rows than this a block is computed faster than it is read from memory, so the calls for the first rows prefetch
@@ -159,12 +182,14 @@ HEED_INLINE void fetch_tiles(const char* const* tiles, int64_t offset) {
   for (int t = 0; t < count; ++t) fetch(tiles[t] + offset, 4 * kCacheTileRows * kCachedSize<type>);
 }
 
-// scores[r][key] = sum over d of query[r][d] * key[d], d ascending, for `tiles` tiles. Calls fetch_ahead(d) before elements
+// scores[r][key] = sum over d of query[r][d] * key[d], d ascending, for `tiles` tiles from tile `first` on. Calls fetch_ahead(d) before elements
 // d to d + 3.
 template <DType type, int rows, int tiles, typename FetchAhead>
-HEED_INLINE void score_tiles(const float* queries, int64_t query_stride, const char* const* keys, int64_t head_size,
-                             float* scores, const FetchAhead& fetch_ahead) {
+HEED_INLINE void score_tiles(const CachedBlock& block, int64_t first, BlockRows to, const FetchAhead& fetch_ahead) {
   constexpr int kVectors = tiles * kTileKeyVectors;
+  const char* const* keys = block.keys + first;
+  const int64_t head_size = block.head_size;
+  float* scores = to.scores + first * kCacheTileRows;
   Vec sums[rows][kVectors] = {};
   const auto step = [&](int64_t d) __attribute__((always_inline)) {
     Vec elements[kVectors];
@@ -175,7 +200,7 @@ HEED_INLINE void score_tiles(const float* queries, int64_t query_stride, const c
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      const Vec query = broadcast(queries[r * query_stride + d]);
+      const Vec query = broadcast(to.queries[r * to.query_stride + d]);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) accumulate(sums[r][v], query, elements[v]);
     }
@@ -194,82 +219,68 @@ HEED_INLINE void score_tiles(const float* queries, int64_t query_stride, const c
   }
 }
 
-// Scores of `rows` rows with tiles first .. end - 1 of a block. `fetches`: whether keys, and then values, are prefetched.
+// Scores of `rows` rows with some tiles. `fetches`: whether keys, and then values, are prefetched.
 template <DType type, int rows>
-static void score_rows_of_block(const float* queries, int64_t query_stride, const CachedBlock& block, int64_t first,
-                                int64_t end, bool fetches, int64_t head_size, float* scores) {
+static void score_rows_of_block(const CachedBlock& block, BlockRange tiles, BlockRows to, bool fetches) {
   constexpr int kTiles = kTilesAtOnce<rows>;
   constexpr int64_t kStep = kCacheTileRows * kCachedSize<type>;
-  const int64_t tile_bytes = head_size * kStep;
-  int64_t t = first;
-  for (; t + kTiles <= end; t += kTiles) {
+  const int64_t tile_bytes = block.head_size * kStep;
+  int64_t t = tiles.first;
+  for (; t + kTiles <= tiles.end; t += kTiles) {
     const char* const* keys = block.keys + t;
     // The values follow the last keys.
-    const char* const* next = t + 2 * kTiles <= end ? keys + kTiles : block.values + first;
+    const char* const* next = t + 2 * kTiles <= tiles.end ? keys + kTiles : block.values + tiles.first;
     score_tiles<type, rows, kTiles>(
-        queries, query_stride, keys, head_size,
-        scores + t * kCacheTileRows, [&](int64_t d) __attribute__((always_inline)) {
+        block, t, to, [&](int64_t d) __attribute__((always_inline)) {
           if (!fetches) return;
           const int64_t offset = d * kStep + smaller(kTileAheadBytes, tile_bytes);
           fetch_tiles<type, kTiles>(offset < tile_bytes ? keys : next,
                                     offset < tile_bytes ? offset : offset - tile_bytes);
         });
   }
-  for (; t < end; ++t) {
-    score_tiles<type, rows, 1>(queries, query_stride, block.keys + t, head_size, scores + t * kCacheTileRows,
-                               [](int64_t) __attribute__((always_inline)){});
-  }
+  for (; t < tiles.end; ++t) score_tiles<type, rows, 1>(block, t, to, [](int64_t) __attribute__((always_inline)){});
 }
 
-// The same in F32 for num_rows rows, a multiple of kScoreRows: tile by tile, so that all rows read a tile from
-// the fastest cache.
-HEED_NOINLINE void score_many_rows_of_block(const float* queries, int64_t query_stride, int64_t num_rows,
-                                            const CachedBlock& block, int64_t first, int64_t end, int64_t head_size,
-                                            float* scores) {
+// The same in F32 for all rows, a multiple of kScoreRows: tile by tile, so that all rows read a tile from the fastest
+// cache.
+HEED_NOINLINE void score_many_rows_of_block(const CachedBlock& block, BlockRange tiles, BlockRows rows) {
   constexpr int kTiles = kTilesAtOnce<kScoreRows>;
-  FetchPlan plan(block.during_scores, (end - first) / kTiles * (num_rows / kScoreRows));
-  int64_t t = first;
-  const auto score = [&]<int tiles>() __attribute__((always_inline)) {
-    for (int64_t r = 0; r < num_rows; r += kScoreRows) {
-      const FetchPlan::Part part = plan.next(larger(int64_t{1}, head_size / 4));
-      score_tiles<DType::F32, kScoreRows, tiles>(
-          queries + r * query_stride, query_stride, block.keys + t, head_size,
-          scores + r * kCachedScoresStride + t * kCacheTileRows, [&](int64_t d) __attribute__((always_inline)) {
-            part.fetch(d / 4);
-          });
+  FetchPlan plan(block.during_scores, (tiles.end - tiles.first) / kTiles * (rows.count / kScoreRows));
+  int64_t t = tiles.first;
+  const auto score = [&]<int at_once>() __attribute__((always_inline)) {
+    for (int64_t r = 0; r < rows.count; r += kScoreRows) {
+      const FetchPlan::Part part = plan.next(larger(int64_t{1}, block.head_size / 4));
+      score_tiles<DType::F32, kScoreRows, at_once>(
+          block, t, rows.from(r), [&](int64_t d) __attribute__((always_inline)) { part.fetch(d / 4); });
     }
   };
-  for (; t + kTiles <= end; t += kTiles) score.template operator()<kTiles>();
-  for (; t < end; ++t) score.template operator()<1>();
+  for (; t + kTiles <= tiles.end; t += kTiles) score.template operator()<kTiles>();
+  for (; t < tiles.end; ++t) score.template operator()<1>();
 }
 
 template <DType type>
-static void score_block_of(const float* queries, int64_t query_stride, int64_t num_rows, const CachedBlock& block,
-                           int64_t first, int64_t end, int64_t head_size, float* scores) {
+static void score_block_of(const CachedBlock& block, BlockRange tiles, BlockRows rows) {
   int64_t r = 0;
   // Elements of 16 and 8 bits of many rows are mostly widened first.
-  if (type == DType::F32 && num_rows >= kManyRows) {
-    r = num_rows / kScoreRows * kScoreRows;
-    if constexpr (type == DType::F32)
-      score_many_rows_of_block(queries, query_stride, r, block, first, end, head_size, scores);
+  if (type == DType::F32 && rows.count >= kManyRows) {
+    r = rows.count / kScoreRows * kScoreRows;
+    BlockRows many = rows;
+    many.count = r;
+    if constexpr (type == DType::F32) score_many_rows_of_block(block, tiles, many);
   }
-  const auto score = [&]<int rows>() {
-    for (; r + rows <= num_rows; r += rows) {
-      score_rows_of_block<type, rows>(queries + r * query_stride, query_stride, block, first, end, r == 0, head_size,
-                                      scores + r * kCachedScoresStride);
-    }
+  const auto score = [&]<int at_once>() {
+    for (; r + at_once <= rows.count; r += at_once)
+      score_rows_of_block<type, at_once>(block, tiles, rows.from(r), r == 0);
   };
   if constexpr (kTileKeyVectors <= 2 || kRegisters >= 32) score.template operator()<4>();
   score.template operator()<2>();
   score.template operator()<1>();
 }
 
-// Scores of num_rows rows with tiles first .. end - 1 of a block, without the scales of I8.
-static void score_block_tiles(const float* queries, int64_t query_stride, int64_t num_rows, const CachedBlock& block,
-                              int64_t first, int64_t end, int64_t head_size, float* scores) {
+// Scores of rows with some tiles of a block, without the scales of I8.
+static void score_block_tiles(const CachedBlock& block, BlockRange tiles, BlockRows rows) {
   visit_cached_dtype(block.dtype, [&]<DType type>() {
-    if constexpr (kReadsNarrow || type == DType::F32)
-      score_block_of<type>(queries, query_stride, num_rows, block, first, end, head_size, scores);
+    if constexpr (kReadsNarrow || type == DType::F32) score_block_of<type>(block, tiles, rows);
   });
 }
 
@@ -282,24 +293,32 @@ constexpr int64_t kValueKeys = 64;
 constexpr int kCachedValueSums = kRegisters >= 32 ? 16 : 8;
 constexpr int kCachedValueRows = 4;
 
-// sums[r][d] += probability[r][key] * value[key][d] for `vectors` vectors of d and the keys k0 .. k1 - 1 of a block, keys
-// ascending. `offset`: of the first of these elements in a value, in bytes. With `begins` the sums begin at 0. Calls
-// fetch_ahead(t, k) before keys k to k + 3, which are in tile t. `is_unrolled` saves time where memory is not what takes it.
+// Keys of a block whose values are added at a time.
+struct ValuePart {
+  BlockRange keys;
+  bool begins;  // whether the sums begin at 0
+};
+
+// sums[r][d] += probability[r][key] * value[key][d] for `vectors` vectors of elements from d on and the keys of a part,
+// keys ascending. Calls fetch_ahead(t, k) before keys k to k + 3, which are in tile t. `is_unrolled` saves time where memory
+// is not what takes it.
 template <DType type, int rows, int vectors, bool is_unrolled, typename FetchAhead>
-HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const float* probabilities, int64_t k0,
-                                 int64_t k1, bool begins, float* sums, int64_t sums_stride,
+HEED_INLINE void add_cached_tile(const CachedBlock& block, ValuePart part, BlockRows to, int64_t d,
                                  const FetchAhead& fetch_ahead) {
+  const int64_t offset = d * kCachedSize<type>;
+  const float* probabilities = to.scores;
+  float* sums = to.sums + d;
   Vec tile[rows][vectors] = {};
-  if (!begins) {
+  if (!part.begins) {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * sums_stride + v * kLanes);
+      for (int v = 0; v < vectors; ++v) tile[r][v] = load(sums + r * to.sums_stride + v * kLanes);
     }
   }
-  for (int64_t k = k0; k < k1;) {
+  for (int64_t k = part.keys.first; k < part.keys.end;) {
     const int64_t t = k / kCacheTileRows;
-    const int64_t end = smaller(k1, (t + 1) * kCacheTileRows);
+    const int64_t end = smaller(part.keys.end, (t + 1) * kCacheTileRows);
     const char* value = block.values[t] + k % kCacheTileRows * block.value_bytes + offset;
     const auto step = [&](int64_t key, const char* from) __attribute__((always_inline)) {
       Vec elements[vectors];
@@ -327,24 +346,23 @@ HEED_INLINE void add_cached_tile(const CachedBlock& block, int64_t offset, const
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) store(sums + r * sums_stride + v * kLanes, tile[r][v]);
+    for (int v = 0; v < vectors; ++v) store(sums + r * to.sums_stride + v * kLanes, tile[r][v]);
   }
 }
 
 // For all elements of `rows` rows. The last vector may reach beyond the values: a cache and a block of widened values end
 // with kLanes floats more, and sums have room for whole vectors.
 template <DType type, int rows>
-static void add_cached_rows(const CachedBlock& block, const float* probabilities, int64_t k0, int64_t k1, bool begins,
-                            bool fetches, int64_t size, float* sums, int64_t sums_stride) {
+static void add_cached_rows(const CachedBlock& block, ValuePart part, BlockRows to, bool fetches) {
   constexpr int kMost = kCachedValueSums / rows;
   constexpr int kVectors = kMost > 8 ? 8 : kMost;
   // About 4 KiB with values of 64 to 128 elements.
   constexpr int64_t kAhead = kCachedSize<type> == 1 ? kTilesAhead : 1;
+  const int64_t size = block.value_head_size;
   const auto add = [&]<int vectors>(int64_t d) __attribute__((always_inline)) {
     const int64_t offset = d * kCachedSize<type>;
     add_cached_tile<type, rows, vectors, false>(
-        block, offset, probabilities, k0, k1, begins, sums + d,
-        sums_stride, [&](int64_t t, int64_t k) __attribute__((always_inline)) {
+        block, part, to, d, [&](int64_t t, int64_t k) __attribute__((always_inline)) {
           if (!fetches) return;
           const char* ahead = block.values[t + kAhead] + k % kCacheTileRows * block.value_bytes + offset;
 #pragma GCC unroll 1
@@ -356,19 +374,17 @@ static void add_cached_rows(const CachedBlock& block, const float* probabilities
   for (; d < size; d += kLanes) add.template operator()<1>(d);
 }
 
-// The same in F32 for num_rows rows, a multiple of kCachedValueRows: some elements of all values after the
-// others, so that all rows read them from the fastest cache.
-HEED_NOINLINE void add_many_cached_rows(const CachedBlock& block, const float* probabilities, int64_t num_rows,
-                                        int64_t k0, int64_t k1, bool begins, int64_t size, FetchPlan& plan, float* sums,
-                                        int64_t sums_stride) {
+// The same in F32 for all rows, a multiple of kCachedValueRows: some elements of all values after the others, so that all
+// rows read them from the fastest cache.
+HEED_NOINLINE void add_many_cached_rows(const CachedBlock& block, ValuePart part, BlockRows rows, FetchPlan& plan) {
   constexpr int kVectors = kCachedValueSums / kCachedValueRows;
+  const int64_t size = block.value_head_size;
   const auto add = [&]<int vectors>(int64_t d) __attribute__((always_inline)) {
-    for (int64_t r = 0; r < num_rows; r += kCachedValueRows) {
-      const FetchPlan::Part part = plan.next(kValueKeys / 4);
+    for (int64_t r = 0; r < rows.count; r += kCachedValueRows) {
+      const FetchPlan::Part ahead = plan.next(kValueKeys / 4);
       add_cached_tile<DType::F32, kCachedValueRows, vectors, true>(
-          block, d * kCachedSize<DType::F32>, probabilities + r * kCachedScoresStride, k0, k1, begins,
-          sums + r * sums_stride + d,
-          sums_stride, [&](int64_t, int64_t k) __attribute__((always_inline)) { part.fetch((k - k0) / 4); });
+          block, part, rows.from(r),
+          d, [&](int64_t, int64_t k) __attribute__((always_inline)) { ahead.fetch((k - part.keys.first) / 4); });
     }
   };
   int64_t d = 0;
@@ -377,22 +393,19 @@ HEED_NOINLINE void add_many_cached_rows(const CachedBlock& block, const float* p
 }
 
 template <DType type>
-static void add_block_values_of(const CachedBlock& block, const float* probabilities, int64_t num_rows, int64_t k0,
-                                int64_t k1, int64_t size, float* sums, int64_t sums_stride) {
-  const int64_t num_many =
-      type == DType::F32 && num_rows >= kManyRows ? num_rows / kCachedValueRows * kCachedValueRows : 0;
+static void add_block_values_of(const CachedBlock& block, BlockRange keys, BlockRows rows) {
+  BlockRows many = rows;
+  many.count = type == DType::F32 && rows.count >= kManyRows ? rows.count / kCachedValueRows * kCachedValueRows : 0;
   constexpr int64_t kElements = kCachedValueSums / kCachedValueRows * kLanes;
-  FetchPlan plan(block.during_values,
-                 (divide_up(k1, kValueKeys) - k0 / kValueKeys) * (size / kElements) * (num_many / kCachedValueRows));
-  for (int64_t first = k0; first < k1;) {
-    const int64_t end = smaller(k1, round_up(first + 1, kValueKeys));
-    int64_t r = num_many;
-    if (r > 0) add_many_cached_rows(block, probabilities, r, first, end, first == k0, size, plan, sums, sums_stride);
-    const auto add = [&]<int rows>() {
-      for (; r + rows <= num_rows; r += rows) {
-        add_cached_rows<type, rows>(block, probabilities + r * kCachedScoresStride, first, end, first == k0, r == 0,
-                                    size, sums + r * sums_stride, sums_stride);
-      }
+  FetchPlan plan(block.during_values, (divide_up(keys.end, kValueKeys) - keys.first / kValueKeys) *
+                                          (block.value_head_size / kElements) * (many.count / kCachedValueRows));
+  for (int64_t first = keys.first; first < keys.end;) {
+    const int64_t end = smaller(keys.end, round_up(first + 1, kValueKeys));
+    const ValuePart part = {{first, end}, first == keys.first};
+    int64_t r = many.count;
+    if (r > 0) add_many_cached_rows(block, part, many, plan);
+    const auto add = [&]<int at_once>() {
+      for (; r + at_once <= rows.count; r += at_once) add_cached_rows<type, at_once>(block, part, rows.from(r), r == 0);
     };
     if constexpr (kRegisters >= 32) add.template operator()<4>();
     add.template operator()<2>();
@@ -401,12 +414,10 @@ static void add_block_values_of(const CachedBlock& block, const float* probabili
   }
 }
 
-// sums[r] = sum over the keys k0 .. k1 - 1 of a block of probability[r][key] * value[key].
-static void sum_block_values(const CachedBlock& block, const float* probabilities, int64_t num_rows, int64_t k0,
-                             int64_t k1, int64_t size, float* sums, int64_t sums_stride) {
+// sums[r] = sum over some keys of a block of probability[r][key] * value[key].
+static void sum_block_values(const CachedBlock& block, BlockRange keys, BlockRows rows) {
   visit_cached_dtype(block.dtype, [&]<DType type>() {
-    if constexpr (kReadsNarrow || type == DType::F32)
-      add_block_values_of<type>(block, probabilities, num_rows, k0, k1, size, sums, sums_stride);
+    if constexpr (kReadsNarrow || type == DType::F32) add_block_values_of<type>(block, keys, rows);
   });
 }
 
@@ -422,58 +433,78 @@ static void widen_cached(const char* from, DType dtype, int64_t count, float* to
   visit_cached_dtype(dtype, [&]<DType type>() { widen_cached<type>(from, count, to); });
 }
 
-// Sets the areas that are prefetched while scores are computed and while values are summed: the values of this block and the
-// keys of the next one, or, with `is_next_whole`, the keys and the values of the next one. num_next: its tiles.
-static void set_areas_ahead(const CachedKeys& cached, const int32_t* pages, int64_t kv_head, int64_t head_size,
-                            int64_t value_head_size, int64_t first_tile, int64_t first, int64_t end, int64_t num_next,
-                            bool is_next_whole, CachedBlock& block) {
-  const int64_t size = size_of_cached(cached.dtype);
-  const int64_t key_bytes = kCacheTileRows * head_size * size;
-  const int64_t value_bytes = kCacheTileRows * value_head_size * size;
-  AreasAhead& next_keys = is_next_whole ? block.during_scores : block.during_values;
-  next_keys.bytes = key_bytes;
-  for (int64_t t = 0; t < num_next; ++t) {
-    const TileAddress address = tile_address(cached, pages, kv_head, first_tile + kBlockTiles + t);
-    const char* head = reinterpret_cast<const char*>(address.head);
-    next_keys.areas[next_keys.count++] = head + address.tile * key_bytes;
-    if (is_next_whole)
-      block.during_values.areas[block.during_values.count++] = head + cached.values_offset + address.tile * value_bytes;
-  }
-  if (is_next_whole) {
-    block.during_values.bytes = value_bytes;
-    return;
-  }
-  block.during_scores.bytes = value_bytes;
-  for (int64_t t = first; t < end; ++t) block.during_scores.areas[block.during_scores.count++] = block.values[t];
-}
+// One tile of a key head in the memory of a cache.
+struct CachedTile {
+  const char* keys;
+  const char* values;
+  const float* key_scales;  // only for I8
+  const float* value_scales;
+};
 
-// Finds the tiles first .. end - 1 of the block that begins with tile first_tile of the sequence. `continues`: whether the
-// keys of the next block are read after it.
-static void find_tiles(const CachedKeys& cached, const int32_t* pages, int64_t kv_head, int64_t head_size,
-                       int64_t value_head_size, int64_t first_tile, int64_t first, int64_t end, bool continues,
-                       CachedBlock& block) {
-  const int64_t size = size_of_cached(cached.dtype);
-  block.dtype = cached.dtype;
-  block.value_bytes = value_head_size * size;
-  for (int64_t t = first; t < end; ++t) {
-    const TileAddress address = tile_address(cached, pages, kv_head, first_tile + t);
+// The tiles of one key head of a sequence, and the blocks that they make.
+struct CachedHead {
+  const CachedKeys& cached;
+  const int32_t* pages;
+  int64_t kv_head;
+  int64_t head_size;
+  int64_t value_head_size;
+
+  // Bytes of the keys, and of the values, of a tile.
+  HEED_INLINE_MEMBER int64_t key_bytes() const { return kCacheTileRows * head_size * size_of_cached(cached.dtype); }
+  HEED_INLINE_MEMBER int64_t value_bytes() const {
+    return kCacheTileRows * value_head_size * size_of_cached(cached.dtype);
+  }
+
+  HEED_INLINE_MEMBER CachedTile tile(int64_t number) const {
+    const TileAddress address = tile_address(cached, pages, kv_head, number);
     const char* head = reinterpret_cast<const char*>(address.head);
-    block.keys[t] = head + address.tile * kCacheTileRows * head_size * size;
-    block.values[t] = head + cached.values_offset + address.tile * kCacheTileRows * block.value_bytes;
-    if (cached.dtype != DType::I8) continue;
-    block.key_scales[t] =
-        reinterpret_cast<const float*>(head + cached.key_scales_offset) + address.tile * kCacheTileRows;
-    block.value_scales[t] =
-        reinterpret_cast<const float*>(head + cached.value_scales_offset) + address.tile * kCacheTileRows;
+    const auto scales_at = [&](int64_t offset) {
+      return reinterpret_cast<const float*>(head + offset) + address.tile * kCacheTileRows;
+    };
+    return {head + address.tile * key_bytes(), head + cached.values_offset + address.tile * value_bytes(),
+            scales_at(cached.key_scales_offset), scales_at(cached.value_scales_offset)};
   }
-  for (int64_t i = 0; i < kTilesAhead; ++i) block.values[end + i] = block.values[end - 1];
-  if (!continues) return;
-  const TileAddress next = tile_address(cached, pages, kv_head, first_tile + kBlockTiles);
-  for (int64_t i = 0; i < kTilesAhead; ++i) {
-    block.values[end + i] =
-        reinterpret_cast<const char*>(next.head) + (next.tile + i) * kCacheTileRows * head_size * size;
+
+  // Sets those tiles of a block that begins with tile first_tile of the sequence. `continues`: whether the keys of the next
+  // block are read after it.
+  void find_tiles(int64_t first_tile, BlockRange tiles, bool continues, CachedBlock& block) const {
+    block.dtype = cached.dtype;
+    block.head_size = head_size;
+    block.value_head_size = value_head_size;
+    block.value_bytes = value_bytes() / kCacheTileRows;
+    for (int64_t t = tiles.first; t < tiles.end; ++t) {
+      const CachedTile stored = tile(first_tile + t);
+      block.keys[t] = stored.keys;
+      block.values[t] = stored.values;
+      if (cached.dtype != DType::I8) continue;
+      block.key_scales[t] = stored.key_scales;
+      block.value_scales[t] = stored.value_scales;
+    }
+    const char* next = block.values[tiles.end - 1];
+    if (continues) next = tile(first_tile + kBlockTiles).keys;
+    for (int64_t i = 0; i < kTilesAhead; ++i) block.values[tiles.end + i] = next + (continues ? i * key_bytes() : 0);
   }
-}
+
+  // Sets what is prefetched while scores are computed and while values are summed: the values of the block and the keys of
+  // the next one, or, with `is_next_whole`, the keys and the values of the next one. num_next: its tiles.
+  void find_areas_ahead(int64_t first_tile, BlockRange tiles, int64_t num_next, bool is_next_whole,
+                        CachedBlock& block) const {
+    AreasAhead& next_keys = is_next_whole ? block.during_scores : block.during_values;
+    next_keys.bytes = key_bytes();
+    for (int64_t t = 0; t < num_next; ++t) {
+      const CachedTile stored = tile(first_tile + kBlockTiles + t);
+      next_keys.areas[next_keys.count++] = stored.keys;
+      if (is_next_whole) block.during_values.areas[block.during_values.count++] = stored.values;
+    }
+    if (is_next_whole) {
+      block.during_values.bytes = value_bytes();
+      return;
+    }
+    block.during_scores.bytes = value_bytes();
+    for (int64_t t = tiles.first; t < tiles.end; ++t)
+      block.during_scores.areas[block.during_scores.count++] = block.values[t];
+  }
+};
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

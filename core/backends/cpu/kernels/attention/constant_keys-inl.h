@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
@@ -43,26 +44,42 @@ static void score_constant_key(const TileTask& task, const QueryTile& query_tile
     }
   }
   for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
-    store(scores + first_lane, load(scores + first_lane) * broadcast(task.arguments->score_scale));
-    if (problem.soft_cap != 0) cap_scores<1>(problem.soft_cap, 1, scores + first_lane);
+    scale_and_cap<kLanes>(task.arguments->score_scale, problem.soft_cap, 1, scores + first_lane);
   }
 }
 
+HEED_INLINE float sink_of(const AttentionProblem& problem, int64_t head) {
+  return load_element(element_address(problem.sinks, head * problem.sinks.strides[1]), problem.sinks.dtype);
+}
+
 static Vec sinks_of_rows(const TileTask& task, const QueryTile& query_tile, int64_t first_lane) {
-  const Operand& sinks = task.problem->sinks;
   float scores[kLanes] = {};
-  visit_rows(task, query_tile, first_lane, [&](int64_t lane, int64_t head, int64_t) {
-    scores[lane] = load_element(element_address(sinks, head * sinks.strides[1]), sinks.dtype);
-  });
+  visit_rows(task, query_tile, first_lane,
+             [&](int64_t lane, int64_t head, int64_t) { scores[lane] = sink_of(*task.problem, head); });
   return load(scores);
 }
 
-// The probability of a score relative to the row's maximum.
-HEED_INLINE Vec probability_of(Vec score, Vec maximum) {
-  const Vec pivots[1] = {pivot_of(maximum)};
-  Vec probability[1] = {score - shift_of(maximum)};
-  find_probabilities<false>(probability, pivots);
-  return probability[0];
+// The constant scores of a vector of rows; -inf for those that the problem lacks.
+struct ConstantScores {
+  Vec sink = broadcast(-kInfinity);
+  Vec bias = broadcast(-kInfinity);
+  Vec zero = broadcast(-kInfinity);
+};
+
+// With what rows begin.
+struct ConstantSums {
+  Vec maximum;
+  Vec total;
+  Vec of_bias;  // the probability of the bias key
+};
+
+HEED_INLINE ConstantSums sums_of(const ConstantScores& scores) {
+  ConstantSums sums;
+  // A NaN is never greater; it reaches the total through its exponential.
+  sums.maximum = max(scores.sink, max(scores.bias, max(scores.zero, broadcast(-kInfinity))));
+  sums.of_bias = probability_of(scores.bias, sums.maximum);
+  sums.total = probability_of(scores.sink, sums.maximum) + sums.of_bias + probability_of(scores.zero, sums.maximum);
+  return sums;
 }
 
 // Sets the maximum and the total of all rows to those of these scores, and task.scores[lane] to the probability of the
@@ -74,17 +91,15 @@ static void begin_with_constant_scores(const TileTask& task, const QueryTile& qu
   if (has_bias) score_constant_key(task, query_tile, task.bias_key, query_tile.bias_scores);
   if (problem.has_zero_key != 0) score_constant_key(task, query_tile, nullptr, zero_scores);
   for (int64_t first_lane = 0; first_lane < kQueryTileRows; first_lane += kLanes) {
-    const Vec none = broadcast(-kInfinity);
-    const Vec sink = problem.sinks.data != nullptr ? sinks_of_rows(task, query_tile, first_lane) : none;
-    const Vec bias = has_bias ? load(query_tile.bias_scores + first_lane) : none;
-    const Vec zero = problem.has_zero_key != 0 ? load(zero_scores + first_lane) : none;
-    // A NaN is never greater; it reaches the total through its exponential.
-    const Vec maximum = max(sink, max(bias, max(zero, none)));
-    const Vec of_bias = probability_of(bias, maximum);
-    store(query_tile.maximum + first_lane, maximum);
-    store(query_tile.total + first_lane, probability_of(sink, maximum) + of_bias + probability_of(zero, maximum));
+    ConstantScores scores;
+    if (problem.sinks.data != nullptr) scores.sink = sinks_of_rows(task, query_tile, first_lane);
+    if (has_bias) scores.bias = load(query_tile.bias_scores + first_lane);
+    if (problem.has_zero_key != 0) scores.zero = load(zero_scores + first_lane);
+    const ConstantSums sums = sums_of(scores);
+    store(query_tile.maximum + first_lane, sums.maximum);
+    store(query_tile.total + first_lane, sums.total);
     if (num_constant_keys(problem) > 0) store(query_tile.sees_any + first_lane, broadcast(int32_t{-1}));
-    if (has_bias) store(task.scores + first_lane, of_bias);
+    if (has_bias) store(task.scores + first_lane, sums.of_bias);
   }
   if (has_bias && task.arguments->drops != 0)
     drop<kTileVectors>(task, query_tile, task.sequence->key_count, task.sequence->key_count + 1);
@@ -112,10 +127,10 @@ static void find_constant_weights(const TileTask& task, const QueryTile& query_t
     const Vec total = load(query_tile.total + first_lane);
     float* to = task.scores + first_lane;
     if (problem.bias_key.data != nullptr) {
-      store(to, probability_of(load(query_tile.bias_scores + first_lane), maximum) / total);
+      store(to, weight_of(load(query_tile.bias_scores + first_lane), maximum, total));
       to += kQueryTileRows;
     }
-    if (problem.has_zero_key != 0) store(to, probability_of(Vec{}, maximum) / total);
+    if (problem.has_zero_key != 0) store(to, weight_of(Vec{}, maximum, total));
   }
 }
 

@@ -7,8 +7,8 @@
 // a key's product is summed over the lanes (row_scores-inl.h); a value is multiplied by its probability and added to
 // the row's sums. In the softmax between them, lanes are keys.
 //
-// The keys of a task are cut into chunks, so that one long task can keep several threads busy. Partial results of
-// chunks are combined in the order of the chunks. The number of keys alone decides how chunks are cut, and blocks begin
+// The keys of a task are cut into chunks, so that one long task can keep several threads busy. The results of
+// chunks are merged in their order. The number of keys alone decides how chunks are cut, and blocks begin
 // at multiples of kRowBlockKeys: wherever visible keys begin and end, hidden ones add exactly 0.
 //
 // Work on single pairs of query and key (hiding, biases, dropout, weights) is done on query tiles: a block of scores is
@@ -21,6 +21,7 @@
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
 #include "backends/cpu/kernels/attention/query_tile_results-inl.h"
+#include "backends/cpu/kernels/attention/row_results-inl.h"
 #include "backends/cpu/kernels/attention/row_scores-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
@@ -30,33 +31,17 @@ namespace {
 // Larger heads use the flash kernel, so that scratch sizes cannot overflow.
 constexpr int64_t kDecodeMaxSize = 4096;
 
-// The partial result of one chunk of a task.
-struct Partial {
-  float* sums;        // [num_rows][row_stride(value_head_size)], weighted values
-  float* maximum;     // [num_rows]
-  float* total;       // [num_rows]
-  int32_t* sees_any;  // [num_rows]
-};
-
 // A task of this kernel, in scratch.
 struct DecodeTask {
   TileTask task;
   QueryTile query_tile;
-  Partial partial;  // of the current chunk
-  float* totals;    // [num_rows][kLanes], of the current chunk
+  float* results;  // [num_rows][row_result_floats], of the current chunk
+  float* totals;   // [num_rows][kLanes], of the current chunk
 };
 
+// Floats of the results of a chunk.
 HEED_INLINE int64_t partial_floats(const AttentionProblem& problem, int64_t num_rows) {
-  return round_up(num_rows * (row_stride(problem.value_head_size) + 3), kLanes);
-}
-
-HEED_INLINE Partial partial_at(const AttentionProblem& problem, int64_t num_rows, float* memory) {
-  Partial partial;
-  partial.sums = memory;
-  partial.maximum = partial.sums + num_rows * row_stride(problem.value_head_size);
-  partial.total = partial.maximum + num_rows;
-  partial.sees_any = reinterpret_cast<int32_t*>(partial.total + num_rows);
-  return partial;
+  return num_rows * row_result_floats(problem);
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
@@ -70,20 +55,20 @@ static void exponentiate_rows(const DecodeTask& decode, int64_t k0, int64_t k1) 
   const int64_t width = row_stride(problem.value_head_size);
   for (int64_t r = 0; r < decode.query_tile.num_rows; ++r) {
     float* scores = decode.task.row_scores + r * kRowScoresStride;
+    float* sums = decode.results + r * row_result_floats(problem);
     for (int64_t k = first; k < k0; ++k) scores[k] = -kInfinity;
     for (int64_t k = k1; k < end; ++k) scores[k] = -kInfinity;
     Vec largest = broadcast(-kInfinity);
     // A NaN is never greater; it reaches the sums through its exponential.
     for (int64_t k = first; k < end; k += kLanes) largest = max(load(scores + k), largest);
-    const Vec before = broadcast(decode.partial.maximum[r]);
+    const Vec before = broadcast(sums[width + kMaximum]);
     const Vec maximum = max(broadcast(maximum_of_lanes(largest)), before);
     const Vec pivots[1] = {pivot_of(maximum)};
     Vec total[1] = {load(decode.totals + r * kLanes)};
     if (any(maximum > before)) {
-      decode.partial.maximum[r] = maximum[0];
+      sums[width + kMaximum] = maximum[0];
       const Vec factor = factor_between(before, maximum);
       total[0] *= factor;
-      float* sums = decode.partial.sums + r * width;
       for (int64_t d = 0; d < width; d += kLanes) store(sums + d, load(sums + d) * factor);
     }
     if (any(is_large(maximum))) {
@@ -276,16 +261,12 @@ static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k
   const AttentionProblem& problem = *task.problem;
   const int64_t head_size = problem.head_size;
   const StoredRows keys = stored_rows(task, problem.keys, k0, k1, head_size, task.key_block);
-  const int64_t stride = row_stride(head_size);
-  const int64_t num_rows = decode.query_tile.num_rows;
-  float* scores = task.row_scores + (k0 - block);
+  const ScoredRows rows = {task.row_queries, row_stride(head_size), task.row_scores + (k0 - block), kRowScoresStride,
+                           decode.query_tile.num_rows};
   switch (stored_type(problem.keys, head_size)) {
-    case DType::F16:
-      return score_rows<DType::F16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
-    case DType::BF16:
-      return score_rows<DType::BF16>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
-    case DType::F32:
-      return score_rows<DType::F32>(keys, k1 - k0, task.row_queries, stride, num_rows, scores, kRowScoresStride);
+    case DType::F16: return score_rows<DType::F16>(keys, k1 - k0, rows);
+    case DType::BF16: return score_rows<DType::BF16>(keys, k1 - k0, rows);
+    case DType::F32: return score_rows<DType::F32>(keys, k1 - k0, rows);
     // No operation computes with these.
     case DType::F64:
     case DType::I32:
@@ -299,14 +280,14 @@ static void score_stored_rows(const DecodeTask& decode, int64_t block, int64_t k
 
 template <DType type>
 static void add_stored_values_of(const DecodeTask& decode, StoredRows values, BlockKeys keys_of_block, bool only_seen) {
-  const int64_t stride = row_stride(values.width);
+  const int64_t stride = row_result_floats(*decode.task.problem);
   const int64_t num_rows = decode.query_tile.num_rows;
   const float* probabilities = decode.task.row_scores;
   if (only_seen)
-    add_seen_values_to_rows<type>(values, decode.task.seen, probabilities, keys_of_block, num_rows, decode.partial.sums,
+    add_seen_values_to_rows<type>(values, decode.task.seen, probabilities, keys_of_block, num_rows, decode.results,
                                   stride);
   else
-    add_values_to_all_rows<type>(values, probabilities, keys_of_block, num_rows, decode.partial.sums, stride);
+    add_values_to_all_rows<type>(values, probabilities, keys_of_block, num_rows, decode.results, stride);
 }
 
 static void add_stored_values(const DecodeTask& decode, int64_t block, int64_t k0, int64_t k1, bool only_seen) {
@@ -386,16 +367,16 @@ static void decode_block(const DecodeTask& decode, int64_t block, int64_t k0, in
   add_stored_values(decode, block, k0, k1, pass == Pass::Careful);
 }
 
-// Writes decode.partial.
+// Writes decode.results.
 static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end_key, Pass pass) {
   const TileTask& task = decode.task;
   const QueryTile& query_tile = decode.query_tile;
   const int64_t num_rows = query_tile.num_rows;
   const int64_t width = row_stride(task.problem->value_head_size);
   for (int64_t i = 0; i < kQueryTileRows; i += kLanes) store(query_tile.sees_any + i, IntVec{});
-  for (int64_t i = 0; i < num_rows * width; i += kLanes) store(decode.partial.sums + i, Vec{});
+  const int64_t result_floats = row_result_floats(*task.problem);
   for (int64_t r = 0; r < num_rows; ++r) {
-    decode.partial.maximum[r] = -kInfinity;
+    clear_result(decode.results + r * result_floats, width);
     store(decode.totals + r * kLanes, Vec{});
   }
   const int64_t first = larger(first_key, query_tile.any_first);
@@ -407,8 +388,9 @@ static void decode_keys(const DecodeTask& decode, int64_t first_key, int64_t end
     if (k0 < k1) decode_block(decode, block, k0, k1, pass);
   }
   for (int64_t r = 0; r < num_rows; ++r) {
-    decode.partial.total[r] = sum_of_lanes(load(decode.totals + r * kLanes));
-    decode.partial.sees_any[r] = query_tile.sees_any[r];
+    float* numbers = decode.results + r * result_floats + width;
+    numbers[kTotal] = sum_of_lanes(load(decode.totals + r * kLanes));
+    numbers[kSeesAny] = query_tile.sees_any[r] != 0 ? 1.0f : 0.0f;
   }
 }
 
@@ -480,7 +462,7 @@ static DecodeTask make_decode_task(const AttentionArguments& of_call, const Atte
   task.row_scores = task.row_queries + num_rows * row_stride(problem.head_size);
   decode.totals = task.row_scores + num_rows * kRowScoresStride + kLanes;
   float* relative_bias = decode.totals + num_rows * kLanes;
-  expand_relative_bias(problem, task.kv_head, relative_bias);
+  expand_relative_bias<LanesAre::Queries>(problem, task.kv_head, relative_bias);
   task.relative_bias = relative_bias;
   task.bias_key = relative_bias + all_relative_bias_floats(problem);
   task.bias_value = task.bias_key + row_stride(problem.head_size);
@@ -493,18 +475,17 @@ static DecodeTask make_decode_task(const AttentionArguments& of_call, const Atte
 static void decode_chunk(const AttentionArguments* arguments, const AttentionTask* request, int64_t first_key,
                          int64_t end_key, void* partial, void* scratch) {
   DecodeTask decode = make_decode_task(*arguments, *request, static_cast<float*>(scratch));
-  decode.partial = partial_at(*arguments->problem, decode.query_tile.num_rows, static_cast<float*>(partial));
+  decode.results = static_cast<float*>(partial);
   decode_keys(decode, first_key, end_key, Pass::Online);
 }
 
 // ---- from partial results to outputs --------------------------------------------------------------------------------
 
-// Combines the partial results of all chunks, in their order, into the query tile, relative to the largest maximum.
-static void combine(const DecodeTask& decode, float* partials, int64_t num_chunks) {
+// Merges the results of all chunks, in their order, into the query tile, relative to the largest maximum.
+static void merge_chunks(const DecodeTask& decode, float* results, int64_t num_chunks) {
   const AttentionProblem& problem = *decode.task.problem;
   const QueryTile& query_tile = decode.query_tile;
-  const int64_t num_rows = query_tile.num_rows;
-  const int64_t size = partial_floats(problem, num_rows);
+  const int64_t chunk_floats = partial_floats(problem, query_tile.num_rows);
   const int64_t width = row_stride(problem.value_head_size);
   const int64_t whole = problem.value_head_size / kLanes * kLanes;
   for (int64_t i = 0; i < kQueryTileRows; i += kLanes) {
@@ -514,31 +495,17 @@ static void combine(const DecodeTask& decode, float* partials, int64_t num_chunk
   }
   if (has_constant_scores(problem)) begin_with_constant_scores(decode.task, query_tile);
   const bool has_bias = problem.bias_value.data != nullptr;
-  for (int64_t r = 0; r < num_rows; ++r) {
-    const Vec before = broadcast(query_tile.maximum[r]);
-    float maximum = before[0];
-    int32_t sees_any = query_tile.sees_any[r];
-    for (int64_t c = 0; c < num_chunks; ++c) {
-      const Partial partial = partial_at(problem, num_rows, partials + c * size);
-      maximum = partial.maximum[r] > maximum ? partial.maximum[r] : maximum;
-      sees_any |= partial.sees_any[r];
-    }
-    const Partial result = partial_at(problem, num_rows, partials);
-    float* sums = result.sums + r * width;
-    const Vec factor_before = factor_between(before, broadcast(maximum));
-    Vec total = broadcast(query_tile.total[r]) * factor_before;
-    for (int64_t c = 0; c < num_chunks; ++c) {
-      const Partial partial = partial_at(problem, num_rows, partials + c * size);
-      const Vec factor = factor_between(broadcast(partial.maximum[r]), broadcast(maximum));
-      total = fma(broadcast(partial.total[r]), factor, total);
-      for (int64_t d = 0; d < width; d += kLanes)
-        store(sums + d, fma(load(partial.sums + r * width + d), factor, c == 0 ? Vec{} : load(sums + d)));
-    }
+  for (int64_t r = 0; r < query_tile.num_rows; ++r) {
+    float* merged = results + r * row_result_floats(problem);
+    const auto part = [&](int64_t chunk) { return merged + chunk * chunk_floats; };
+    const float maximum = maximum_of_results(num_chunks, part, width, query_tile.maximum[r]);
+    const Vec factor_before = factor_between(broadcast(query_tile.maximum[r]), broadcast(maximum));
+    merge_results(num_chunks, part, width, maximum, broadcast(query_tile.total[r]) * factor_before);
     query_tile.maximum[r] = maximum;
-    query_tile.total[r] = total[0];
-    query_tile.sees_any[r] = sees_any;
-    for (int64_t d = 0; d < whole; ++d) query_tile.sums[d * kQueryTileRows + r] = sums[d];
-    const float* tail = sums + whole + tail_lane(problem.value_head_size);
+    query_tile.total[r] = merged[width + kTotal];
+    if (merged[width + kSeesAny] != 0.0f) query_tile.sees_any[r] = -1;
+    for (int64_t d = 0; d < whole; ++d) query_tile.sums[d * kQueryTileRows + r] = merged[d];
+    const float* tail = merged + whole + tail_lane(problem.value_head_size);
     for (int64_t d = whole; d < problem.value_head_size; ++d) query_tile.sums[d * kQueryTileRows + r] = tail[d - whole];
     if (!has_bias) continue;
     const float of_bias = decode.task.scores[r] * factor_before[0];
@@ -555,17 +522,17 @@ static void decode_finish(const AttentionArguments* arguments, const AttentionTa
   QueryTile& query_tile = decode.query_tile;
   auto* memory = static_cast<float*>(partials);
   const int64_t size = partial_floats(*arguments->problem, query_tile.num_rows);
-  combine(decode, memory, num_chunks);
-  IntVec normalized[kTileVectors] = {};
-  if (arguments->problem->output.data != nullptr && find_nonfinite_rows(task, query_tile, normalized)) {
+  merge_chunks(decode, memory, num_chunks);
+  const auto sum_seen_values = [&] {
     for (int64_t c = 0; c < num_chunks; ++c) {
-      decode.partial = partial_at(*arguments->problem, query_tile.num_rows, memory + c * size);
+      decode.results = memory + c * size;
       decode_keys(decode, c * chunk_keys, smaller((c + 1) * chunk_keys, task.sequence->key_count), Pass::Careful);
     }
-    combine(decode, memory, num_chunks);
-    if (find_nonfinite_rows(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
-  }
-  store_results(task, query_tile, normalized);
+    merge_chunks(decode, memory, num_chunks);
+  };
+  QueryTileSums sums = {task, query_tile};
+  if (arguments->problem->output.data != nullptr) repair_sums(sums, query_tile, sum_seen_values);
+  store_results(task, query_tile, sums.doubtful);
 }
 
 }  // namespace

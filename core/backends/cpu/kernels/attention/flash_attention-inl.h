@@ -65,12 +65,8 @@ static void begin_query_tile(const TileTask& task, QueryTile& query_tile) {
 
 // ---- a query tile at its end ----------------------------------------------------------------------------------------
 
-// Recomputes the sums of rows that are not finite because of a hidden value or because they overflowed before the
-// division. `normalized` gets the rows whose sums are already divided by the total.
-static void recompute_nonfinite_sums(const TileTask& task, QueryTile& query_tile, IntVec (&normalized)[kTileVectors]) {
-  for (IntVec& rows : normalized) rows = IntVec{};
-  IntVec doubtful[kTileVectors];
-  if (!find_nonfinite_rows(task, query_tile, doubtful)) return;
+// Computes maxima, totals and sums of a query tile again, without hidden values.
+static void sum_seen_values(const TileTask& task, QueryTile& query_tile) {
   for (int64_t i = 0; i < task.problem->value_head_size * kQueryTileRows; i += kLanes)
     store(query_tile.sums + i, Vec{});
   begin_query_tile(task, query_tile);
@@ -81,7 +77,6 @@ static void recompute_nonfinite_sums(const TileTask& task, QueryTile& query_tile
                                  attend(task, query_tile, own_keys, own_values, k0, k1, Pass::Careful);
                                });
                });
-  if (find_nonfinite_rows(task, query_tile, normalized)) sum_normalized(task, query_tile, normalized);
 }
 
 static void finish_query_tile(const TileTask& task, QueryTile& query_tile) {
@@ -93,9 +88,9 @@ static void finish_query_tile(const TileTask& task, QueryTile& query_tile) {
       store(query_tile.total + i, Vec{});
     }
   }
-  IntVec normalized[kTileVectors] = {};
-  if (problem.output.data != nullptr) recompute_nonfinite_sums(task, query_tile, normalized);
-  store_results(task, query_tile, normalized);
+  QueryTileSums sums = {task, query_tile};
+  if (problem.output.data != nullptr) repair_sums(sums, query_tile, [&] { sum_seen_values(task, query_tile); });
+  store_results(task, query_tile, sums.doubtful);
 }
 
 // ---- a task --------------------------------------------------------------------------------------------------------
@@ -133,7 +128,7 @@ static void flash_attention(const AttentionArguments* arguments, const Attention
   task.bias_value = task.bias_key + row_stride(problem.head_size);
   load_bias_key(task);
   float* relative_bias = task.bias_key - all_relative_bias_floats(problem);
-  expand_relative_bias(problem, task.kv_head, relative_bias);
+  expand_relative_bias<LanesAre::Queries>(problem, task.kv_head, relative_bias);
   task.relative_bias = relative_bias;
 
   const int64_t num_query_tiles = divide_up(request->end_row - request->first_row, kQueryTileRows);

@@ -9,13 +9,20 @@
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
-// Each element is one chain of FMAs in the order of the parts.
+// The sum of weight(n) * part(n) for n < num_parts: each element is one chain of FMAs in the order of the parts.
+template <typename Weight, typename Part>
+HEED_INLINE Vec weighted_sum(int64_t num_parts, const Weight& weight, const Part& part) {
+  Vec sum{};
+  for (int64_t n = 0; n < num_parts; ++n) sum = fma(broadcast(weight(n)), part(n), sum);
+  return sum;
+}
+
 static void merge_row(const MergeArguments* arguments) {
   for (int64_t i = 0; i < arguments->count; i += kLanes) {
     const int64_t count = smaller(arguments->count - i, kLanes);
-    Vec sum{};
-    for (int64_t n = 0; n < arguments->num_parts; ++n)
-      sum = fma(broadcast(arguments->weights[n]), load_row_part(arguments->parts[n], i, count), sum);
+    const Vec sum = weighted_sum(
+        arguments->num_parts, [&](int64_t n) __attribute__((always_inline)) { return arguments->weights[n]; },
+        [&](int64_t n) __attribute__((always_inline)) { return load_row_part(arguments->parts[n], i, count); });
     store_row_part(arguments->output, i, count, sum);
   }
 }

@@ -3,17 +3,15 @@
 #pragma once
 
 #include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/linear/micro_kernel-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
-#include "backends/cpu/kernels/simd/exp2-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 
 namespace heed::cpu::HEED_ISA_NAMESPACE {
 namespace {
 
 constexpr int kQueryTileRows = kTileVectors * kLanes;
-
-constexpr float kInfinity = __builtin_inff();
 
 // A query tile's scores are kBlockKeys * kQueryTileRows floats, 32 KiB with 16 lanes. With fewer keys the sums of
 // values are loaded and stored more often; more would evict queries and scores from a first-level cache of 48 KiB.

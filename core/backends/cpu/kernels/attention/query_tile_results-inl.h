@@ -3,12 +3,12 @@
 // and sums. Rows whose sums are not finite, and rows without a visible key, are summed here in another way.
 #pragma once
 
-#include <math.h>
-
 #include "backends/cpu/kernels/attention/attention.h"
 #include "backends/cpu/kernels/attention/block-inl.h"
 #include "backends/cpu/kernels/attention/constant_keys-inl.h"
+#include "backends/cpu/kernels/attention/exponentials-inl.h"
 #include "backends/cpu/kernels/attention/query_tile-inl.h"
+#include "backends/cpu/kernels/attention/repaired_sums-inl.h"
 #include "backends/cpu/kernels/attention/visibility-inl.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
@@ -45,53 +45,47 @@ HEED_INLINE void visit_blocks(const TileTask& task, int64_t first, int64_t last,
 
 // ---- rows whose sums are not finite ---------------------------------------------------------------------------------
 
-// A mask of the rows whose sums are not finite although their total is. Such sums may be wrong: a hidden value was not
-// finite, or large values overflowed a sum that division by the total would have made finite. A row that sees keys and
-// has a total of 0, since all its scores are -inf, is not included: it is NaN whatever its sums are. A row that sees none is
-// included whatever its total is, which may be that of a sink.
-static bool find_nonfinite_rows(const TileTask& task, const QueryTile& query_tile, IntVec (&doubtful)[kTileVectors]) {
-  bool found = false;
-  for (int v = 0; v < kTileVectors; ++v) {
-    doubtful[v] = IntVec{};
-    if (query_tile.num_rows <= v * kLanes) continue;
-    // 0 times a number that is not finite is NaN. Four chains, since each FMA waits for the one before.
-    const int64_t size = task.problem->value_head_size;
-    const float* sums = query_tile.sums + v * kLanes;
-    Vec zeros[4] = {};
-    int64_t d = 0;
-    for (; d + 4 <= size; d += 4) {
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) zeros[i] = fma(load(sums + (d + i) * kQueryTileRows), Vec{}, zeros[i]);
+// The sums of a query tile.
+struct QueryTileSums {
+  const TileTask& task;
+  const QueryTile& query_tile;
+  IntVec doubtful[kTileVectors] = {};
+
+  // Finds the rows whose sums are not finite although their total is. A row that sees keys and has a total of 0, since all
+  // its scores are -inf, is not included: it is NaN whatever its sums are. A row that sees none is included whatever its
+  // total is, which may be that of a sink.
+  bool find_doubtful() {
+    bool found = false;
+    for (int v = 0; v < kTileVectors; ++v) {
+      doubtful[v] = IntVec{};
+      if (query_tile.num_rows <= v * kLanes) continue;
+      const Vec zeros = zero_times(query_tile.sums + v * kLanes, task.problem->value_head_size, kQueryTileRows);
+      const Vec total = load(query_tile.total + v * kLanes);
+      const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(query_tile.num_rows));
+      const IntVec is_empty = load(query_tile.sees_any + v * kLanes) == IntVec{};
+      doubtful[v] = is_nan(zeros) & ((is_finite(total) & (total > Vec{})) | is_empty) & is_row;
+      found |= any(doubtful[v]);
     }
-    for (; d < size; ++d) zeros[0] = fma(load(sums + d * kQueryTileRows), Vec{}, zeros[0]);
-    const Vec zero = (zeros[0] + zeros[1]) + (zeros[2] + zeros[3]);
-    const Vec total = load(query_tile.total + v * kLanes);
-    const IntVec is_row = lane_numbers() + v * kLanes < broadcast(static_cast<int32_t>(query_tile.num_rows));
-    const IntVec is_empty = load(query_tile.sees_any + v * kLanes) == IntVec{};
-    doubtful[v] = (zero != zero) & (((total - total == Vec{}) & (total > Vec{})) | is_empty) & is_row;
-    found |= any(doubtful[v]);
+    return found;
   }
-  return found;
-}
+};
 
 // Turns scores of keys k0 .. k1 - 1 into weights that add up to one; hidden ones become 0. Sets task.seen.
 static void normalize(const TileTask& task, const QueryTile& query_tile, F32Rows keys, int64_t k0, int64_t k1) {
   Vec maximum[kTileVectors];
   find_scores<kTileVectors>(task, query_tile, keys, k0, k1, true, maximum);
   for (int v = 0; v < kTileVectors; ++v) {
-    const Vec pivot[1] = {pivot_of(load(query_tile.maximum + v * kLanes))};
-    const Vec shift = shift_of(load(query_tile.maximum + v * kLanes));
+    const Vec row_maximum = load(query_tile.maximum + v * kLanes);
     const Vec total = load(query_tile.total + v * kLanes);
     for (int64_t k = 0; k < k1 - k0; ++k) {
       float* address = task.scores + k * kQueryTileRows + v * kLanes;
-      Vec weight[1] = {load(address) - shift};
-      find_probabilities<false>(weight, pivot);
-      store(address, select(load(task.seen + k * kQueryTileRows + v * kLanes), weight[0] / total, Vec{}));
+      const Vec weight = weight_of(load(address), row_maximum, total);
+      store(address, select(load(task.seen + k * kQueryTileRows + v * kLanes), weight, Vec{}));
     }
   }
 }
 
-// Sums the values of rows `again` with weights that add up to one, so that no sum exceeds the largest value.
+// Sums the values of rows `again` with weights that add up to one.
 static void sum_normalized(const TileTask& task, QueryTile& query_tile, const IntVec (&again)[kTileVectors]) {
   if (task.problem->bias_key.data != nullptr) {
     find_constant_weights(task, query_tile);
@@ -114,6 +108,14 @@ static void sum_normalized(const TileTask& task, QueryTile& query_tile, const In
                                  add_seen_values<kTileVectors>(task, query_tile, own_values, k1 - k0);
                                });
                });
+}
+
+// Repairs the sums of a query tile. sum_seen_values() sums all its rows again, without hidden values. At the end
+// sums.doubtful are the rows whose sums are divided by the total already.
+template <typename SumSeenValues>
+HEED_INLINE void repair_sums(QueryTileSums& sums, QueryTile& query_tile, const SumSeenValues& sum_seen_values) {
+  if (!leave_out_hidden_values(sums, sum_seen_values)) return;
+  normalize_sums(sums, [&] { sum_normalized(sums.task, query_tile, sums.doubtful); });
 }
 
 // ---- a query tile's outputs ----------------------------------------------------------------------------------------
@@ -206,8 +208,7 @@ static void store_output(const TileTask& task, const QueryTile& query_tile, cons
   }
 }
 
-// Stores the logarithm of the sum of exp(score); for rows that see no key -inf, or the sink. It is computed in double from the
-// rounded pivot, so that its only error is that of the total; for a single exact score the result is exact.
+// Stores the logarithm of the sum of exp(score); for rows that see no key -inf, or the sink.
 static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile) {
   for (int64_t first_lane = 0; first_lane < query_tile.num_rows; first_lane += kLanes) {
     char* rows[kLanes];
@@ -218,11 +219,9 @@ static void store_log_sum_exp(const TileTask& task, const QueryTile& query_tile)
     store(shifts, shift_of(load(query_tile.maximum + first_lane)));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (rows[lane] == nullptr) continue;
-      const double maximum = static_cast<double>(pivots[lane]) / static_cast<double>(kLog2E) + shifts[lane];
-      const auto total = static_cast<double>(query_tile.total[first_lane + lane]);
       const bool is_empty = query_tile.sees_any[first_lane + lane] == 0 && task.problem->sinks.data == nullptr;
-      const double result = is_empty ? -static_cast<double>(kInfinity) : maximum + log(total);
-      *reinterpret_cast<float*>(rows[lane]) = static_cast<float>(result);
+      *reinterpret_cast<float*>(rows[lane]) =
+          is_empty ? -kInfinity : log_sum_exp_of(pivots[lane], shifts[lane], query_tile.total[first_lane + lane]);
     }
   }
 }

@@ -27,6 +27,21 @@ struct StoredRows {
   int64_t width;
 };
 
+// Rows that are scored together: row r has its query at queries + r * query_stride, times the scale, and its scores at
+// scores + r * score_stride.
+struct ScoredRows {
+  const float* queries;
+  int64_t query_stride;
+  float* scores;
+  int64_t score_stride;
+  int64_t count;
+
+  // The rows from row r on, with their scores from key k on.
+  HEED_INLINE_MEMBER ScoredRows from(int64_t r, int64_t k) const {
+    return {queries + r * query_stride, query_stride, scores + r * score_stride + k, score_stride, count - r};
+  }
+};
+
 // ---- reading ahead --------------------------------------------------------------------------------------------------
 
 // How far ahead each of a block's four streams is prefetched. The processor's own prefetching ends at a page, and with
@@ -111,39 +126,49 @@ HEED_INLINE Quad sums_of_lanes(Vec a, Vec b, Vec c, Vec d) {
 
 // ---- scores ---------------------------------------------------------------------------------------------------------
 
-// Computes scores of num_keys keys for `rows` queries. With in_parts, key i is at index i % 4 * apart + i / 4, so that
-// four parts of the keys are read at a time. Otherwise it is key i, or the last of `count` keys if i is beyond it.
-// Scores are stored at the indices of their keys. With `fetches` it prefetches the bytes at distance `ahead`.
+// Keys that are scored together: the stored rows from the first one on.
+struct ScoredKeys {
+  StoredRows stored;
+  int64_t ahead;  // the bytes at this distance are prefetched
+  // In parts, key i is at index i % 4 * apart + i / 4, so that four parts of the keys are read at a time. Otherwise it is key
+  // i, or the last of `count` keys if i is beyond it.
+  int64_t apart;
+  int64_t count;
+};
+
+// Computes scores of num_keys keys for `rows` queries, and stores them at the indices of their keys.
 template <DType type, int rows, int num_keys, bool in_parts, bool fetches>
-HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
-                            int64_t query_stride, float* scores, int64_t score_stride) {
+HEED_INLINE void score_keys(ScoredKeys keys, ScoredRows to) {
   const char* key[num_keys];
 #pragma GCC unroll 8
   for (int i = 0; i < num_keys; ++i) {
-    const int64_t index = in_parts ? i % kFoldedKeys * apart + i / kFoldedKeys : (i < count ? i : count - 1);
-    key[i] = keys.data + index * keys.stride;
+    const int64_t index =
+        in_parts ? i % kFoldedKeys * keys.apart + i / kFoldedKeys : (i < keys.count ? i : keys.count - 1);
+    key[i] = keys.stored.data + index * keys.stored.stride;
   }
   Vec sums[rows][num_keys] = {};
-  const int64_t whole = keys.width / kLanes * kLanes;
+  const int64_t width = keys.stored.width;
+  const int64_t whole = width / kLanes * kLanes;
   for (int64_t d = 0; d < whole; d += kLanes) {
     Vec query[rows];
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) query[r] = load(queries + r * query_stride + d);
+    for (int r = 0; r < rows; ++r) query[r] = load(to.queries + r * to.query_stride + d);
 #pragma GCC unroll 8
     for (int i = 0; i < num_keys; ++i) {
       if (fetches && d * size_of_element(type) % kLineBytes == 0)
-        __builtin_prefetch(key[i] + ahead + d * size_of_element(type));
+        __builtin_prefetch(key[i] + keys.ahead + d * size_of_element(type));
       const Vec elements = load_elements(key[i] + d * size_of_element(type), type);
 #pragma GCC unroll 4
       for (int r = 0; r < rows; ++r) sums[r][i] = fma(query[r], elements, sums[r][i]);
     }
   }
-  if (whole < keys.width) {
+  if (whole < width) {
 #pragma GCC unroll 8
     for (int i = 0; i < num_keys; ++i) {
-      const Vec elements = load_tail<type>(key[i], keys.width);
+      const Vec elements = load_tail<type>(key[i], width);
 #pragma GCC unroll 4
-      for (int r = 0; r < rows; ++r) sums[r][i] = fma(load(queries + r * query_stride + whole), elements, sums[r][i]);
+      for (int r = 0; r < rows; ++r)
+        sums[r][i] = fma(load(to.queries + r * to.query_stride + whole), elements, sums[r][i]);
     }
   }
 #pragma GCC unroll 4
@@ -151,12 +176,12 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64
 #pragma GCC unroll 2
     for (int i = 0; i < num_keys; i += kFoldedKeys) {
       const Quad quad = sums_of_lanes(sums[r][i], sums[r][i + 1], sums[r][i + 2], sums[r][i + 3]);
-      float* to = scores + r * score_stride;
+      float* scores = to.scores + r * to.score_stride;
       if (in_parts) {
 #pragma GCC unroll 4
-        for (int part = 0; part < kFoldedKeys; ++part) to[part * apart + i / kFoldedKeys] = quad[part];
+        for (int part = 0; part < kFoldedKeys; ++part) scores[part * keys.apart + i / kFoldedKeys] = quad[part];
       } else {
-        __builtin_memcpy(to + i, &quad, sizeof quad);
+        __builtin_memcpy(scores + i, &quad, sizeof quad);
       }
     }
   }
@@ -164,49 +189,33 @@ HEED_INLINE void score_keys(StoredRows keys, int64_t ahead, int64_t apart, int64
 
 // Calls score_keys for all queries, kSharingRows at a time.
 template <DType type, bool in_parts>
-HEED_INLINE void score_keys_of_rows(StoredRows keys, int64_t ahead, int64_t apart, int64_t count, const float* queries,
-                                    int64_t query_stride, int64_t num_rows, float* scores, int64_t score_stride) {
+HEED_INLINE void score_keys_of_rows(ScoredKeys keys, ScoredRows rows) {
   int64_t r = 0;
   // The first rows read the keys from memory, the others from the cache.
-  if (num_rows >= kSharingRows) {
-    score_keys<type, kSharingRows, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries, query_stride,
-                                                                    scores, score_stride);
+  if (rows.count >= kSharingRows) {
+    score_keys<type, kSharingRows, kFoldedKeys, in_parts, in_parts>(keys, rows);
     r = kSharingRows;
   }
-  for (; r + kSharingRows <= num_rows; r += kSharingRows) {
-    score_keys<type, kSharingRows, kFoldedKeys, in_parts, false>(keys, ahead, apart, count, queries + r * query_stride,
-                                                                 query_stride, scores + r * score_stride, score_stride);
-  }
+  for (; r + kSharingRows <= rows.count; r += kSharingRows)
+    score_keys<type, kSharingRows, kFoldedKeys, in_parts, false>(keys, rows.from(r, 0));
   if constexpr (kSharingRows > 2) {
-    for (; r + 2 <= num_rows; r += 2) {
-      score_keys<type, 2, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries + r * query_stride,
-                                                           query_stride, scores + r * score_stride, score_stride);
-    }
+    for (; r + 2 <= rows.count; r += 2) score_keys<type, 2, kFoldedKeys, in_parts, in_parts>(keys, rows.from(r, 0));
   }
-  if (r < num_rows) {
-    score_keys<type, 1, kFoldedKeys, in_parts, in_parts>(keys, ahead, apart, count, queries + r * query_stride,
-                                                         query_stride, scores + r * score_stride, score_stride);
-  }
+  if (r < rows.count) score_keys<type, 1, kFoldedKeys, in_parts, in_parts>(keys, rows.from(r, 0));
 }
 
-// Products of num_rows queries, [num_rows][query_stride], and `count` keys to scores [num_rows][score_stride]. Writes
-// up to three scores beyond `count` in each row.
+// Products of the queries and `count` keys. Writes up to three scores beyond `count` in each row.
 template <DType type>
-static void score_rows(StoredRows keys, int64_t count, const float* queries, int64_t query_stride, int64_t num_rows,
-                       float* scores, int64_t score_stride) {
+static void score_rows(StoredRows keys, int64_t count, ScoredRows rows) {
   // Reads four quarters at the same time: the processor prefetches in each, up to the end of its page, as it would in
   // one.
   const int64_t quarter = count / kFoldedKeys;
+  const auto from_key = [&](int64_t k) { return StoredRows{keys.data + k * keys.stride, keys.stride, keys.width}; };
   const int64_t ahead = ahead_of<type>(keys);
-  for (int64_t k = 0; k < quarter; ++k) {
-    const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
-    score_keys_of_rows<type, true>(from, ahead, quarter, count, queries, query_stride, num_rows, scores + k,
-                                   score_stride);
-  }
+  for (int64_t k = 0; k < quarter; ++k)
+    score_keys_of_rows<type, true>({from_key(k), ahead, quarter, count}, rows.from(0, k));
   const int64_t k = quarter * kFoldedKeys;
-  if (k == count) return;
-  const StoredRows from = {keys.data + k * keys.stride, keys.stride, keys.width};
-  score_keys_of_rows<type, false>(from, 0, 0, count - k, queries, query_stride, num_rows, scores + k, score_stride);
+  if (k < count) score_keys_of_rows<type, false>({from_key(k), 0, 0, count - k}, rows.from(0, k));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "ops/activate.h"
 #include "ops/tensor_operand.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/pooled_call.h"
 
 namespace heed {
 
@@ -26,11 +27,7 @@ void activate(const Tensor& tensor, Activation activation, const Tensor& result)
   }
   set_operand(problem.input, input, axes);
   set_operand(problem.output, output, axes);
-  const Context& context = context_of(result);
-  const Plan plan = context.plan(problem.op);
-  context.require_fastest("heed_activation", "activation", plan);
-  const Context::PooledScratch scratch(context, plan.scratch_bytes);
-  context.run(problem.op, plan, scratch.data());
+  PooledCall(context_of(result), "heed_activation", "activation", problem.op).run();
 }
 
 }  // namespace heed

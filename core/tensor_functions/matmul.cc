@@ -10,6 +10,7 @@
 #include "ops/linear.h"
 #include "tensor/walk.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
@@ -132,15 +133,12 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
   part.output = operand_of(product, result, batch_axis);
   if (batch_axis >= 0) batch[batch_axis] = 1;
 
-  const Context& context = context_of(product);
-  const Plan plan = context.plan(problem.op);
-  context.require_fastest("heed_matmul", "matmul", plan);
-  const Context::PooledScratch scratch(context, plan.scratch_bytes);
+  const PooledCall call(context_of(product), "heed_matmul", "matmul", problem.op);
   walk<3>(batch, {left.batch_strides, right.batch_strides, result.batch_strides}, [&](const auto& offsets) {
     problem.input.data = a.element(offsets[0]);
     part.weight.data = b.element(offsets[1]);
     part.output.data = product.element(offsets[2]);
-    context.run(problem.op, plan, scratch.data());
+    call.run();
   });
 }
 

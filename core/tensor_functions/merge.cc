@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/merge.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
@@ -123,11 +124,7 @@ void merge_attention(std::span<const AttentionPart> parts, const Tensor* sinks, 
   for (int32_t axis = 0; axis + 1 < shape.rank; ++axis) {
     if (shape[axis] == 0) return;
   }
-  const Context& context = context_of(output != nullptr ? *output : *log_sum_exp);
-  const Plan plan = context.plan(problem.op);
-  context.require_fastest("heed_attention_merge", "merge", plan);
-  const Context::PooledScratch scratch(context, plan.scratch_bytes);
-  context.run(problem.op, plan, scratch.data());
+  PooledCall(context_of(output != nullptr ? *output : *log_sum_exp), "heed_attention_merge", "merge", problem.op).run();
 }
 
 }  // namespace heed

@@ -14,6 +14,7 @@
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
@@ -64,14 +65,11 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
   const auto axis_or_none = [first](int32_t index) { return std::max(first + index, -1); };
   SoftmaxProblem problem =
       problem_of(scores, weights, {axis_or_none(0), axis_or_none(1), axis_or_none(2), axis_or_none(3)});
-  const Context& context = context_of(result);
-  const Plan plan = context.plan(problem.op);
-  context.require_fastest("heed_softmax", "softmax", plan);
-  const Context::PooledScratch scratch(context, plan.scratch_bytes);
+  const PooledCall call(context_of(result), "heed_softmax", "softmax", problem.op);
   walk<2>(leading_axes(scores.shape(), first), {scores.strides(), weights.strides()}, [&](const auto& offsets) {
     problem.scores.data = scores.element(offsets[0]);
     problem.weights.data = weights.element(offsets[1]);
-    context.run(problem.op, plan, scratch.data());
+    call.run();
   });
 }
 
@@ -95,11 +93,7 @@ void masked_softmax(const Tensor& scores, const Tensor* valid_lens, const Tensor
         lengths_operand(*host_lens, "valid_lens", {problem.batch, problem.num_queries, problem.num_keys}, true);
   }
   if (result.num_elements() == 0) return;
-  const Context& context = context_of(result);
-  const Plan plan = context.plan(problem.op);
-  context.require_fastest("heed_masked_softmax", "masked softmax", plan);
-  const Context::PooledScratch scratch(context, plan.scratch_bytes);
-  context.run(problem.op, plan, scratch.data());
+  PooledCall(context_of(result), "heed_masked_softmax", "masked softmax", problem.op).run();
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "backends/call_arena.h"
 #include "backends/context.h"
@@ -123,17 +124,16 @@ TEST(Operations, HaveABitEach) {
 }
 
 // A plugin that was built before an operation was added knows the others by these numbers.
+constexpr std::pair<OpKind, uint64_t> kBits[] = {
+    {OpKind::Linear, 1u << 0},    {OpKind::Attention, 1u << 1}, {OpKind::Softmax, 1u << 2},
+    {OpKind::Dropout, 1u << 3},   {OpKind::Merge, 1u << 4},     {OpKind::Rotations, 1u << 5},
+    {OpKind::Positions, 1u << 6}, {OpKind::Norm, 1u << 7},      {OpKind::Embedding, 1u << 8},
+    {OpKind::Activate, 1u << 9},
+};
+static_assert(std::size(kBits) == std::size(kKinds), "each operation has its number here");
+
 TEST(Operations, KeepTheirNumbers) {
-  EXPECT_EQ(bit_of(OpKind::Linear), 1u << 0);
-  EXPECT_EQ(bit_of(OpKind::Attention), 1u << 1);
-  EXPECT_EQ(bit_of(OpKind::Softmax), 1u << 2);
-  EXPECT_EQ(bit_of(OpKind::Dropout), 1u << 3);
-  EXPECT_EQ(bit_of(OpKind::Merge), 1u << 4);
-  EXPECT_EQ(bit_of(OpKind::Rotations), 1u << 5);
-  EXPECT_EQ(bit_of(OpKind::Positions), 1u << 6);
-  EXPECT_EQ(bit_of(OpKind::Norm), 1u << 7);
-  EXPECT_EQ(bit_of(OpKind::Embedding), 1u << 8);
-  EXPECT_EQ(bit_of(OpKind::Activate), 1u << 9);
+  for (const auto& [kind, bit] : kBits) EXPECT_EQ(bit_of(kind), bit);
 }
 
 }  // namespace

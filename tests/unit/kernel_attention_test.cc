@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "kernel_probes.h"
@@ -15,9 +14,6 @@ namespace heed::cpu {
 namespace {
 
 class KernelAttention : public testing::TestWithParam<MathProbe> {};
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 struct Pair {
   float score;

@@ -17,9 +17,6 @@ namespace {
 
 class KernelFunctions : public testing::TestWithParam<MathProbe> {};
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 using ArrayFunction = void (*)(const float*, int64_t, float*);
 
 std::vector<float> values_of(ArrayFunction function, const std::vector<float>& arguments) {

@@ -243,8 +243,8 @@ static void put_part(Output* output, heed_role role, Name text) {
 void say(Language language, const char* message, char* said, size_t capacity) {
   Output output = {language, said, capacity, 0};
   heed_role role = HEED_ROLE_TEXT;
-  const char* text = NULL;
-  for (int32_t i = 0; (text = heed_message_part(message, i, &role)) != NULL; ++i)
-    put_part(&output, role, name_of(text));
+  Name part = {NULL, 0};
+  for (int32_t i = 0; (part.begin = heed_message_part(message, i, &role, &part.length)) != NULL; ++i)
+    put_part(&output, role, part);
   said[output.length] = '\0';
 }

@@ -62,9 +62,9 @@ Error current_exception() noexcept {
 }  // namespace
 
 void set_last_error(Status status, const char* sentence) noexcept {
-  Error& error = last_error();
+  LastError& error = last_error();
   error.status = status;
-  print(sentence, error.text, sizeof error.text, error.marked);
+  error.sentence.keep(sentence);
 }
 
 void keep_current_exception() noexcept {
@@ -74,7 +74,9 @@ void keep_current_exception() noexcept {
 
 // The logger may call heed, and its call may fail; log() then restores the last error of the caller's call.
 heed_status report_last_error(const char* function, const Logger& logger) noexcept {
-  log(logger, LogLevel::Error, FUNCTION("%s") ": %s", function, last_error().marked);
+  char marked[kMarkedCapacity];
+  last_error().sentence.mark(marked);
+  log(logger, LogLevel::Error, FUNCTION("%s") ": %s", function, marked);
   return static_cast<heed_status>(last_error().status);
 }
 
@@ -84,26 +86,23 @@ extern "C" {
 
 heed_status heed_last_status(void) noexcept { return static_cast<heed_status>(heed::last_error().status); }
 
-const char* heed_last_error(void) noexcept { return heed::last_error().text; }
+const char* heed_last_error(void) noexcept { return heed::last_error().sentence.text; }
 
-const char* heed_message_part(const char* message, int32_t index, heed_role* role) noexcept {
-  thread_local constinit char text[heed::kMarkedCapacity] = "";
+const char* heed_message_part(const char* message, int32_t index, heed_role* role, size_t* size) noexcept {
+  const auto give = [=](auto parts) -> const char* {
+    heed::SentencePart part;
+    for (int32_t i = 0; i <= index; ++i) {
+      if (!parts.next(part)) return nullptr;
+    }
+    *role = static_cast<heed_role>(part.role);
+    *size = part.text.size();
+    return part.text.data();
+  };
+  if (index < 0 || role == nullptr || size == nullptr) return nullptr;
   const heed::LogMessage* const logged = heed::current_message();
-  const char* marked = nullptr;
-  if (logged != nullptr && message == logged->text) {
-    marked = logged->marked;
-  } else if (message == heed::last_error().text) {
-    marked = heed::last_error().marked;
-  }
-  if (marked == nullptr || index < 0 || role == nullptr) return nullptr;
-  heed::SentencePart part;
-  heed::SentenceParts parts(marked);
-  for (int32_t i = 0; i <= index; ++i) {
-    if (!parts.next(part)) return nullptr;
-  }
-  *role = static_cast<heed_role>(part.role);
-  text[part.text.copy(text, sizeof text - 1)] = '\0';
-  return text;
+  if (logged != nullptr && message == logged->text) return give(heed::SentenceParts(logged->marked));
+  const heed::KeptSentence& kept = heed::last_error().sentence;
+  return message == kept.text ? give(heed::KeptParts(kept)) : nullptr;
 }
 
 const char* heed_status_name(heed_status status) noexcept {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/kept_sentence.h"
 #include "base/sentence.h"
 #include "base/terms.h"
 
@@ -31,9 +32,6 @@ enum class Status : int32_t {
   Internal = 14,
   Cancelled = 15,
 };
-
-// The size of the buffer behind heed_last_error(); longer sentences are cut.
-inline constexpr size_t kErrorCapacity = 512;
 
 struct Error {
   Status status = Status::Internal;

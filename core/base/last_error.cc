@@ -4,10 +4,10 @@
 namespace heed {
 namespace {
 
-thread_local constinit Error the_last_error{Status::Ok, ""};
+thread_local constinit LastError the_last_error;
 
 }  // namespace
 
-Error& last_error() noexcept { return the_last_error; }
+LastError& last_error() noexcept { return the_last_error; }
 
 }  // namespace heed

@@ -6,8 +6,13 @@
 
 namespace heed {
 
+struct LastError {
+  Status status = Status::Ok;
+  KeptSentence sentence;
+};
+
 // The last error of the calling thread; its status is Ok until a call fails. The buffer has a fixed size, since the
 // report that memory has run out must not allocate.
-Error& last_error() noexcept;
+LastError& last_error() noexcept;
 
 }  // namespace heed

@@ -29,7 +29,7 @@ void log(const Logger& logger, LogLevel level, const char* format, ...) noexcept
   // A logger may write to a file, which is a cancellation point of POSIX threads. A cancellation there would unwind
   // through the handler below.
   const platform::NoCancellation no_cancellation;
-  const Error before = last_error();
+  const LastError before = last_error();
   the_current_message = &message;
   try {
     logger.write(logger.user, static_cast<int32_t>(level), message.text);

@@ -21,11 +21,8 @@ struct InC {
 };
 
 InC in_c(const SentencePart& part) {
-  if (part.role == Role::Option || part.role == Role::Setting) return {"options->", part.text};
-  if (part.role == Role::Input) return {"inputs->", part.text};
-  if (part.role == Role::Output) return {"outputs->", part.text};
-  if (part.role == Role::Flag) return {"", part.text.substr(part.text.find(' ') + 1)};
-  return {"", part.text};
+  const bool is_flag = part.role == Role::Flag;
+  return {before_in_c(part.role), is_flag ? part.text.substr(part.text.find(' ') + 1) : part.text};
 }
 
 bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
@@ -41,6 +38,13 @@ size_t term_size(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view before_in_c(Role role) {
+  if (role == Role::Option || role == Role::Setting) return "options->";
+  if (role == Role::Input) return "inputs->";
+  if (role == Role::Output) return "outputs->";
+  return "";
+}
 
 bool SentenceParts::next(SentencePart& part) {
   if (rest_.empty()) return false;
@@ -102,10 +106,12 @@ std::string marked(Role role, std::string_view text) {
   return std::string{kBegin, kLetters[static_cast<size_t>(role)]}.append(text) + kEnd;
 }
 
+size_t size_in_c(const SentencePart& part) { return in_c(part).before.size() + in_c(part).text.size(); }
+
 size_t size_in_c(std::string_view marked) {
   size_t size = 0;
   SentencePart part;
-  for (SentenceParts parts(marked); parts.next(part);) size += in_c(part).before.size() + in_c(part).text.size();
+  for (SentenceParts parts(marked); parts.next(part);) size += size_in_c(part);
   return size;
 }
 

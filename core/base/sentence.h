@@ -68,6 +68,9 @@ std::string said_in_c(std::string_view marked);
 // The term with its marks; of text, the text.
 std::string marked(Role role, std::string_view text);
 size_t size_in_c(std::string_view marked);
+size_t size_in_c(const SentencePart& part);
+// What C says before the text of a term, such as "options->".
+std::string_view before_in_c(Role role);
 
 // Cuts a marked sentence to so many bytes as C says it.
 void cut_for_c(char* marked, size_t size);

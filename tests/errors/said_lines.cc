@@ -28,8 +28,9 @@ std::string said_in(Language language) {
 void keep_said() {
   std::string line = std::string(heed_last_error()) + "\t" + said_in(kJava) + "\t" + said_in(kCsharp) + "\t";
   heed_role role = HEED_ROLE_TEXT;
-  for (int32_t i = 0; const char* text = heed_message_part(heed_last_error(), i, &role); ++i) {
-    if (role != HEED_ROLE_TEXT) line += std::to_string(role) + ":" + text + "\x1f";
+  size_t size = 0;
+  for (int32_t i = 0; const char* text = heed_message_part(heed_last_error(), i, &role, &size); ++i) {
+    if (role != HEED_ROLE_TEXT) line += std::to_string(role) + ":" + std::string(text, size) + "\x1f";
   }
   lines.insert(line);
 }

@@ -133,17 +133,22 @@ TEST(Said, IsCutToTheCapacity) {
 TEST(Said, PartsAreThoseOfTheLastErrorOnly) {
   set_last_error(Status::Io, OPTION("size") " is 0");
   heed_role role = HEED_ROLE_WORD;
-  EXPECT_STREQ(heed_message_part(heed_last_error(), 0, &role), "size");
+  size_t size = 7;
+  EXPECT_EQ(heed_message_part(heed_last_error(), 0, &role, &size), heed_last_error() + 9);
+  EXPECT_EQ(size, 4U);
   EXPECT_EQ(role, HEED_ROLE_OPTION);
-  EXPECT_STREQ(heed_message_part(heed_last_error(), 1, &role), " is 0");
+  EXPECT_STREQ(heed_message_part(heed_last_error(), 1, &role, &size), " is 0");
+  EXPECT_EQ(size, 5U);
   EXPECT_EQ(role, HEED_ROLE_TEXT);
   role = HEED_ROLE_WORD;
-  EXPECT_EQ(heed_message_part(heed_last_error(), 2, &role), nullptr);
-  EXPECT_EQ(heed_message_part(heed_last_error(), -1, &role), nullptr);
-  EXPECT_EQ(heed_message_part(nullptr, 0, &role), nullptr);
-  EXPECT_EQ(heed_message_part("options->size is 0", 0, &role), nullptr);
-  EXPECT_EQ(heed_message_part(heed_last_error(), 0, nullptr), nullptr);
+  EXPECT_EQ(heed_message_part(heed_last_error(), 2, &role, &size), nullptr);
+  EXPECT_EQ(heed_message_part(heed_last_error(), -1, &role, &size), nullptr);
+  EXPECT_EQ(heed_message_part(nullptr, 0, &role, &size), nullptr);
+  EXPECT_EQ(heed_message_part("options->size is 0", 0, &role, &size), nullptr);
+  EXPECT_EQ(heed_message_part(heed_last_error(), 0, nullptr, &size), nullptr);
+  EXPECT_EQ(heed_message_part(heed_last_error(), 0, &role, nullptr), nullptr);
   EXPECT_EQ(role, HEED_ROLE_WORD);
+  EXPECT_EQ(size, 5U);
 }
 
 TEST(Said, MessagesOfTheLoggerHaveTheirParts) {

@@ -91,6 +91,37 @@ TEST(Sentence, AnErrorHasRoomForASentenceOfFullLength) {
   EXPECT_EQ(said_in_c(error.marked), error.text);
 }
 
+std::string kept(const std::string& sentence) {
+  KeptSentence keeper;
+  keeper.keep(sentence.c_str());
+  EXPECT_EQ(keeper.text, said_in_c(sentence).substr(0, kErrorCapacity - 1));
+  char marked_again[kMarkedCapacity];
+  keeper.mark(marked_again);
+  return marked_again;
+}
+
+TEST(Sentence, IsKeptWithItsTerms) {
+  for (const std::string& sentence :
+       {std::string(), std::string("no term"), std::string(OPTION("size")),
+        std::string(
+            OPTION("a->sinks") " is " FLAG("sinks", "0") ", expected " FLAG("no_bias", "set") " of " INPUT("keys")),
+        std::string("\"a\" " WORD("NULL") DTYPE("F32") SETTING("no_bias", "0") OUTPUT("weights"))}) {
+    EXPECT_EQ(kept(sentence), sentence);
+  }
+}
+
+TEST(Sentence, IsKeptWithAtMostSoManyTerms) {
+  std::string sentence;
+  for (size_t i = 0; i < KeptSentence::kMaxTerms; ++i) sentence += DTYPE("F32");
+  EXPECT_EQ(kept(sentence + DTYPE("F16") " end"), sentence + "F16 end");
+}
+
+TEST(Sentence, AFlagWithoutRoomForItsOptionIsKeptAsText) {
+  const std::string text(kErrorCapacity - 12, 'x');
+  EXPECT_EQ(kept(text + FLAG("sinks", "1")), text + FLAG("sinks", "1"));
+  EXPECT_EQ(kept(text + "yy" FLAG("sinks", "1")), text + "yy1");
+}
+
 TEST(Sentence, OptionsOfAChildAreThoseOfAMember) {
   Error error = failure(OPTION("num_heads") " is 0, expected " SETTING("no_bias", "0") " of " INPUT("keys"));
   error.add_to_options("attention");

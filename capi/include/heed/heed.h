@@ -257,11 +257,12 @@ typedef enum heed_role HEED_INT32 {
 } heed_role;
 
 /* The text of a part of a message, and its role, for programs that say heed's sentences in the words of another language.
- * message: what heed_last_error returned, or the text that the write of a heed_logger got, during that call. C's sentence
- * has the parts' texts in their order, with what the roles say. Returns NULL behind the last part and for any other
- * message, index or role; *role is then unchanged. The text is owned by the thread, and valid until its next call of this
- * function. Never fails, and changes no last error. */
-HEED_API const char* heed_message_part(const char* message, int32_t index, heed_role* role) HEED_NOEXCEPT;
+ * message: what heed_last_error returned, or the text that the write of a heed_logger got, during that call. The text has
+ * *size bytes, and no zero behind them. C's sentence has the parts' texts in their order, with what the roles say. Of a
+ * sentence with more than 24 terms, what follows them is text. Returns NULL behind the last part, for any other message or
+ * index and if role or size is NULL; *role and *size are then unchanged. The text is valid as long as the message. Never
+ * fails, and changes no last error. */
+HEED_API const char* heed_message_part(const char* message, int32_t index, heed_role* role, size_t* size) HEED_NOEXCEPT;
 
 /* ---- 1.3 Context ------------------------------------------------------------------------------------------------- */
 

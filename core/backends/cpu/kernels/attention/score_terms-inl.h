@@ -388,7 +388,7 @@ static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t first_lane, 
   if (first_lane + kLanes <= query_tile.num_rows) {
     __builtin_memcpy(bounds, query_tile.key_ranges + first_lane, sizeof bounds);
   } else {
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
       // Lanes without a row have the key range of the last row.
       const KeyRange range = query_tile.key_ranges[smaller(first_lane + lane, query_tile.num_rows - 1)];
       bounds[2 * lane] = range.first;

@@ -13,6 +13,11 @@ import names
 from description import Description, Option, Options
 
 
+# What stands before the first piece of a sum, and before each other one.
+JAVA_RETURN = ("    return ", " " * 12)
+CSHARP_INDENT = " " * 8
+
+
 @dataclass
 class _Entry:
     option: Option
@@ -22,6 +27,12 @@ class _Entry:
 
     def label(self) -> str:
         return f"{names.camel(self.option.name)}="
+
+    def differs_from_default(self, name: str) -> str:
+        """A condition in Java or C#, where the option has this name."""
+        if self.option.type == "bool":
+            return f"!{name}" if self.option.is_inverted else name
+        return f"{name} != {'null' if self.is_nested else '0'}"
 
 
 def _entries(description: Description, options: Options, language: str) -> list[_Entry]:
@@ -42,6 +53,11 @@ def _describes_common(description: Description, options: Options) -> bool:
     return bool(base and base.describes)
 
 
+def _sum(first: str, indent: str, pieces: list[str]) -> list[str]:
+    """A sum of at least two pieces, each on a line of its own."""
+    return [f"{first}{pieces[0]}", *(f"{indent}+ {piece}" for piece in pieces[1:-1]), f"{indent}+ {pieces[-1]};"]
+
+
 # ---- Java ----------------------------------------------------------------------------------------------------------------
 
 
@@ -52,17 +68,13 @@ def java_describe(description: Description, options: Options) -> list[str]:
     for entry in _entries(description, options, "java"):
         value = _java_value(entry)
         label = f'"{separator}{entry.label()}"'
-        pieces.append(f'({_java_condition(entry)} ? {label} + {value} : "")' if entry.is_optional else f"{label} + {value}")
+        pieces.append(f'({entry.differs_from_default(names.camel(entry.option.name))} ? {label} + {value} : "")' if entry.is_optional else f"{label} + {value}")
         separator = ", "
     if options.is_base():
-        return ["", "final String describeCommon() {", *_java_return(pieces), "}"]
+        return ["", "final String describeCommon() {", *_sum(*JAVA_RETURN, pieces), "}"]
     if _describes_common(description, options):
         pieces.append('", " + describeCommon()')
-    return ["", "@Override", "String describe() {", *_java_return([f'"{options.name}("', *pieces, '")"']), "}"]
-
-
-def _java_return(pieces: list[str]) -> list[str]:
-    return [f"    return {pieces[0]}", *(f"            + {piece}" for piece in pieces[1:-1]), f"            + {pieces[-1]};"]
+    return ["", "@Override", "String describe() {", *_sum(*JAVA_RETURN, [f'"{options.name}("', *pieces, '")"']), "}"]
 
 
 def _java_value(entry: _Entry) -> str:
@@ -70,13 +82,6 @@ def _java_value(entry: _Entry) -> str:
     if entry.is_nested:
         return f"{name}.describe()" if entry.is_optional else f"textOf({name})"
     return f"({name} == 0 ? {names.camel(entry.in_place_of_0)} : {name})" if entry.in_place_of_0 else name
-
-
-def _java_condition(entry: _Entry) -> str:
-    name = names.camel(entry.option.name)
-    if entry.option.type == "bool":
-        return f"!{name}" if entry.option.is_inverted else name
-    return f"{name} != {'null' if entry.is_nested else '0'}"
 
 
 # ---- C# ------------------------------------------------------------------------------------------------------------------
@@ -88,23 +93,19 @@ def csharp_describe(description: Description, options: Options) -> list[list[str
     pieces, separator = [], ""
     for entry in _entries(description, options, "csharp"):
         text = f'$"{separator}{entry.label()}{{{_csharp_value(entry)}}}"'
-        pieces.append(f"({_csharp_condition(entry)} ? {text} : string.Empty)" if entry.is_optional else text)
+        pieces.append(f"({entry.differs_from_default(names.pascal(entry.option.name))} ? {text} : string.Empty)" if entry.is_optional else text)
         separator = ", "
     if options.is_base():
-        return [["    private protected string DescribeCommon() =>", *_csharp_sum(pieces)]]
+        return [["    private protected string DescribeCommon() =>", *_sum(CSHARP_INDENT, CSHARP_INDENT, pieces)]]
     if _describes_common(description, options):
         pieces.append('$", {DescribeCommon()}"')
     return [
         [
             "    /// <summary>The text of a block with these options.</summary>",
             "    internal string Describe() =>",
-            *_csharp_sum([f'"{options.name}("', *pieces, '")"']),
+            *_sum(CSHARP_INDENT, CSHARP_INDENT, [f'"{options.name}("', *pieces, '")"']),
         ]
     ]
-
-
-def _csharp_sum(pieces: list[str]) -> list[str]:
-    return [f"        {pieces[0]}", *(f"        + {piece}" for piece in pieces[1:-1]), f"        + {pieces[-1]};"]
 
 
 def _csharp_value(entry: _Entry) -> str:
@@ -114,10 +115,3 @@ def _csharp_value(entry: _Entry) -> str:
     if entry.is_nested:
         return f"({name} ?? new {entry.option.type}Options()).Describe()" if entry.option.java_default else f'{name}?.Describe() ?? "null"'
     return f"({name} == 0 ? {names.pascal(entry.in_place_of_0)} : {name})" if entry.in_place_of_0 else name
-
-
-def _csharp_condition(entry: _Entry) -> str:
-    name = names.pascal(entry.option.name)
-    if entry.option.type == "bool":
-        return f"!{name}" if entry.option.is_inverted else name
-    return f"{name} != {'null' if entry.is_nested else '0'}"

@@ -198,7 +198,7 @@ ShortDecimal shortest(const Binary& value, const ExactDecimal& exact, const Digi
 Binary in_format(Binary value, const FloatFormat& format) {
   const int dropped =
       std::max(std::numeric_limits<double>::digits - format.significand_bits, format.least_power - value.exponent);
-  // Of 0, whose exponent is the least, more bits than there are would be dropped.
+  // The exponent of 0 is so small that `dropped` may exceed the width of the mantissa, for which >> is undefined.
   if (value.mantissa != 0) value.mantissa >>= dropped;
   value.exponent += dropped;
   value.begins_power =

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class ContextOptions
 {
     /// <summary>Receives heed's messages about calls of the manager's arrays and of blocks in its context: the level and

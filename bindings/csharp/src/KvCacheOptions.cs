@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class KvCacheOptions
 {
     /// <summary>Makes options, of which those that must be set are not set.</summary>

@@ -39,7 +39,7 @@ internal sealed class LayerPart
         return whole;
     }
 
-    /// <summary>What the names of the parameters begin with, up to each of their dots.</summary>
+    /// <summary>The beginnings of the parameters' names up to each dot: "norm." of "norm.weight".</summary>
     private static HashSet<string> Prefixes(NativeLayer layer)
     {
         var prefixes = new HashSet<string>(StringComparer.Ordinal);

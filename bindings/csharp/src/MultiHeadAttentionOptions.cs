@@ -2,7 +2,7 @@
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class MultiHeadAttentionOptions
 {
     /// <summary>The text of a block with these options.</summary>

@@ -2,7 +2,7 @@
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class OutputOptions
 {
     /// <summary>The text in the descriptions of blocks.</summary>

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <content>What is not generated from bindings/described.</content>
+/// <content>Members that are written by hand; others are generated from bindings/described.</content>
 public sealed partial class PositionalEncoding : NativeBlock
 {
     private readonly PositionalEncodingOptions options;

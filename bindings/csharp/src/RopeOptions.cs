@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class RopeOptions
 {
     /// <summary>RotarySize / 2 numbers above 0, by which each frequency is divided, for the scaling Factors; null

@@ -3,7 +3,7 @@ using System;
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public abstract partial class TransformerBlockOptions
 {
     internal LayerNormOptions NormOrDefaults => Norm ?? new LayerNormOptions();

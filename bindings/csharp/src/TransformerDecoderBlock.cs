@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <content>The children, which have options of this block.</content>
+/// <content>How the children are made of the options of this block.</content>
 public sealed partial class TransformerDecoderBlock
 {
     private protected override NativeBlock MakeChild(string name, ChildPath at) => name switch

@@ -4,7 +4,7 @@ using System.Linq;
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public sealed partial class TransformerDecoderOptions
 {
     /// <summary>All layers. Either this must be set, or Layers.</summary>

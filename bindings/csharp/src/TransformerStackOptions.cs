@@ -6,7 +6,7 @@ using System.Linq;
 
 namespace Heed;
 
-/// <content>What is not generated from heed.h.</content>
+/// <content>Members that are written by hand; others are generated from heed.h.</content>
 public abstract partial class TransformerStackOptions
 {
     /// <summary>The options that all kinds of layers have.</summary>

@@ -36,7 +36,7 @@ double to_double(int64_t value) { return static_cast<double>(value); }
 // The rows of all elements that may be cut.
 double most_cut_rows(const AttentionProblem& problem) {
   return to_double(problem.batch) * to_double(problem.num_kv_heads) *
-         to_double(std::min(rows_of_group(problem), kFewRows));
+         to_double(std::min(rows_of_group(problem), kMaxRowsOfCutElement));
 }
 
 // The work of a call whose sequences are as long as they can be.

@@ -38,7 +38,7 @@ int64_t position_of(const AttentionProblem& problem, int64_t b, int64_t query) {
 
 // Whether an element has few rows, which see keys of the first chunk.
 bool may_share_chunks(const CachedElementWork& element) {
-  return element.num_rows > 0 && element.num_rows <= kFewRows && element.first_chunk == 0;
+  return element.num_rows > 0 && element.num_rows <= kMaxRowsOfCutElement && element.first_chunk == 0;
 }
 
 }  // namespace
@@ -163,7 +163,8 @@ void CachedElements::cut() {
   cut_leaders(num_used);
   for (int64_t b = 0; b < problem_.batch; ++b) {
     CachedElementWork& element = elements_[b];
-    if (element.num_rows > 0 && element.num_rows <= kFewRows && element.num_chunks() > 1 && element.cost > limit)
+    if (element.num_rows > 0 && element.num_rows <= kMaxRowsOfCutElement && element.num_chunks() > 1 &&
+        element.cost > limit)
       try_to_cut(element, num_used);
   }
   find_runs(limit);

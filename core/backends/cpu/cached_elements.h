@@ -14,7 +14,8 @@ namespace heed::cpu {
 
 // An element with more rows than this for a key head computes so much for each key that reading takes little of the time,
 // and has enough tasks without cutting its keys.
-inline constexpr int64_t kFewRows = 64;
+inline constexpr int64_t kMaxRowsOfCutElement = 64;
+
 // The work on one batch element.
 struct CachedElementWork {
   int64_t first_query = 0;

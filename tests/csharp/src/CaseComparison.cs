@@ -30,7 +30,7 @@ internal static class CaseComparison
         return AreEqual(expected, found) ? null : $"{found ?? "null"}, expected {expected ?? "null"}";
     }
 
-    /// <summary>The bound is a number, or has one for each number.</summary>
+    /// <summary>The bound is one for all numbers, or a list of one for each.</summary>
     internal static void Near(object? expected, object? found, object? bound)
     {
         if (expected is NDArray left && found is NDArray right)

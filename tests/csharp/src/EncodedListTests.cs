@@ -5,7 +5,7 @@ using Xunit;
 
 namespace Heed.Tests;
 
-/// <summary>Damaged bytes of a list. tests/bindings/cases/encoded_list.txt has the format.</summary>
+/// <summary>Damaged bytes of a list. tests/bindings/cases/encoded_list.txt tests the format.</summary>
 public sealed class EncodedListTests
 {
     /// <summary>Any changed byte is refused or gives arrays; nothing else happens.</summary>

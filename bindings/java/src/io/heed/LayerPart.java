@@ -35,7 +35,7 @@ final class LayerPart {
         return children.stream().anyMatch(each -> each.name.equals(child));
     }
 
-    /** What the names of the parameters begin with, up to each of their dots. */
+    /** The beginnings of the parameters' names up to each dot: "norm." of "norm.weight". */
     private static Set<String> prefixes(NativeLayer layer) {
         Set<String> prefixes = new HashSet<>();
         for (long index = 0; index < layer.parameterCount(); index++) {

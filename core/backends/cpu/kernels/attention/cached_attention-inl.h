@@ -252,10 +252,8 @@ static void attend_cached_block(const CachedWork& work, const CachedBlock& block
   sum_block_values(block, keys, rows);
   for (int64_t r = 0; r < count; ++r) {
     const CachedRowWork row(work, first + r, scratch.results + r * result_floats);
-    CachedSums sums = {row.result, problem.value_head_size};
-    leave_out_hidden_values(sums, [&] {
+    if (CachedSums{row.result, problem.value_head_size}.find_doubtful())
       sum_seen_values_of_row(row, work.terms_of(row.row), block, part, scratch.scores + r * kCachedScoresStride);
-    });
   }
 }
 
@@ -334,7 +332,7 @@ static void cached_begin_results(const AttentionArguments* arguments, const Cach
     clear_result(results[r], work.width);
     if (!has_constant_scores(work.problem)) continue;
     const CachedRowWork row(work, r, results[r]);
-    // The scores of a block have room for a key: they are not in use.
+    // A key is converted to F32 in the memory of a block's scores, of which there are none yet.
     const ConstantSums sums = sums_of(constant_scores_of(row, work.scratch.scores));
     row.numbers()[kMaximum] = sums.maximum[0];
     row.numbers()[kTotal] = sums.total[0];
@@ -493,9 +491,10 @@ static void finish_cached_row(const CachedRowWork& row) {
            query_row * operand.strides[2];
   };
   if (problem.output.data != nullptr) {
-    CachedSums sums = {row.result, problem.value_head_size};
     // The hidden values of each block have been left out.
-    const bool is_normalized = normalize_sums(sums, [&] { sum_row_normalized(row); }) || !sees_any;
+    const bool has_overflowed = CachedSums{row.result, problem.value_head_size}.find_doubtful();
+    if (has_overflowed) sum_row_normalized(row);
+    const bool is_normalized = has_overflowed || !sees_any;
     if (!sees_any && work.arguments.mean_empty_rows != 0) average_cached_values(row);
     const Vec factor = is_normalized ? broadcast(1.0f) : broadcast(1.0f) / broadcast(numbers[kTotal]);
     // Adding +0 turns -0 into +0. Otherwise the sign of a sum that underflowed to 0 would depend on whether hidden keys

@@ -66,7 +66,7 @@ struct ConstantScores {
   Vec zero = broadcast(-kInfinity);
 };
 
-// With what rows begin.
+// Maximum and total of a vector of rows before their first key: those of the constant scores.
 struct ConstantSums {
   Vec maximum;
   Vec total;

@@ -8,8 +8,8 @@
 // the row's sums. In the softmax between them, lanes are keys.
 //
 // The keys of a task are cut into chunks, so that one long task can keep several threads busy. The results of
-// chunks are merged in their order. The number of keys alone decides how chunks are cut, and blocks begin
-// at multiples of kRowBlockKeys: wherever visible keys begin and end, hidden ones add exactly 0.
+// chunks are merged in the order of the chunks. How chunks are cut depends on the number of keys alone, and blocks begin at
+// multiples of kRowBlockKeys. Keys that are hidden before or behind the visible ones move neither, and add exactly 0.
 //
 // Work on single pairs of query and key (hiding, biases, dropout, weights) is done on query tiles: a block of scores is
 // transposed to a query tile and back. Scores of keys that all rows see are not transposed, unless there is dropout or

@@ -56,10 +56,10 @@ template <int count>
 HEED_INLINE void exponentiate_vectors(float* scores, const Vec (&pivots)[1], Vec& total) {
   Vec probabilities[count];
 #pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
+  for (int64_t i = 0; i < count; ++i) probabilities[i] = load(scores + i * kLanes);
   find_probabilities<true>(probabilities, pivots);
 #pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     total += probabilities[i];
     store(scores + i * kLanes, probabilities[i]);
   }

@@ -100,7 +100,7 @@ static void make_query_tile(const AttentionProblem& problem, const AttentionTask
   query_tile.total = query_tile.maximum + kQueryTileRows;
   query_tile.sees_any = reinterpret_cast<int32_t*>(query_tile.total + kQueryTileRows);
   // The rows end with these, if there are any: after `total` and `sees_any`.
-  query_tile.bias_scores = query_tile.total + 2 * kQueryTileRows;
+  query_tile.bias_scores = query_tile.total + int64_t{2} * kQueryTileRows;
   query_tile.key_ranges = request.key_ranges + (first_row - request.first_row);
   query_tile.first_row = first_row;
   query_tile.num_rows = smaller(request.end_row - first_row, kQueryTileRows);
@@ -252,14 +252,14 @@ static void load_queries(const TileTask& task, const QueryTile& query_tile) {
           few[lane] = load_elements(rows[lane < num_rows ? lane : 0] + d * size_of_element(type), type) * factor;
         transpose_to_columns(few, tile);
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i]);
+        for (int64_t i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i]);
       } else if (is_contiguous && num_rows >= kLanes && count == kLanes) {
 #pragma GCC unroll 16
         for (int lane = 0; lane < kLanes; ++lane)
           tile[lane] = load_elements(rows[lane] + d * size_of_element(type), type);
         transpose(tile);
 #pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i] * factor);
+        for (int64_t i = 0; i < kLanes; ++i) store(to + i * kQueryTileRows, tile[i] * factor);
       } else {
         for (int lane = 0; lane < kLanes; ++lane) tile[lane] = load_query(queries, rows[lane], d, count);
         transpose(tile);

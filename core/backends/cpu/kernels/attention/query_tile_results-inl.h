@@ -114,8 +114,9 @@ static void sum_normalized(const TileTask& task, QueryTile& query_tile, const In
 // sums.doubtful are the rows whose sums are divided by the total already.
 template <typename SumSeenValues>
 HEED_INLINE void repair_sums(QueryTileSums& sums, QueryTile& query_tile, const SumSeenValues& sum_seen_values) {
-  if (!leave_out_hidden_values(sums, sum_seen_values)) return;
-  normalize_sums(sums, [&] { sum_normalized(sums.task, query_tile, sums.doubtful); });
+  if (!sums.find_doubtful()) return;
+  sum_seen_values();
+  if (sums.find_doubtful()) sum_normalized(sums.task, query_tile, sums.doubtful);
 }
 
 // ---- a query tile's outputs ----------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@
 //   Large values overflow a sum that the division by the total would have made finite. Then the weights are divided by the
 //   total first, so that they add up to one and no sum exceeds the largest value.
 //
-// Every kernel finds and repairs its sums in these steps. What is summed again, and in which memory, is its own.
+// Every kernel asks whether sums may be wrong (find_doubtful), takes the first remedy, asks again, and takes the second. What
+// is summed again, and in which memory, is its own.
 #pragma once
 
 #include "backends/cpu/kernels/attention/exponentials-inl.h"
@@ -35,23 +36,6 @@ HEED_INLINE IntVec is_finite(Vec value) { return value - value == Vec{}; }
 
 // The weight of a score: the weights of a row add up to one.
 HEED_INLINE Vec weight_of(Vec score, Vec maximum, Vec total) { return probability_of(score, maximum) / total; }
-
-// The first remedy. sums.find_doubtful() returns whether some may be wrong; sum_seen_values() sums them again. Returns
-// whether they were.
-template <typename Sums, typename SumSeenValues>
-HEED_INLINE bool leave_out_hidden_values(Sums& sums, const SumSeenValues& sum_seen_values) {
-  if (!sums.find_doubtful()) return false;
-  sum_seen_values();
-  return true;
-}
-
-// The second remedy, for sums that are doubtful after the first.
-template <typename Sums, typename SumNormalized>
-HEED_INLINE bool normalize_sums(Sums& sums, const SumNormalized& sum_normalized) {
-  if (!sums.find_doubtful()) return false;
-  sum_normalized();
-  return true;
-}
 
 }  // namespace
 }  // namespace heed::cpu::HEED_ISA_NAMESPACE

@@ -66,8 +66,8 @@ HEED_INLINE void merge_results(int64_t count, const Part& part, int64_t width, f
   merged[kSeesAny] = sees_any;
 }
 
-// Merges the result of later keys of a row into that of earlier ones. A later result of keys that the row does not see is
-// left out: its sums may have values that are not finite.
+// Merges the result of later keys of a row into that of earlier ones. A later result of keys that
+// are all hidden is left out: its sums may be NaN, from hidden values that are not finite.
 static void merge_later_result(float* earlier, float* later, int64_t width) {
   if (later[width + kSeesAny] == 0.0f) return;
   const auto part = [&](int64_t n) __attribute__((always_inline)) { return n == 0 ? earlier : later; };

@@ -80,19 +80,21 @@ HEED_INLINE const float* relative_biases_of(const AttentionProblem& problem, con
   return expanded + number * relative_bias_floats(problem) + kRepeatedEnds;
 }
 
-// The bias of one lane, and where consecutive lanes read theirs: those of key k + i, up to a tile of keys, are i floats
-// before if lanes are queries. `element`: of the first lane. `last`: 2 * max_distance.
+// `last`: 2 * max_distance.
 HEED_INLINE float relative_bias_of(const float* biases, int64_t element, int64_t last) {
   return biases[smaller(larger(element, 0), last)];
 }
+// The biases of consecutive lanes, of which the first reads that element. If lanes are queries, the biases for the i-th of
+// the next keys, up to a tile of keys, begin i floats earlier.
 HEED_INLINE const float* consecutive_biases(const float* biases, int64_t element, int64_t last) {
   return biases + smaller(larger(element, -kLanes), last + kTileRows);
 }
 
 // ---- mask and bias --------------------------------------------------------------------------------------------------
 
-// Mask and bias of one query; null: none. Keys before the first of one have no element in it: they may be seen, and their
-// bias is 0. With begins_at_0 both begin with key 0, so that nobody asks.
+// A query's row of the mask and of the bias; null: none. A row may begin with a later key than key 0, as those of a cache's
+// new rows do: the row hides no key before its first one, and their bias is 0. With begins_at_0 both rows begin with key 0, and
+// no test for earlier keys is compiled.
 template <bool begins_at_0>
 struct PairRow {
   const char* mask;  // bytes
@@ -388,14 +390,14 @@ static SeenKeys find_seen_keys(const QueryTile& query_tile, int64_t first_lane, 
   if (first_lane + kLanes <= query_tile.num_rows) {
     __builtin_memcpy(bounds, query_tile.key_ranges + first_lane, sizeof bounds);
   } else {
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
       // Lanes without a row have the key range of the last row.
       const KeyRange range = query_tile.key_ranges[smaller(first_lane + lane, query_tile.num_rows - 1)];
       bounds[2 * lane] = range.first;
       bounds[2 * lane + 1] = range.end;
     }
   }
-  // One loop over contiguous elements, which the compiler vectorizes.
+  // Both bounds in one loop over contiguous elements, so that the compiler vectorizes it.
   int32_t indices[2 * kLanes];
   for (int i = 0; i < 2 * kLanes; ++i) indices[i] = static_cast<int32_t>(smaller(larger(bounds[i] - k0, 0), count));
   IntVec firsts = load(indices);

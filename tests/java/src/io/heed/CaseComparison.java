@@ -69,7 +69,7 @@ final class CaseComparison {
         return !(number instanceof Float || number instanceof Double);
     }
 
-    /** The bound is a number, or has one for each number. */
+    /** The bound is one for all numbers, or a list of one for each. */
     static void near(Object expected, Object found, Object bound) {
         if (expected instanceof NDArray) {
             if (!((NDArray) expected).getShape().equals(((NDArray) found).getShape())) {

@@ -12,7 +12,7 @@ import java.nio.file.Files;
 
 import org.junit.jupiter.api.Test;
 
-/** Damaged bytes of a list, and streams that fail. tests/bindings/cases/encoded_list.txt has the format. */
+/** Damaged bytes of a list, and streams that fail. tests/bindings/cases/encoded_list.txt tests the format. */
 class EncodedListTest {
     /** Any changed byte is refused or gives arrays; the process does not end. */
     @Test

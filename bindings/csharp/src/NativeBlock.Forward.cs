@@ -377,7 +377,7 @@ public abstract unsafe partial class NativeBlock
     private NDArray Read(LayerCall call, AttentionInputs inputs, bool mayFill = false)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        bool mayLackQueries = ListInputs.MayLackQueries || (mayFill && inputs.Cache != null);
+        bool mayLackQueries = Composition.Kind == "transformer" || (mayFill && inputs.Cache != null);
         NDArray first = inputs.Queries ?? (mayLackQueries ? inputs.Keys ?? inputs.Memory : null)
             ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
         call.Read(inputs);

@@ -23,6 +23,8 @@ public abstract class NativeBlock implements Block {
     private final AtomicLong nextSeed = new AtomicLong(BLOCKS.getAndIncrement() << 32);
     private final Object childrenLock = new Object();
     private BlockLayer layer;
+    /** The inputs of the forward that takes a list. */
+    private InputList list;
     /** The child blocks; null until they are asked for. Guarded by childrenLock. */
     private BlockList children;
     private volatile Shape[] inputShapes;
@@ -39,12 +41,12 @@ public abstract class NativeBlock implements Block {
 
     /** Makes the layer, which checks the options. The last step of every constructor. */
     final void construct() {
-        layer = new OwnLayer(this);
+        take(new OwnLayer(this));
     }
 
     /** The same for the block of a folder, which stays in the context of the manager; null: in the default context. */
     final void constructIn(NDManager manager) {
-        layer = new OwnLayer(this, manager);
+        take(new OwnLayer(this, manager));
     }
 
     /** The same for a block that may be the child of another; null: it is none. */
@@ -52,8 +54,13 @@ public abstract class NativeBlock implements Block {
         if (path == null) {
             construct();
         } else {
-            layer = new ChildLayer(this, path);
+            take(new ChildLayer(this, path));
         }
+    }
+
+    private void take(BlockLayer made) {
+        layer = made;
+        list = new InputList(made.part().inputs);
     }
 
     /**
@@ -77,9 +84,9 @@ public abstract class NativeBlock implements Block {
         NativeContext context = Objects.requireNonNull(manager, "manager").openContext();
         Objects.requireNonNull(dataType, "dataType");
         Shape[] shapes = Objects.requireNonNull(inputShapes, "inputShapes").clone();
-        checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
+        list.check(shapes, "inputShapes", "shape");
         try (LayerCall call = LayerCall.in(context)) {
-            call.read(context, inOrder(shapes), index -> typeOfInput(index, dataType));
+            call.read(context, list.inOrder(shapes), index -> list.typeAt(index, dataType));
             layer.initialize(manager, dataType, call, nextSeed);
             this.inputShapes = shapes;
         }
@@ -592,7 +599,7 @@ public abstract class NativeBlock implements Block {
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
         Objects.requireNonNull(inputShapes, "inputShapes");
-        return outputShapes(inputShapes, index -> typeOfInput(index, DataType.FLOAT32));
+        return outputShapes(inputShapes, index -> list.typeAt(index, DataType.FLOAT32));
     }
 
     /**
@@ -611,7 +618,7 @@ public abstract class NativeBlock implements Block {
             throw new IllegalArgumentException("inputDataTypes has " + inputDataTypes.length + " types, expected "
                     + inputShapes.length + ", one for each shape");
         }
-        DataType[] types = inOrder(inputDataTypes);
+        DataType[] types = list.inOrder(inputDataTypes);
         return outputShapes(inputShapes, index -> Objects.requireNonNull(types[index], "inputDataTypes"));
     }
 
@@ -645,52 +652,22 @@ public abstract class NativeBlock implements Block {
 
     // ---- what kinds of blocks do differently ------------------------------------------------------------------------
 
-    /** Throws unless forward takes this number of inputs, and no required one is null. */
-    void checkInputs(Object[] inputs, String found) {
-        if (inputs.length != 3 && inputs.length != 4) {
-            throw new IllegalArgumentException(
-                    found + ", expected 3 or 4: queries, keys, values and, optional, validLens");
-        }
-        for (int i = 0; i < 3; i++) {
-            Objects.requireNonNull(inputs[i], AttentionInputs.nameOf(i));
-        }
-    }
-
-    /**
-     * Places the inputs of forward, or their shapes or types, where an AttentionInputs has them: queries, keys, values,
-     * validLens. Null where there is none.
-     */
-    <T> T[] inOrder(T[] inputs) {
-        return inputs;
-    }
-
-    /** The type of an input of a block whose parameters are of the type `dataType`. */
-    DataType typeOfInput(int index, DataType dataType) {
-        return index == AttentionInputs.indexOfValidLens() ? DataType.FLOAT32 : dataType;
-    }
-
-    /** Whether the type of the inputs is that of the parameters that are made for them. */
-    boolean inputsTellType() {
-        return true;
-    }
-
     /** The purpose of the parameter of this name. */
     Parameter.Type typeOf(String parameterName) {
         return LayerParameter.typeOf(parameterName);
     }
 
-    /** Makes the child of this name. */
-    NativeBlock newChild(String name, ChildPath path) {
-        throw new AssertionError(name);
+    /** Makes a child of what its native layer is. */
+    NativeBlock newChild(ChildPath path) {
+        return ChildBlocks.make(path);
+    }
+
+    final InputList list() {
+        return list;
     }
 
     /** Throws if no layer of the block can be made without parameters. */
     void checkMayLackParameters() {}
-
-    /** The smallest output of the block. It is created to check whether inputs fit. */
-    Wanted smallestOutput() {
-        return Wanted.LOG_SUM_EXP;
-    }
 
     /** Whether forward also computes the attention weights. */
     boolean keepsWeights() {
@@ -727,11 +704,6 @@ public abstract class NativeBlock implements Block {
         }
     }
 
-    /** What the native layer is and is made of. */
-    final LayerPart part() {
-        return layer.part();
-    }
-
     /** Moves the layer to the context of the inputs. */
     private void bindTo(AttentionInputs inputs) {
         if (inputs.getQueries() != null) {
@@ -746,7 +718,7 @@ public abstract class NativeBlock implements Block {
     private BlockList newChildren() {
         BlockList made = new BlockList();
         for (LayerPart child : layer.part().children) {
-            made.add(child.name, newChild(child.name, new ChildPath(layer, child)));
+            made.add(child.name, newChild(new ChildPath(layer, child)));
         }
         return made;
     }
@@ -822,8 +794,8 @@ public abstract class NativeBlock implements Block {
     /** Returns the inputs as an array. Throws unless forward takes them, and all of them are open. */
     private NDArray[] arraysOf(NDList inputs) {
         NDArray[] arrays = Objects.requireNonNull(inputs, "inputs").toArray(new NDArray[0]);
-        checkInputs(arrays, "inputs has " + arrays.length + (arrays.length == 1 ? " array" : " arrays"));
-        NDArray[] inOrder = inOrder(arrays);
+        list.check(arrays, "inputs", "array");
+        NDArray[] inOrder = list.inOrder(arrays);
         for (int i = 0; i < inOrder.length; i++) {
             NDArray.tensorOf(inOrder[i], inOrder.length == 1 ? "input" : AttentionInputs.nameOf(i));
         }
@@ -831,10 +803,10 @@ public abstract class NativeBlock implements Block {
     }
 
     private Shape[] outputShapes(Shape[] shapes, LayerCall.Types types) {
-        checkInputs(shapes, "inputShapes has " + shapes.length + (shapes.length == 1 ? " shape" : " shapes"));
+        list.check(shapes, "inputShapes", "shape");
         long stamp = layer.enter();
         try (LayerCall call = LayerCall.in(layer.context())) {
-            call.read(layer.context(), inOrder(shapes), types);
+            call.read(layer.context(), list.inOrder(shapes), types);
             try (NativeTensor output = call.createOutput(layer.get(), Wanted.OUTPUT)) {
                 return new Shape[] {new Shape(ArrayData.dimsOf(output))};
             }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.ObjLongConsumer;
-import java.util.stream.Collectors;
 
 /**
  * The outputs of a block such as {@link MultiHeadAttention} for {@code forward(inputs, outputs, workspace)}. Make them
@@ -16,8 +14,11 @@ public final class AttentionOutputs implements AutoCloseable {
     private static final Wanted[] ALL = Wanted.values();
 
     /** The setters of C's struct, by the ordinal of the output. */
-    static final List<ObjLongConsumer<NativeLayerOutputs>> SETTERS =
-            Arrays.stream(ALL).map(wanted -> wanted.setter).collect(Collectors.toList());
+    static final List<ObjLongConsumer<NativeLayerOutputs>> SETTERS = List.of(
+            NativeLayerOutputs::setOutput, NativeLayerOutputs::setWeights, NativeLayerOutputs::setLogSumExp);
+
+    /** The names in exceptions, likewise. */
+    private static final List<String> NAMES = List.of("output", "weights", "logSumExp");
 
     private final NDArray[] arrays = new NDArray[ALL.length];
     private Taps taps;
@@ -112,10 +113,15 @@ public final class AttentionOutputs implements AutoCloseable {
         return this;
     }
 
+    /** The name in exceptions. */
+    static String nameOf(Wanted wanted) {
+        return NAMES.get(wanted.ordinal());
+    }
+
     /** Sets all members of C's struct. Throws if an array is closed. */
     void fill(TensorMembers members) {
         for (int index = 0; index < arrays.length; index++) {
-            members.set(index, NDArray.tensorOf(arrays[index], ALL[index].label));
+            members.set(index, NDArray.tensorOf(arrays[index], nameOf(ALL[index])));
         }
     }
 

@@ -56,7 +56,8 @@ class Method:
         """The method, or those of every type of elements or of every enumerator."""
         if self.only not in ("", language):
             return []
-        one = replace(self, type=_in(language, self.type), parameters=[replace(one, type=_in(language, one.type), name=_in(language, one.name)) for one in self.parameters])
+        parameters = [replace(one, type=_in(language, one.type), name=_in(language, one.name)) for one in self.parameters]
+        one = replace(self, type=_in(language, self.type), parameters=parameters)
         if self.each:
             return [one._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
         return [one._filled(_of_enumerator(name, text, language)) for name, text in self.of.items()] or [one]
@@ -127,12 +128,13 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
         exception = f"HeedException with {{@Status.{kind}}}" if kind.isupper() else names.EXCEPTIONS["java"][kind]
         tags += [f"@throws {exception} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
     return_it = "return " if method.returns else ""
+    modifier = f"{'final ' if method.java_is_final else ''}{method.modifier()}"
     # A default that is taken from the first argument.
     is_asked = left_out and f"{given[0].name}." in "".join(values)
     declared = ", ".join(f"{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}" for one in given)
     return [
         *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
-        f"public {'final ' if method.java_is_final else ''}{method.modifier()}{JAVA_TYPES.get(method.type, method.type)} {name}({declared}) {{",
+        f"public {modifier}{JAVA_TYPES.get(method.type, method.type)} {name}({declared}) {{",
         *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
         f"    {return_it}{name}({', '.join(values)});" if left_out else f"    {return_it}{method.java};",
         "}",

@@ -121,7 +121,8 @@ class _Class:
     def _said(self, one: Option) -> str:
         name, member = names.pascal(one.name), f'"{one.member}"'
         if one in self.nested:
-            return f"said.Part({member}) is {{ }} of{name} ? new {self.description.options[one.type].csharp_class()}().Read(of{name}) : {name}"
+            kind = self.description.options[one.type].csharp_class()
+            return f"said.Part({member}) is {{ }} of{name} ? new {kind}().Read(of{name}) : {name}"
         if one.type == "bool":
             return f"{'!' if one.is_inverted else ''}said.Is({member})"
         if one.type in self.description.enumerations:

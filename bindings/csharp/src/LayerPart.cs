@@ -19,7 +19,8 @@ internal sealed unsafe class LayerPart
     /// <summary>The name among the children of the whole that it is a part of.</summary>
     internal string Name { get; }
 
-    /// <summary>What the names of its parameters begin with: the name of the first child that is the same layer.</summary>
+    /// <summary>What the names of its parameters begin with: the name of the first child that is the same
+    /// layer.</summary>
     internal string NameOfParameters { get; }
 
     internal List<LayerPart> Children { get; } = new List<LayerPart>();

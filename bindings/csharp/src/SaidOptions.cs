@@ -7,8 +7,8 @@ using System.Text.RegularExpressions;
 
 namespace Heed;
 
-/// <summary>The options that a native layer says in JSON, by their names in C. Each query has the value of an option that
-/// is missing.</summary>
+/// <summary>The options that a native layer says in JSON, by their names in C. A query also takes the value of a
+/// missing one.</summary>
 internal sealed class SaidOptions
 {
     private static readonly Regex Token = new Regex("[\\[\\]{}]|\"[^\"]*\"|[-+.\\w]+");

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The options that a native layer says in JSON, by their names in C. Each query has the value of an option that is missing. */
+/** The options that a native layer says in JSON, by their names in C. A query also takes the value of a missing one. */
 final class SaidOptions {
     private static final Pattern TOKEN = Pattern.compile("[\\[\\]{}]|\"[^\"]*\"|[-+.\\w]+");
 

@@ -46,7 +46,6 @@ class Block:
     parameters: str = "parameters"  # or "parameter"
     refuses: str = ""  # why options are refused
     constructors: str = ""  # "attention": those of attentions that keep their weights; "by hand"
-    java_inputs: str = ""  # the InputList of a TransformerBlock; "": one input
     csharp_has_defaults: bool = False  # null means the default options
     fill_cache: FillCache | None = None
 

@@ -26,8 +26,7 @@ public final class {name} extends {base} {{
 
 
 def java_template(block: Block, options: Options) -> str:
-    below = "TransformerBlock" if block.java_inputs else "SingleInputBlock"
-    base = "AttentionBlock" if block.is_attention() else f"{below}<{block.name}.Builder>"
+    base = "AttentionBlock" if block.is_attention() else f"BuiltBlock<{block.name}.Builder>"
     return TEMPLATE.format(name=block.name, base=base, options=options.base or "LayerOptions", a=block.makes or block.a)
 
 
@@ -74,11 +73,10 @@ def _members(parts: list[list[str]], indent: str) -> list[str]:
 
 
 def _constructor(block: Block) -> list[str]:
-    inputs = f", {block.java_inputs}" if block.java_inputs else ""
     return [
         "/** Creates a root block, or a child when its path in a parent is given. */",
         f"{block.name}(Builder options, ChildPath path) {{",
-        f'    super("{block.name}", options{inputs});',
+        f'    super("{block.name}", options);',
         "    construct(path);",
         "}",
     ]

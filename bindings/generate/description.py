@@ -49,7 +49,6 @@ class Option:
     java_default: str  # an expression of Java, for an option that is never null
     java_native: str  # an expression of Java for the member of C's struct
     java_is_visible: bool  # to the classes of the package
-    is_rows: bool  # the size of rows, which a block that has the options inside sets where it is 0
 
 
 @dataclass
@@ -78,9 +77,6 @@ class Options:
         """The function of C that makes a layer of the options."""
         return self.structs[0].removesuffix("_options") + "_create"
 
-    def size_of_rows(self) -> "Option | None":
-        return next((one for one in self.options if one.is_rows), None)
-
     def is_base(self) -> bool:
         return len(self.structs) > 1
 
@@ -94,6 +90,17 @@ class Description:
         self.options = {name: self._options(name, table) for name, table in tables.items()}
         for options in self.options.values():
             self._check(options)
+        layers = self._all_inside("TransformerEncoderBlock") | self._all_inside("TransformerDecoderBlock")
+        self._inside = layers | self._all_inside("TransformerEncoder") | self._all_inside("TransformerDecoder")
+
+    def is_inside(self, options: Options) -> bool:
+        """Whether a block inside another has the options."""
+        return options.name in self._inside
+
+    def _all_inside(self, name: str) -> set[str]:
+        options = self.options[name]
+        within = [one.type for one in options.options if one.type in self.options]
+        return {name}.union(*map(self._all_inside, [*within, *([options.base] if options.base else [])]))
 
     def base_of(self, options: Options) -> Options | None:
         return self.options[options.base] if options.base else None
@@ -158,7 +165,6 @@ class Description:
             table.get("java_default", ""),
             table.get("java_native", ""),
             table.get("java_is_visible", False),
-            table.get("is_rows", False),
         )
 
     def _type_of(self, declared: str, name: str) -> str:

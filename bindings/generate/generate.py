@@ -3,9 +3,9 @@
 """generate.py java|csharp --header <heed.h> [--templates <folder>] --output <folder> [--list]
 
 Writes the enumerations, the classes of options, the inputs and the blocks of Java or of C#, with their documentation, from heed.h and
-bindings/described. Those of Java that are parts of classes stand in place of lines of the templates <name>.java.in: the options of "// @options",
-the inputs of "// @inputs", the getters of a class that keeps a builder of "// @getters", a block of "// @doc" and "// @block", methods of
-"// @methods". With --list only prints the names of the files.
+bindings/described. Those of Java that are parts of classes stand in place of lines of the templates <name>.java.in: the options of
+"// @options", the inputs of "// @inputs", the outputs of "// @outputs", the getters of a class that keeps a builder of "// @getters", a
+block of "// @doc" and "// @block", methods of "// @methods". With --list only prints the names of the files.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from blocks_java import java_block, java_build, java_class_doc, java_template
 from description import Description, Wrong
 from enumerations import csharp_enumeration, java_enumeration
 from heed_header import Header
-from inputs import Inputs, csharp_inputs, java_inputs
+from inputs import Inputs, csharp_inputs, csharp_outputs, java_inputs, java_outputs
 from methods import csharp_methods, java_methods, read_methods
 from options_csharp import csharp_options
 from options_java import java_getters, java_options
@@ -61,6 +61,8 @@ def _java_lines(described: Described, name: str, line: str) -> list[str]:
             return java_getters(description, options, indent)
         case "// @inputs":
             return java_inputs(described.inputs, indent)
+        case "// @outputs":
+            return java_outputs(described.inputs, indent)
         case "// @doc":
             return java_class_doc(block)
         case "// @block":
@@ -76,6 +78,7 @@ def csharp_files(described: Described) -> dict[str, list[str]]:
     for options in description.options.values():
         files[f"{options.csharp_class()}.Described.cs"] = [*HEAD, *csharp_options(description, options)]
     files["AttentionInputs.Described.cs"] = [*HEAD, *csharp_inputs(described.inputs)]
+    files["AttentionOutputs.Described.cs"] = [*HEAD, *csharp_outputs(described.inputs)]
     for name, block in described.blocks.items():
         files[f"{name}.Described.cs"] = [*HEAD, *csharp_block(block, description.options.get(name))]
     for name, methods in described.methods.items():

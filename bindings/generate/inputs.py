@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of a call in Java and C#: bindings/described/inputs.toml."""
+"""The inputs and outputs of a call in Java and C#: bindings/described/inputs.toml."""
 
 import tomllib
 from dataclasses import dataclass
@@ -44,6 +44,7 @@ class Inputs:
             raise Wrong(f"the inputs are {list(tables['arrays'])}, but heed.h has {list(struct_of)} in {self.structs}")
         self.arrays = [_input(name, one, struct_of[name]) for name, one in tables["arrays"].items()]
         self.others = [_input(name, one, "") for name, one in tables["others"].items()]
+        self.outputs = [_input(name, one, "heed_layer_outputs") for name, one in tables["outputs"].items()]
 
     def arrays_of(self, struct: str) -> list[Input]:
         return [one for one in self.arrays if one.struct == struct]
@@ -88,13 +89,18 @@ def _java_field(one: Input) -> str:
     return f"private {'boolean' if one.type == 'bool' else one.type} {one.camel()};"
 
 
+def java_outputs(inputs: Inputs, indent: str) -> list[str]:
+    lines = [line for one in inputs.outputs for line in _java_array(one, WIDTH - len(indent), "AttentionOutputs", "Wanted")][1:]
+    return [indent + line if line else "" for line in lines]
+
+
 def _java_comment(one: Input, width: int, thrown: tuple[str, ...] = ()) -> list[str]:
     text = text_of(f"Sets {one.subject}. {one.more}".strip(), "java")
     return javadoc("", text, (f"@param {one.camel()} {text_of(one.value, 'java')}", "@return this", *thrown), width)
 
 
-def _java_array(one: Input, width: int) -> list[str]:
-    constant, name = f"Input.{one.name.upper()}", one.camel()
+def _java_array(one: Input, width: int, owner: str = "AttentionInputs", enumeration: str = "Input") -> list[str]:
+    constant, name = f"{enumeration}.{one.name.upper()}", one.camel()
     value, thrown = name, ()
     if one.numbers_are:
         value = f'checkedMask({name}, {constant}, "set{names.pascal(one.numbers_are)}")'
@@ -102,7 +108,7 @@ def _java_array(one: Input, width: int) -> list[str]:
     return [
         "",
         *_java_comment(one, width, thrown),
-        f"public AttentionInputs set{one.pascal()}(NDArray {name}) {{",
+        f"public {owner} set{one.pascal()}(NDArray {name}) {{",
         f"    return set({constant}, {value});",
         "}",
         "",
@@ -162,12 +168,18 @@ def csharp_inputs(inputs: Inputs) -> list[str]:
     return [*lines, "}"]
 
 
+def csharp_outputs(inputs: Inputs) -> list[str]:
+    lines = ["namespace Heed;", "", "/// <content>The outputs.</content>", "public sealed partial class AttentionOutputs", "{"]
+    lines += [line for one in inputs.outputs for line in ["", *_csharp_array(one, "Wanted")]][1:]
+    return [*lines, "}"]
+
+
 def _csharp_summary(one: Input) -> list[str]:
     said = f"{names.capital(one.subject)}: {one.value}." if one.struct else sentence(one.subject, one.value, one.type == "bool")
     return summary("    ", text_of(f"{said} {one.more}".strip(), "csharp"))
 
 
-def _csharp_array(one: Input) -> list[str]:
+def _csharp_array(one: Input, enumeration: str = "Input") -> list[str]:
     name = one.pascal()
     value, thrown = "value", []
     if one.numbers_are:
@@ -179,8 +191,8 @@ def _csharp_array(one: Input) -> list[str]:
         *thrown,
         f"    public NDArray? {name}",
         "    {",
-        f"        get => this[Input.{name}];",
-        f"        set => this[Input.{name}] = {value};",
+        f"        get => this[{enumeration}.{name}];",
+        f"        set => this[{enumeration}.{name}] = {value};",
         "    }",
     ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of Java and C# that differ in their form alone: bindings/described/methods.toml. Java's stand in place of the line "// @methods"
+"""Methods of Java and C# that differ in their form alone: bindings/described/methods*.toml. Java's stand in place of the line "// @methods"
 of a template."""
 
 import tomllib
@@ -20,7 +20,7 @@ ELEMENTS = [
     ("boolean", "bool", "BOOLEAN"),
 ]
 
-JAVA_TYPES = {"bool": "boolean"}
+JAVA_TYPES = {"bool": "boolean", "bool[]": "boolean[]"}
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Parameter:
 class Method:
     name: str
     text: str
-    java: str  # the expression that it returns
-    csharp: str
+    java: str = ""  # the expression that it returns
+    csharp: str = ""
     returns: str = ""
     parameters: list[Parameter] = field(default_factory=list)
     returns_by_default: str = ""
@@ -45,16 +45,22 @@ class Method:
     throws: dict[str, list[str]] = field(default_factory=dict)  # kinds of exceptions (names.py), and when they are thrown
     each: bool = False  # of every type of elements
     of: dict[str, str] = field(default_factory=dict)  # of these enumerators, whose texts are {text}
+    only: str = ""  # the only language that has it
     is_static: bool = False
+    java_is_final: bool = False
 
     def modifier(self) -> str:
         return "static " if self.is_static else ""
 
     def all(self, language: str) -> list["Method"]:
         """The method, or those of every type of elements or of every enumerator."""
+        if self.only not in ("", language):
+            return []
+        parameters = [replace(one, type=_in(language, one.type), name=_in(language, one.name)) for one in self.parameters]
+        one = replace(self, type=_in(language, self.type), parameters=parameters)
         if self.each:
-            return [self._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
-        return [self._filled(_of_enumerator(one, text, language)) for one, text in self.of.items()] or [self]
+            return [one._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
+        return [one._filled(_of_enumerator(name, text, language)) for name, text in self.of.items()] or [one]
 
     def _filled(self, words: dict[str, str]) -> "Method":
         def filled(text: str) -> str:
@@ -66,6 +72,11 @@ class Method:
         return replace(self, **texts, parameters=[replace(one, type=filled(one.type)) for one in self.parameters])
 
 
+def _in(language: str, said: str) -> str:
+    """Of "{a|b}" what the language says."""
+    return text_of(said, language) if "|" in said else said
+
+
 def _of_elements(elements: tuple[str, str, str], language: str) -> dict[str, str]:
     return {"{T}": elements[language == "csharp"], "{TYPE}": elements[2], "{ELEMENT}": f"{{{elements[2]}}}"}
 
@@ -75,8 +86,8 @@ def _of_enumerator(name: str, text: str, language: str) -> dict[str, str]:
 
 
 def read_methods(folder: Path) -> dict[str, list[Method]]:
-    tables = tomllib.loads((folder / "methods.toml").read_text(encoding="utf-8"))
-    return {name: [_method(one) for one in methods] for name, methods in tables.items()}
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("methods*.toml"))]
+    return {name: [_method(one) for one in methods] for table in tables for name, methods in table.items()}
 
 
 def _method(table: dict) -> Method:
@@ -114,15 +125,16 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
     tags = [f"@param {names.camel(one.name)} {one.text}" for one in given]
     tags += [f"@return {(left_out and method.returns_by_default) or method.returns}"] if method.returns else []
     for kind, whens in method.throws.items():
-        exception = names.EXCEPTIONS["java"][kind]
+        exception = f"HeedException with {{@Status.{kind}}}" if kind.isupper() else names.EXCEPTIONS["java"][kind]
         tags += [f"@throws {exception} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
     return_it = "return " if method.returns else ""
+    modifier = f"{'final ' if method.java_is_final else ''}{method.modifier()}"
     # A default that is taken from the first argument.
     is_asked = left_out and f"{given[0].name}." in "".join(values)
     declared = ", ".join(f"{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}" for one in given)
     return [
         *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
-        f"public {method.modifier()}{method.type} {name}({declared}) {{",
+        f"public {modifier}{JAVA_TYPES.get(method.type, method.type)} {name}({declared}) {{",
         *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
         f"    {return_it}{name}({', '.join(values)});" if left_out else f"    {return_it}{method.java};",
         "}",
@@ -134,7 +146,7 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
 
 def csharp_methods(name: str, methods: list[Method]) -> list[str]:
     lines = ["using System;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>"]
-    lines += [f"public {methods[0].modifier() or 'sealed '}partial class {name}", "{"]
+    lines += [f"public {methods[0].modifier()}partial class {name}", "{"]
     for method in (one for described in methods for one in described.all("csharp")):
         lines += [*_csharp_method(method), ""]
     return [*lines[:-1], "}"]
@@ -150,7 +162,8 @@ def _csharp_method(method: Method) -> list[str]:
         lines += csharp_tag("param", one.text, f'name="{names.camel(one.name)}"')
     lines += csharp_tag("returns", method.returns) if method.returns else []
     for kind, whens in method.throws.items():
-        exception = names.EXCEPTIONS["csharp"][kind]
-        lines += [line for when in whens for line in csharp_tag("exception", when, f'cref="{exception}"')]
+        exception = "HeedException" if kind.isupper() else names.EXCEPTIONS["csharp"][kind]
+        with_status = f"with {{@Status.{kind}}}: " if kind.isupper() else ""
+        lines += [line for when in whens for line in csharp_tag("exception", with_status + when, f'cref="{exception}"')]
     head = f"    public {method.modifier()}{method.type} {names.pascal(method.name)}({', '.join(declared)}) =>"
     return [*lines, head, f"        {method.csharp};"]

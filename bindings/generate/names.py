@@ -8,12 +8,14 @@ EXCEPTIONS = {
         "unsupported": "UnsupportedOperationException",
         "full": "CacheFullException",
         "state": "IllegalStateException",
+        "closed": "IllegalStateException",
     },
     "csharp": {
         "argument": "ArgumentException",
         "unsupported": "NotSupportedException",
         "full": "CacheFullException",
         "state": "InvalidOperationException",
+        "closed": "ObjectDisposedException",
     },
 }
 

@@ -49,9 +49,9 @@ class _Class:
     def body(self) -> list[str]:
         parts = [*map(self._property, self.options.options)]
         if self.options.is_base():
-            parts = [self._constructor(), self._members(), *parts, *self._copy_of_common(), self._fill()]
+            parts = [self._constructor(), self._members(), *parts, *self._copy_of_common(), *self._reading(), self._fill()]
         else:
-            parts += [self._copy(), *self._with_rows(), *self._creation(), self._conversion()]
+            parts += [self._copy(), *self._reading(), *self._creation(), self._conversion()]
         parts += csharp_describe(self.description, self.options)
         return [line for number, part in enumerate(parts) for line in ([""] if number else []) + part]
 
@@ -104,22 +104,31 @@ class _Class:
             return [f"    internal {name} Copy() => ({name})MemberwiseClone();"]
         return [f"    internal {name} Copy()", "    {", f"        var copy = ({name})MemberwiseClone();", *inner, "        return copy;", "    }"]
 
-    def _with_rows(self) -> list[list[str]]:
-        size = self.options.size_of_rows()
-        if not size:
+    def _reading(self) -> list[list[str]]:
+        """Takes the options that a layer says; only of options that blocks inside others have."""
+        options, base = self.options, self.description.base_of(self.options)
+        if not self.description.is_inside(options):
             return []
-        name = names.pascal(size.name)
-        return [
-            [
-                "    /// <summary>A copy for a child of a block with rows of this size.</summary>",
-                f"    internal {self.options.csharp_class()} WithRows(long size)",
-                "    {",
-                f"        {self.options.csharp_class()} copy = Copy();",
-                f"        copy.{name} = {name} == 0 ? size : {name};",
-                "        return copy;",
-                "    }",
-            ]
-        ]
+        kind = options.csharp_class()
+        head = "private protected void ReadCommon(SaidOptions said)" if options.is_base() else f"internal {kind} Read(SaidOptions said)"
+        lines = ["        ReadCommon(said);"] if base else []
+        lines += [f"        {names.pascal(one.name)} = {self._said(one)};" for one in options.options]
+        if not options.is_base():
+            lines += ["        ReadByHand(said);"] if options.by_hand or (base and base.by_hand) else []
+            lines.append("        return this;")
+        return [["    /// <summary>Takes the options of a layer.</summary>", f"    {head}", "    {", *lines, "    }"]]
+
+    def _said(self, one: Option) -> str:
+        name, member = names.pascal(one.name), f'"{one.member}"'
+        if one in self.nested:
+            kind = self.description.options[one.type].csharp_class()
+            return f"said.Part({member}) is {{ }} of{name} ? new {kind}().Read(of{name}) : {name}"
+        if one.type == "bool":
+            return f"{'!' if one.is_inverted else ''}said.Is({member})"
+        if one.type in self.description.enumerations:
+            bits = self.description.enumerations[one.type].is_bits
+            return f"said.{'Bits' if bits else 'Word'}({member}, {name})"
+        return f"said.Number({member}, {name})"
 
     def _creation(self) -> list[list[str]]:
         if "csharp" not in self.options.creates:

@@ -12,7 +12,7 @@ PRIMITIVE = {"long": "long", "int": "int", "float": "float", "bool": "boolean"}
 def java_options(description: Description, options: Options, indent: str) -> list[str]:
     """The lines in place of "@options", which stands in the body of the builder."""
     one = _Builder(description, options, WIDTH - len(indent))
-    lines = [*one.members(), *one.fields(), *one.constructor(), *one.conversion(), *one.with_rows(), *java_describe(description, options), *one.setters()]
+    lines = [*one.members(), *one.fields(), *one.constructor(), *one.conversion(), *one.reading(), *java_describe(description, options), *one.setters()]
     return [indent + line if line else "" for line in lines]
 
 
@@ -95,20 +95,28 @@ class _Builder:
             "}",
         ]
 
-    def with_rows(self) -> list[str]:
-        size = self.options.size_of_rows()
-        if not size:
+    def reading(self) -> list[str]:
+        """Takes the options that a layer says; only of options that blocks inside others have."""
+        options, base = self.options, self.description.base_of(self.options)
+        if not self.description.is_inside(options):
             return []
-        name = names.camel(size.name)
-        return [
-            "",
-            "/** A copy for a child of a block with rows of this size. */",
-            "Builder withRows(long size) {",
-            "    Builder copy = copy();",
-            f"    copy.{name} = {name} == 0 ? size : {name};",
-            "    return copy;",
-            "}",
-        ]
+        head = "final void readCommon(SaidOptions said)" if options.is_base() else "Builder read(SaidOptions said)"
+        lines = ["    readCommon(said);"] if base else []
+        lines += [f"    {names.camel(one.name)} = {self._said(one)};" for one in self.listed]
+        lines += ["    readByHand(said);"] if options.by_hand or options.java_by_hand else []
+        return ["", "/** Takes the options of a layer. */", f"{head} {{", *lines, *([] if options.is_base() else ["    return this;"]), "}"]
+
+    def _said(self, one: Option) -> str:
+        field, member = names.camel(one.name), f'"{one.member}"'
+        if one.type in self.description.options:
+            inside = self.description.options[one.type]
+            read = f"{inside.name}.builder().read(said.part({member})){'.build()' if inside.is_immutable_in_java else ''}"
+            return f"said.has({member}) ? {read} : {field}"
+        if one.type == "bool":
+            return f"{'!' if one.is_inverted else ''}said.is({member})"
+        if one.type in self.description.enumerations:
+            return f"said.word({one.type}.class, {member}, {field})"
+        return f"said.number({member}, {field})"
 
     def _fills_with_structs(self, options: Options) -> bool:
         return any(one.type in self.description.options for one in options.options)

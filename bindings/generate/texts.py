@@ -17,8 +17,8 @@ import textwrap
 import names
 
 WIDTH = 120
-# Element types, whose names in C# are not those of Java with other capitals.
-TYPES = {"BFLOAT16": "BFloat16", "UINT8": "UInt8"}
+# Enumerators whose names in C# are not those of Java with other capitals.
+CSHARP_NAMES = {"BFLOAT16": "BFloat16", "UINT8": "UInt8", "IO": "IO"}
 # Stands for a space at which no line ends.
 UNBROKEN = "\0"
 
@@ -51,7 +51,7 @@ def _word(word: str, language: str) -> str:
 
 def _member(member: str, language: str) -> str:
     if member.isupper():
-        return member if language == "java" else TYPES.get(member, names.pascal(member))
+        return member if language == "java" else CSHARP_NAMES.get(member, names.pascal(member))
     return names.camel(member) if language == "java" else names.pascal(member)
 
 

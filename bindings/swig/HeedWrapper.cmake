@@ -42,7 +42,7 @@ function(heed_add_wrapper language)
     VERBATIM)
 
   set(target heed_${language}_wrapper)
-  add_library(${target} SHARED ${wrapper} ${swig_folder}/said.c ${swig_folder}/terms.c)
+  add_library(${target} SHARED ${wrapper} ${swig_folder}/lists.c ${swig_folder}/said.c ${swig_folder}/terms.c)
   target_include_directories(${target} PRIVATE ${swig_folder})
   target_link_libraries(${target} PRIVATE heed::heed heed_warnings)
   # SWIG stores pointers in integers by casts that violate strict aliasing.

@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lists.h"
 #include "said.h"
 
 typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
@@ -264,6 +265,7 @@ struct heed_layer {};
   getter_int32 is_initialized();
   getter_int64 child_count();
   getter_text kind();
+  status_size options(char* text, size_t capacity, size_t* num_bytes);
   getter_text child_name(int64_t index);
   derived_layer child(const char* name, heed_layer** result);
   getter_int64 parameter_count();
@@ -324,6 +326,12 @@ struct heed_cache {};
 %rename(setQuiet) set_quiet;
 #endif
 void set_quiet(int32_t quiet);
+
+/* What forward of a layer takes in a list (lists.h). */
+#ifdef SWIGJAVA
+%rename(listOfInputs) list_of_inputs;
+#endif
+static_text list_of_inputs(heed_layer* layer);
 
 /* A context whose messages go to the object of the language with this number, in the words of the language. */
 %{

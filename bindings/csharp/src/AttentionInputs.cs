@@ -77,6 +77,10 @@ public sealed partial class AttentionInputs
         return this;
     }
 
+    /// <summary>The place of an input that is an array, by its name in C.</summary>
+    internal static int PlaceOf(string member) =>
+        (int)(Input)Enum.Parse(typeof(Input), member.Replace("_", string.Empty), ignoreCase: true);
+
     /// <summary>Sets all members of C's structs for a call.</summary>
     /// <exception cref="ArgumentException">An input for a cache is set, but there is none.</exception>
     /// <exception cref="ObjectDisposedException">An array or a cache is disposed.</exception>

@@ -7,7 +7,7 @@ namespace Heed;
 /// makes them. One object may be changed and used for many calls, by one thread at a time.</summary>
 /// <remarks>An output that is null is not computed; at least one must be set. An output may not share memory with
 /// another or with an input.</remarks>
-public sealed class AttentionOutputs : IDisposable
+public sealed partial class AttentionOutputs : IDisposable
 {
     /// <summary>The members of C's struct, in the order of the bits of <see cref="Wanted"/>.</summary>
     internal static readonly TensorMember<NativeLayerOutputs>[] Members =
@@ -28,33 +28,6 @@ public sealed class AttentionOutputs : IDisposable
         Output = output;
         Weights = weights;
         LogSumExp = logSumExp;
-    }
-
-    /// <summary>The output of the block, of the inputs' type or Float32: (B, Q, output size) of multi-head attention,
-    /// (B, Q, Ev) of additive and (B, Q, Dv) or (B, H, Q, Dv) of dot-product attention, (..., units) of Linear, (...,
-    /// OutputSize) of FeedForward, (..., EmbeddingSize) of Embedding, in the parameter's type; of the others the shape
-    /// of the input, or of x.</summary>
-    public NDArray? Output
-    {
-        get => this[Wanted.Output];
-        set => this[Wanted.Output] = value;
-    }
-
-    /// <summary>The attention weights before dropout, of the inputs' type or Float32: (B, H, Q, K), or (B, Q, K) if
-    /// there are no heads. Blocks that are no attention have none.</summary>
-    public NDArray? Weights
-    {
-        get => this[Wanted.Weights];
-        set => this[Wanted.Weights] = value;
-    }
-
-    /// <summary>The natural logarithm of the sum of the exponentials of a query's scores, Float32: (B, H, Q), or (B, Q)
-    /// if there are no heads; minus infinity for a query that attends to no key. Blocks that are no
-    /// attention have none.</summary>
-    public NDArray? LogSumExp
-    {
-        get => this[Wanted.LogSumExp];
-        set => this[Wanted.LogSumExp] = value;
     }
 
     /// <summary>Where the weights and log-sum-exps of attentions inside the block are written to: taps with arrays,

@@ -132,14 +132,7 @@ public sealed unsafe partial class KvCache : IDisposable
         }
     }
 
-    /// <summary>Writes the rows of a sequence that all layers have to a .safetensors file, without those that a ring
-    /// has dropped. The file is replaced as a whole, or unchanged if that fails.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="path">The file.</param>
-    /// <exception cref="ArgumentException">There is no such sequence.</exception>
-    /// <exception cref="InvalidOperationException">Another call changes the cache.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
-    public void Save(long sequence, string path)
+    private void SaveTo(long sequence, string path)
     {
         NativeCache open = Native;
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))
@@ -148,19 +141,7 @@ public sealed unsafe partial class KvCache : IDisposable
         }
     }
 
-    /// <summary>Replaces the rows of a sequence by those of a file that <see cref="Save"/> has written, also from a
-    /// cache of another layout, page size, capacity or number of sequences. What follows has the same bits as in that
-    /// cache, if both keep the same rows. If it fails, the sequence is as it was.</summary>
-    /// <param name="sequence">The sequence, 0 to MaxSequences - 1.</param>
-    /// <param name="path">The file.</param>
-    /// <exception cref="ArgumentException">There is no such sequence, or the file is of a cache with other layers,
-    /// heads, head sizes, data type, UnrotatedKeys or rotary positions; the sentence names both.</exception>
-    /// <exception cref="CacheFullException">There is no room for the rows.</exception>
-    /// <exception cref="InvalidOperationException">Another call uses the cache.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
-    /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: it is no
-    /// file of a cache.</exception>
-    public void Load(long sequence, string path)
+    private void LoadFrom(long sequence, string path)
     {
         NativeCache open = Native;
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))

@@ -4,37 +4,39 @@ using System.Collections.Generic;
 
 namespace Heed;
 
-/// <summary>What a block, or a part of it, is made of, as its native layer says: the parts with their names, and the
-/// inputs of a model that follow from these.</summary>
-internal sealed class LayerPart
+/// <summary>What a block, or a part of it, is and is made of, as its native layer says.</summary>
+internal sealed unsafe class LayerPart
 {
-    private const string FirstLayer = "layers.0";
-    private const string Embedding = "embedding";
-
-    private readonly Dictionary<string, LayerPart> byName = new Dictionary<string, LayerPart>();
-
-    private LayerPart(string name, string nameOfParameters)
+    private LayerPart(string name, string nameOfParameters, NativeLayer layer)
     {
         Name = name;
         NameOfParameters = nameOfParameters;
+        Kind = layer.Kind();
+        Inputs = new ListInputs(HeedNative.ListOfInputs(layer));
+        Options = NativeText.Of(layer.Options);
     }
 
     /// <summary>The name among the children of the whole that it is a part of.</summary>
     internal string Name { get; }
 
-    /// <summary>What the names of its parameters begin with: the name of the first child that is the same layer.</summary>
+    /// <summary>What the names of its parameters begin with: the name of the first child that is the same
+    /// layer.</summary>
     internal string NameOfParameters { get; }
 
     internal List<LayerPart> Children { get; } = new List<LayerPart>();
 
-    internal ListInputs Inputs { get; private set; } = ListInputs.Single;
+    /// <summary>The kind of layer, as C names it.</summary>
+    internal string Kind { get; }
 
-    private bool ReadsIds => Has(Embedding);
+    internal ListInputs Inputs { get; }
+
+    /// <summary>The options, as <see cref="SaidOptions"/> reads them.</summary>
+    internal string Options { get; }
 
     /// <summary>The parts of a whole.</summary>
     internal static LayerPart Of(NativeLayer layer)
     {
-        var whole = new LayerPart(string.Empty, string.Empty);
+        var whole = new LayerPart(string.Empty, string.Empty, layer);
         whole.Read(layer, string.Empty, layer.ChildCount() == 0 ? new HashSet<string>() : Prefixes(layer));
         return whole;
     }
@@ -54,9 +56,7 @@ internal sealed class LayerPart
         return prefixes;
     }
 
-    private bool Has(string child) => byName.ContainsKey(child);
-
-    /// <summary>Reads the children, and sets what follows from them.</summary>
+    /// <summary>Reads the children.</summary>
     /// <param name="layer">The layer of this part.</param>
     /// <param name="prefix">What its parameters' names begin with among those of the whole.</param>
     /// <param name="prefixes">Those of all parts with parameters.</param>
@@ -72,33 +72,17 @@ internal sealed class LayerPart
             {
                 last = name;
             }
-            var part = new LayerPart(name, last);
+            var part = new LayerPart(name, last, child);
             part.Read(child, prefix + last + ".", prefixes);
             Children.Add(part);
-            byName.Add(name, part);
         }
-        Inputs = InputsOf(layer.Kind());
     }
 
-    private static unsafe NativeLayer ChildOf(NativeLayer layer, string name)
+    private static NativeLayer ChildOf(NativeLayer layer, string name)
     {
         fixed (byte* start = NativeText.ToNative(name, nameof(name)))
         {
             return layer.Child(start);
         }
     }
-
-    private ListInputs InputsOf(string kind) => kind switch
-    {
-        "transformer" => ListInputs.Transformer(
-            ReadsIds || byName["decoder"].ReadsIds, ReadsIds || byName["encoder"].ReadsIds),
-        "encoder" => ReadsIds ? ListInputs.EncoderOfIds : ListInputs.Encoder,
-        "decoder" => !ReadsIds ? ListInputs.Decoder
-            : byName[FirstLayer].Has("cross_attention") ? ListInputs.CrossDecoderOfIds : ListInputs.DecoderOfIds,
-        "encoder_layer" => ListInputs.Encoder,
-        "decoder_layer" => ListInputs.Decoder,
-        "dot_product_attention" or "additive_attention" or "general_attention" or "multi_head_attention" => ListInputs.Attention,
-        Embedding => ListInputs.Ids,
-        _ => ListInputs.Single,
-    };
 }

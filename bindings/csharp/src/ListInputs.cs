@@ -1,87 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
 using System.Collections.Generic;
+using System.Linq;
 
 namespace Heed;
 
-/// <summary>The inputs that a block takes in a list, with their places among all inputs of a call.</summary>
+/// <summary>The inputs that a block takes in a list, with their places among all inputs of a call, as its native layer
+/// says them (bindings/swig/lists.h).</summary>
 internal sealed class ListInputs
 {
-    internal static readonly ListInputs Attention = new ListInputs(3, "queries", "keys", "values", "validLens")
-    {
-        Smallest = Wanted.LogSumExp,
-    };
-
-    internal static readonly ListInputs Single = new ListInputs(1, "input");
-
-    /// <summary>The ids of an embedding, whose type is not that of the parameters.</summary>
-    internal static readonly ListInputs Ids = new ListInputs(1, "input") { ids = new[] { 0 } };
-
-    internal static readonly ListInputs Encoder = new ListInputs(1, "x", "validLens")
-    {
-        places = new[] { 0, ValidLens },
-    };
-
-    internal static readonly ListInputs Decoder = new ListInputs(1, "x", "memory", "memoryValidLens")
-    {
-        places = new[] { 0, 1, ValidLens },
-    };
-
-    internal static readonly ListInputs EncoderOfIds = new ListInputs(1, "ids", "validLens", "tokenTypes")
-    {
-        places = new[] { 0, ValidLens, TokenTypes }, ids = new[] { 0, TokenTypes },
-    };
-
-    internal static readonly ListInputs DecoderOfIds = new ListInputs(1, "ids", "selfValidLens")
-    {
-        places = new[] { 0, SelfValidLens }, ids = new[] { 0 },
-    };
-
-    internal static readonly ListInputs CrossDecoderOfIds = new ListInputs(2, "ids", "memory", "memoryValidLens")
-    {
-        places = new[] { 0, 1, ValidLens }, ids = new[] { 0 },
-    };
-
-    /// <summary>The places of inputs, by <see cref="AttentionInputs.Members"/> and what comes after them.</summary>
-    private const int ValidLens = 3;
-    private const int TokenTypes = 8;
-    private const int SelfValidLens = 13;
-
-    private readonly int numRequired;
     private readonly string[] names;
 
     /// <summary>The place of each input of the list.</summary>
-    private int[] places = { 0, 1, 2, ValidLens };
+    private readonly int[] places;
 
-    /// <summary>The places of whole numbers whose type is not that of the parameters.</summary>
-    private int[] ids = Array.Empty<int>();
+    /// <summary>The places of ids, whose type is not that of the parameters.</summary>
+    private readonly int[] ids;
+    private readonly int numRequired;
 
-    private ListInputs(int numRequired, params string[] names)
+    internal ListInputs(string said)
     {
-        this.numRequired = numRequired;
-        this.names = names;
+        string[][] entries = said.Split(' ').Select(entry => entry.Split('=')).ToArray();
+        names = Array.ConvertAll(entries, entry => entry[0]);
+        places = Array.ConvertAll(entries, entry => AttentionInputs.PlaceOf(entry[1].TrimEnd('#', '?')));
+        ids = places.Where((_, index) => entries[index][1].Contains('#')).ToArray();
+        numRequired = entries.Count(entry => !entry[1].EndsWith("?", StringComparison.Ordinal));
     }
 
     /// <summary>The output that takes the least memory. It is made to check whether inputs fit.</summary>
-    internal Wanted Smallest { get; private set; } = Wanted.Output;
+    internal Wanted Smallest => names[0] == "queries" ? Wanted.LogSumExp : Wanted.Output;
 
     /// <summary>Whether inputs are ids, which do not tell the type of the parameters.</summary>
     internal bool HasIds => ids.Length > 0;
-
-    /// <summary>Whether a call may have keys or a memory and no queries.</summary>
-    internal bool MayLackQueries { get; private set; }
-
-    /// <summary>The inputs of a Transformer, each side of which reads ids or rows.</summary>
-    internal static ListInputs Transformer(bool decoderIds, bool encoderIds)
-    {
-        var ids = new List<int>();
-        if (decoderIds) ids.Add(0);
-        if (encoderIds) ids.Add(1);
-        return new ListInputs(2, "decoderInput", "encoderInput", "validLens")
-        {
-            places = new[] { 0, 1, ValidLens }, ids = ids.ToArray(), MayLackQueries = true,
-        };
-    }
 
     /// <summary>Returns what the list has for each place, null where it has nothing. Throws if there are too many
     /// inputs, or a required one is missing or null.</summary>
@@ -115,7 +65,8 @@ internal sealed class ListInputs
 
     /// <summary>The type of an input of a block with parameters of this type; of lengths Float32.</summary>
     internal DataType TypeOf(int place, DataType dataType) =>
-        Array.IndexOf(ids, place) >= 0 ? DataType.Int64 : place < ValidLens ? dataType : DataType.Float32;
+        Array.IndexOf(ids, place) >= 0 ? DataType.Int64
+        : place < AttentionInputs.PlaceOf("valid_lens") ? dataType : DataType.Float32;
 
     private string Expected()
     {

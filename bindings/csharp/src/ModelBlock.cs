@@ -39,11 +39,11 @@ public sealed partial class ModelBlock : NativeBlock
     }
 
     /// <summary>Makes a child, which makes no layer.</summary>
-    private ModelBlock(ModelBlock parent, string name, ChildPath at)
+    private ModelBlock(ModelBlock parent, ChildPath at)
         : base(_ => null!, childPath: at)
     {
         folder = parent.folder;
-        path = parent.path.Length == 0 ? name : parent.path + "." + name;
+        path = parent.path.Length == 0 ? at.Name : parent.path + "." + at.Name;
     }
 
     private protected override bool IsOfFolder => true;
@@ -53,7 +53,7 @@ public sealed partial class ModelBlock : NativeBlock
     public override string ToString() =>
         path.Length == 0 ? $"ModelBlock({folder})" : $"ModelBlock({folder}, {path})";
 
-    private protected override NativeBlock MakeChild(string name, ChildPath at) => new ModelBlock(this, name, at);
+    private protected override NativeBlock MakeChild(ChildPath at) => new ModelBlock(this, at);
 
     private static Func<NativeContext, NativeLayer> Maker(string folder)
     {

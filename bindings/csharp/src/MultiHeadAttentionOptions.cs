@@ -7,6 +7,7 @@ public sealed partial class MultiHeadAttentionOptions
 {
     /// <summary>The text of a block with these options.</summary>
     internal string Describe() =>
-        $"MultiHeadAttention(numHiddens={NumHiddens}, numHeads={NumHeads}, useBias={Biases != Bias.None}, "
-        + $"dropout={Dropout})";
+        $"MultiHeadAttention(numHiddens={NumHiddens}, numHeads={NumHeads}, "
+        + (Biases is Bias.None or Bias.All ? $"useBias={Biases == Bias.All}" : $"biases=[{Biases}]")
+        + $", dropout={Dropout})";
 }

@@ -10,11 +10,7 @@ public sealed partial class NDArray
     /// <summary>Array.MaxLength, which .NET Standard lacks.</summary>
     internal const long MaxManagedArray = 0x7fffffc7;
 
-    /// <summary>Copies the elements out of a Float32, Float16 or BFloat16 array. Those of 16 bits are widened, which is
-    /// exact.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public float[] ToFloatArray()
+    private float[] Floats()
     {
         if (DataType is not (DataType.Float16 or DataType.BFloat16))
         {
@@ -25,34 +21,6 @@ public sealed partial class NDArray
         Read<float>(floats, elements);
         return elements;
     }
-
-    /// <summary>Copies the elements out of a Float64 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public double[] ToDoubleArray() => ToArray<double>(nameof(ToDoubleArray), "Float64");
-
-    /// <summary>Copies the elements out of an Int32 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public int[] ToIntArray() => ToArray<int>(nameof(ToIntArray), "Int32");
-
-    /// <summary>Copies the elements out of an Int64 array.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public long[] ToLongArray() => ToArray<long>(nameof(ToLongArray), "Int64");
-
-    /// <summary>Copies the elements out of a UInt8 or Int8 array. Negative elements become the bytes with the same
-    /// bits.</summary>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public byte[] ToByteArray() => DataType is DataType.UInt8 or DataType.Int8
-        ? ToArray<byte>()
-        : throw WrongType(nameof(ToByteArray), "UInt8 or Int8");
-
-    /// <summary>Copies the elements out of a Boolean array.</summary>
-    /// <returns>The elements in row-major order: false for a zero byte, true for any other.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public bool[] ToBooleanArray() => ToArray<bool>(nameof(ToBooleanArray), "Boolean");
 
     /// <summary>Copies the elements out.</summary>
     /// <typeparam name="T">The array's type: float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET
@@ -82,51 +50,13 @@ public sealed partial class NDArray
         Read(Tensor, destination.Slice(0, (int)count));
     }
 
-    /// <summary>Copies the elements into another array. They are converted to its type, and repeated along axes that
-    /// are missing or have size 1 here.</summary>
-    /// <param name="destination">The array to write, which must not share memory with this one; it may be on another
-    /// device.</param>
-    /// <exception cref="ArgumentException">The shapes do not fit, the arrays share memory, or the other one cannot be
-    /// written.</exception>
-    public void CopyTo(NDArray destination)
+    private void CopyInto(NDArray destination)
     {
         _ = destination ?? throw new ArgumentNullException(nameof(destination));
         NativeTensor source = Tensor;
         TensorOf(destination, nameof(destination));
         destination.Fill(target => target.Copy(source));
     }
-
-    /// <summary>Sets all elements of a Float32, Float16 or BFloat16 array; for the types of 16 bits they are rounded to
-    /// nearest even. The array may be a parameter of a block: the block computes with the new elements from then
-    /// on.</summary>
-    /// <param name="data">One element for each of the array, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public void Set(float[] data) => SetFrom(data);
-
-    /// <summary>Sets all elements of a Float64 array.</summary>
-    /// <param name="data">One element for each of the array, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public void Set(double[] data) => SetFrom(data);
-
-    /// <summary>Sets all elements of an Int32 array.</summary>
-    /// <param name="data">One element for each of the array, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public void Set(int[] data) => SetFrom(data);
-
-    /// <summary>Sets all elements of an Int64 array.</summary>
-    /// <param name="data">One element for each of the array, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public void Set(long[] data) => SetFrom(data);
-
-    /// <summary>Sets all elements of a Boolean array.</summary>
-    /// <param name="data">One element for each of the array, in row-major order.</param>
-    /// <exception cref="ArgumentException">There are more or fewer elements.</exception>
-    /// <exception cref="InvalidOperationException">The array is of another type.</exception>
-    public void Set(bool[] data) => SetFrom(data);
 
     /// <summary>Sets all elements.</summary>
     /// <typeparam name="T">A type as for <see cref="ToArray{T}()"/>; float also for Float16 and BFloat16 arrays, for
@@ -226,11 +156,7 @@ public sealed partial class NDArray
             : throw WrongType(nameof(GetLong), "Int64, Int32, Int8 or UInt8");
     }
 
-    /// <summary>Writes the array to a .npy file. The file is replaced as a whole, or unchanged if that fails.</summary>
-    /// <param name="path">The file.</param>
-    /// <exception cref="NotSupportedException">The array is BFloat16, which the format does not have.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
-    public unsafe void Save(string path)
+    private unsafe void SaveTo(string path)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))
         {

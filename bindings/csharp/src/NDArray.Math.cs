@@ -12,93 +12,41 @@ public sealed partial class NDArray
 
     private delegate bool Pair<T>(T a, T b);
 
-    /// <summary>Copies the array, with memory of its own, in row-major order.</summary>
-    /// <returns>A new array of this shape and type.</returns>
-    public NDArray Duplicate() => ToType(DataType, copy: true);
-
-    /// <summary>Converts the elements to another type. Floats are rounded to nearest even for narrower floats and
-    /// truncated for integers; a number out of range becomes the nearest in range, and NaN becomes 0 as an integer. As
-    /// Boolean, all but 0 are true.</summary>
-    /// <param name="dataType">The new type.</param>
-    /// <param name="copy">Whether to copy the array even if it already has that type.</param>
-    /// <returns>A new array, or this one.</returns>
-    /// <exception cref="ArgumentException">There is no such type.</exception>
-    public NDArray ToType(DataType dataType, bool copy = false)
-    {
-        NativeTensor source = Tensor;
-        return dataType == this.dataType && !copy
-            ? this
-            : manager.NewArray(shape, dataType, target => target.Copy(source));
-    }
-
-    /// <summary>Copies the array to a device, without changing its type.</summary>
-    /// <param name="device">The device.</param>
-    /// <param name="copy">Whether to copy the array even if it is already on that device.</param>
-    /// <returns>This array, if it is on that device and <paramref name="copy"/> is false; otherwise a new row-major
-    /// array. A new array on another device belongs to a manager for that device, which has the options of this
-    /// array's manager and is disposed with it.</returns>
-    /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
-    /// missing; the sentence says which.</exception>
-    public NDArray ToDevice(Device device, bool copy = false)
-    {
-        _ = device ?? throw new ArgumentNullException(nameof(device));
-        NativeTensor source = Tensor;
-        return device.Equals(manager.Device) && !copy
-            ? this
-            : manager.On(device).NewArray(shape, dataType, target => target.Copy(source));
-    }
-
-    /// <summary>The softmax along an axis: exp(x) / sum of exp(x). NaN and +infinity make their row NaN, and a row
-    /// whose elements are all -infinity is NaN.</summary>
-    /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <returns>A new array of this shape and type.</returns>
-    /// <exception cref="ArgumentException">There is no such axis, or the array is not of a floating type that heed
-    /// computes with.</exception>
-    public NDArray Softmax(int axis)
-    {
-        NativeTensor source = Tensor;
-        return manager.NewArray(shape, dataType, target => HeedNative.HeedSoftmax(source, axis, target));
-    }
-
     /// <summary>The activation of each element, as a block of <see cref="Activation"/> computes it.</summary>
-    internal NDArray Activated(ActivationKind activation)
+    internal NDArray Activated(ActivationKind activation) =>
+        Computed((source, result) => HeedNative.HeedActivation(source, (int)activation, result));
+
+    /// <summary>A new array of this shape and type.</summary>
+    private NDArray Computed(Action<NativeTensor, NativeTensor> compute)
     {
         NativeTensor source = Tensor;
-        return manager.NewArray(
-            shape, dataType, target => HeedNative.HeedActivation(source, (int)activation, target));
+        return manager.NewArray(shape, dataType, result => compute(source, result));
     }
 
-    /// <summary>The product of two matrices, (M, K) and (K, N), or of several pairs of matrices, with the shapes of
-    /// NumPy's matmul: axes before the last two are repeated as in <see cref="Broadcast"/>. A vector is one row as the
-    /// left factor, and one column as the right factor.</summary>
-    /// <param name="other">The right factor, of the same type.</param>
-    /// <returns>A new array of that type.</returns>
-    /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
-    /// type.</exception>
-    public NDArray MatMul(NDArray other)
+    /// <summary>A new array of a manager, with the elements of this one.</summary>
+    private NDArray Copied(NDManager owner, Shape copied, DataType type)
     {
-        _ = other ?? throw new ArgumentNullException(nameof(other));
+        NativeTensor source = Tensor;
+        return owner.NewArray(copied, type, copy => copy.Copy(source));
+    }
+
+    private NDArray Product(NDArray other)
+    {
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
         return manager.NewArray(
             ProductShape(shape, other.shape), dataType, product => HeedNative.HeedMatmul(a, b, product));
     }
 
-    /// <summary>The products of the matrices of two batches: (B, M, K) and (B, K, N) give (B, M, N).</summary>
-    /// <param name="other">The right factors, of the same type.</param>
-    /// <returns>A new array of that type.</returns>
-    /// <exception cref="ArgumentException">Shapes or types do not fit, or heed does not compute with the
-    /// type.</exception>
-    public NDArray BatchDot(NDArray other)
+    private NDArray BatchProduct(NDArray other)
     {
-        _ = other ?? throw new ArgumentNullException(nameof(other));
         if (Shape.Dimension != 3 || OpenArgument(other, nameof(other)).shape.Dimension != 3
             || shape[0] != other.shape[0])
         {
             throw new ArgumentException(
                 $"the shapes are {shape} and {other.shape}, expected (B, M, K) and (B, K, N)", nameof(other));
         }
-        return MatMul(other);
+        return Product(other);
     }
 
     /// <summary>Whether both arrays have the same shape, and all elements are close: abs(this - other) &lt;= atol +
@@ -125,11 +73,6 @@ public sealed partial class NDArray
             ? All<long>(other, DataType.Int64, (a, b) => a == b)
             : All<double>(
                 other, DataType.Float64, (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))));
-
-    /// <summary>Shape, type, device and elements as text, for people to read. The elements are left out if there are
-    /// more than 1000.</summary>
-    /// <returns>The text.</returns>
-    public string ToDebugString() => ArrayText.DebugString(this);
 
     private static Shape ProductShape(Shape a, Shape b)
     {

@@ -30,33 +30,8 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>Returns the elements in another shape, in the same row-major order: a view if the strides allow one,
-    /// otherwise a copy.</summary>
-    /// <param name="dims">The sizes of the axes; one of them may be -1, and is then computed from the others.</param>
-    /// <returns>An array of that shape.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Reshape(params long[] dims) =>
-        manager.Adopt(Reshaped(Tensor, dims ?? throw new ArgumentNullException(nameof(dims))));
-
-    /// <summary>Returns the elements in another shape, in the same row-major order: a view if the strides allow one,
-    /// otherwise a copy.</summary>
-    /// <param name="shape">The shape; one of its sizes may be -1, and is then computed from the others.</param>
-    /// <returns>An array of that shape.</returns>
-    /// <exception cref="ArgumentException">The shape has another number of elements.</exception>
-    public NDArray Reshape(Shape shape) => Reshape((shape ?? throw new ArgumentNullException(nameof(shape))).Dims);
-
-    /// <summary>Returns the elements in a single axis: a view if the strides allow one, otherwise a copy.</summary>
-    /// <returns>An array of rank 1.</returns>
-    public NDArray Flatten() => Reshape(Size);
-
-    /// <summary>Changes the order of the axes.</summary>
-    /// <param name="axes">The axes of this array in the order of the result, each of them once; negative ones count
-    /// from the end. None: the axes in reverse order.</param>
-    /// <returns>A view.</returns>
-    /// <exception cref="ArgumentException">An axis is missing, out of range or given twice.</exception>
-    public unsafe NDArray Transpose(params int[] axes)
+    private unsafe NDArray Transposed(int[] axes)
     {
-        _ = axes ?? throw new ArgumentNullException(nameof(axes));
         if (axes.Length != 0 && axes.Length != Shape.Dimension)
         {
             throw new ArgumentException(
@@ -69,39 +44,24 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>Exchanges two axes.</summary>
-    /// <param name="axis1">The first axis; negative ones count from the end.</param>
-    /// <param name="axis2">The second axis, likewise.</param>
-    /// <returns>A view.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such axis.</exception>
-    public NDArray SwapAxes(int axis1, int axis2)
+    private NDArray Swapped(int axis1, int axis2)
     {
         int[] axes = Enumerable.Range(0, Shape.Dimension).ToArray();
         int first = AxisOf(axis1, axes.Length, nameof(axis1));
         int second = AxisOf(axis2, axes.Length, nameof(axis2));
         (axes[first], axes[second]) = (axes[second], axes[first]);
-        return Transpose(axes);
+        return Transposed(axes);
     }
 
-    /// <summary>Adds an axis of size 1.</summary>
-    /// <param name="axis">The index of the new axis in the result, from 0 to the number of axes; negative ones count
-    /// from the result's end.</param>
-    /// <returns>A view.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such index.</exception>
-    public NDArray ExpandDims(int axis)
+    private NDArray Expanded(int axis)
     {
         var dims = Shape.ToList();
         dims.Insert(AxisOf(axis, dims.Count + 1, nameof(axis)), 1);
         return manager.Adopt(ViewOf(Tensor, dims.ToArray()));
     }
 
-    /// <summary>Removes axes of size 1.</summary>
-    /// <param name="axes">The axes to remove; negative ones count from the end. None: all axes of size 1.</param>
-    /// <returns>A view.</returns>
-    /// <exception cref="ArgumentException">There is no such axis, or it has another size.</exception>
-    public NDArray Squeeze(params int[] axes)
+    private NDArray Squeezed(int[] axes)
     {
-        _ = axes ?? throw new ArgumentNullException(nameof(axes));
         int[] dropped = axes.Length == 0
             ? Enumerable.Range(0, Shape.Dimension).Where(axis => shape[axis] == 1).ToArray()
             : axes.Select(axis => AxisOf(axis, Shape.Dimension, nameof(axes))).ToArray();
@@ -116,22 +76,7 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
     }
 
-    /// <summary>Returns a range of the array along one axis.</summary>
-    /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <param name="start">The first index; negative ones count from the end.</param>
-    /// <param name="length">The number of indices.</param>
-    /// <returns>A view.</returns>
-    /// <exception cref="ArgumentException">axis, start or length is out of range.</exception>
-    public NDArray Slice(int axis, long start, long length) => manager.Adopt(Tensor.Slice(axis, start, length));
-
-    /// <summary>Repeats each element along an axis, as NumPy's repeat does: (a, b) repeated twice is (a, a, b,
-    /// b).</summary>
-    /// <param name="axis">The axis; negative ones count from the end.</param>
-    /// <param name="repeats">The number of times, 0 or more.</param>
-    /// <returns>A new array, with the axis larger by this factor.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such axis, or repeats is negative or too
-    /// large.</exception>
-    public NDArray Repeat(int axis, long repeats)
+    private NDArray Repeated(int axis, long repeats)
     {
         int index = AxisOf(axis, Shape.Dimension, nameof(axis));
         if (repeats < 0)
@@ -150,16 +95,6 @@ public sealed partial class NDArray
         using NativeTensor once = Reshaped(Tensor, new[] { before, 1, after });
         using NativeTensor repeated = Converted(once, new Shape(before, repeats, after), dataType);
         return manager.Adopt(ViewOf(repeated, dims));
-    }
-
-    /// <summary>Repeats the array along axes that are missing at its beginning or have size 1.</summary>
-    /// <param name="shape">The shape of the result.</param>
-    /// <returns>A new array.</returns>
-    /// <exception cref="ArgumentException">The shapes do not fit.</exception>
-    public NDArray Broadcast(Shape shape)
-    {
-        NativeTensor source = Tensor;
-        return manager.NewArray(shape, dataType, target => target.Copy(source));
     }
 
     private static unsafe NativeTensor ViewOf(NativeTensor tensor, long[] dims)

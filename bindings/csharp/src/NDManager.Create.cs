@@ -132,14 +132,7 @@ public sealed partial class NDManager
         }
     }
 
-    /// <summary>Reads the array of a .npy file.</summary>
-    /// <param name="path">The file.</param>
-    /// <returns>An array of the file's type and shape.</returns>
-    /// <exception cref="NotSupportedException">The file is big-endian, or of a type that heed does not
-    /// have.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
-    /// <see cref="Status.CorruptFile"/>: the file does not follow its format.</exception>
-    public unsafe NDArray Load(string path)
+    private unsafe NDArray Loaded(string path)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)))
         {
@@ -147,15 +140,7 @@ public sealed partial class NDManager
         }
     }
 
-    /// <summary>Reads one array of a .safetensors file.</summary>
-    /// <param name="path">The file.</param>
-    /// <param name="name">The array's name in the file.</param>
-    /// <returns>An array of the file's type and shape.</returns>
-    /// <exception cref="NotSupportedException">The array is of a type that heed does not have.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be read;
-    /// <see cref="Status.CorruptFile"/>: the file does not follow its format; <see cref="Status.NotFound"/>: it has no
-    /// array of that name.</exception>
-    public unsafe NDArray Load(string path, string name)
+    private unsafe NDArray Loaded(string path, string name)
     {
         fixed (byte* file = NativeText.ToNative(path, nameof(path)), tensor = NativeText.ToNative(name, nameof(name)))
         {

@@ -91,18 +91,6 @@ public sealed partial class NDManager : IDisposable
         return new Workspace(workspace);
     }
 
-    /// <summary>Waits until the device has finished all calls. On the CPU, a call has finished when it
-    /// returns.</summary>
-    /// <exception cref="HeedException">A call failed after it had returned. Each failure is thrown once.</exception>
-    public void Synchronize() => OpenContext().Synchronize();
-
-    /// <summary>Frees the scratch memory that heed keeps for later calls and that no call is using. For calls without a
-    /// <see cref="Workspace"/>, heed keeps as much as its largest call used, once for each of the calls that ran
-    /// at the same time. May be called at any time, from any thread; later calls allocate again. All managers of the
-    /// same base manager share this memory.</summary>
-    /// <exception cref="HeedException">The device failed.</exception>
-    public void Trim() => OpenContext().Trim();
-
     /// <summary>Describes the device and the options with which it was opened.</summary>
     /// <returns>A JSON object with "device", "device_index", "isa", "num_threads", "strict",
     /// "allow_reduced_precision", "flush_subnormals", "allocator", "executor", "logger", "version" and

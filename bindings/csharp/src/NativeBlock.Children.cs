@@ -47,9 +47,8 @@ public abstract unsafe partial class NativeBlock
     /// <summary>The children, as C has them.</summary>
     private protected LayerPart Composition { get; }
 
-    /// <summary>Makes a child, by its name.</summary>
-    private protected virtual NativeBlock MakeChild(string name, ChildPath at) =>
-        throw new InvalidOperationException(name);
+    /// <summary>Makes a child of what its native layer is.</summary>
+    private protected virtual NativeBlock MakeChild(ChildPath at) => ChildBlocks.Make(at);
 
     /// <summary>Counts the memory of a layer that has its parameters from the start. Only in the constructor of a
     /// whole.</summary>
@@ -60,7 +59,7 @@ public abstract unsafe partial class NativeBlock
         var list = new BlockList();
         foreach (LayerPart child in Composition.Children)
         {
-            list.Add(child.Name, MakeChild(child.Name, new ChildPath(this, child)));
+            list.Add(child.Name, MakeChild(new ChildPath(this, child)));
         }
         return list;
     }

@@ -136,18 +136,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Makes the arrays of Float32 that calls with these inputs write when <see cref="AttentionOutputs.Taps"/>
-    /// is these taps.</summary>
-    /// <param name="inputs">The inputs, of which only shapes and types are read.</param>
-    /// <param name="taps">Which children's; gets the arrays, which belong to the manager of the queries or, if they are
-    /// null, of the keys or the memory. If the call fails, the taps are as they were.</param>
-    /// <exception cref="ArgumentException">The inputs do not fit each other or the block, a child is no attention, or
-    /// such a call does not run it.</exception>
-    /// <exception cref="NotSupportedException">Weights of a packed batch are wanted.</exception>
-    /// <exception cref="ObjectDisposedException">An array, a manager or the block is disposed.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.NotFound"/>: there is no child of that name; the sentence
-    /// has the names.</exception>
-    public void CreateTaps(AttentionInputs inputs, Taps taps)
+    private void MakeTaps(AttentionInputs inputs, Taps taps)
     {
         using LayerCall call = LayerCall.Begin();
         NDArray first = Read(call, inputs);
@@ -166,18 +155,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>The size of the workspace that <see cref="Forward(AttentionInputs, AttentionOutputs, Workspace?,
-    /// CancellationToken)"/> needs. A workspace for the largest inputs is large enough for all smaller ones.</summary>
-    /// <param name="inputs">The inputs, of which only shapes and types are read. With a cache and keys they may have no
-    /// queries: then it is the size that FillCache of the block, such as
-    /// <see cref="MultiHeadAttention.FillCache"/>, needs.</param>
-    /// <param name="outputs">The outputs, of which only shapes and types are read; without queries they must not be
-    /// set.</param>
-    /// <returns>The number of bytes.</returns>
-    /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
-    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
-    public long WorkspaceSize(AttentionInputs inputs, AttentionOutputs outputs)
+    private long WorkspaceBytes(AttentionInputs inputs, AttentionOutputs outputs)
     {
         using LayerCall call = LayerCall.Begin();
         NDArray first = Read(call, inputs, mayFill: true);
@@ -194,15 +172,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Describes how heed would compute a Forward, without computing it: its operations, their kernels and
-    /// costs, and the reasons if it is not the fastest path.</summary>
-    /// <param name="inputs">The inputs, of which shapes, types and lengths are read.</param>
-    /// <param name="outputs">The outputs, of which shapes and types are read.</param>
-    /// <returns>JSON text.</returns>
-    /// <exception cref="ArgumentException">Inputs and outputs do not fit each other or the block.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
-    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
-    public string Explain(AttentionInputs inputs, AttentionOutputs outputs)
+    private string Explained(AttentionInputs inputs, AttentionOutputs outputs)
     {
         using LayerCall call = LayerCall.Begin();
         NDArray first = Read(call, inputs);
@@ -219,15 +189,7 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Describes how heed would compute <see cref="Forward(ParameterStore, NDList, bool, PairList{string,
-    /// object}?)"/> with these inputs, like <see cref="Explain(AttentionInputs, AttentionOutputs)"/>.</summary>
-    /// <param name="inputs">The list that Forward takes.</param>
-    /// <param name="training">Whether dropout is active.</param>
-    /// <returns>JSON text.</returns>
-    /// <exception cref="ArgumentException">The inputs do not fit each other or the block.</exception>
-    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
-    /// <exception cref="ObjectDisposedException">An array or the block is disposed.</exception>
-    public string Explain(NDList inputs, bool training = false)
+    private string Explained(NDList inputs, bool training)
     {
         NativeTensor?[] given = Given(inputs);
         BindTo(inputs[0]);
@@ -377,7 +339,7 @@ public abstract unsafe partial class NativeBlock
     private NDArray Read(LayerCall call, AttentionInputs inputs, bool mayFill = false)
     {
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
-        bool mayLackQueries = ListInputs.MayLackQueries || (mayFill && inputs.Cache != null);
+        bool mayLackQueries = Composition.Kind == "transformer" || (mayFill && inputs.Cache != null);
         NDArray first = inputs.Queries ?? (mayLackQueries ? inputs.Keys ?? inputs.Memory : null)
             ?? throw new ArgumentException("inputs have no Queries", nameof(inputs));
         call.Read(inputs);

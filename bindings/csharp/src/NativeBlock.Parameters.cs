@@ -142,12 +142,7 @@ public abstract unsafe partial class NativeBlock
         });
     }
 
-    /// <summary>Writes all parameters to a .safetensors file, under the names that <see cref="Load(string, string?, CancellationToken)"/>
-    /// reads without a prefix. The file is replaced as a whole, or unchanged if that fails.</summary>
-    /// <param name="path">The file.</param>
-    /// <exception cref="InvalidOperationException">The block is not initialized.</exception>
-    /// <exception cref="HeedException">With <see cref="Status.IO"/>: the file cannot be written.</exception>
-    public void Save(string path)
+    private void WriteFile(string path)
     {
         byte[] file = NativeText.ToNative(path, nameof(path));
         gate.EnterReadLock();

@@ -9,8 +9,4 @@ public sealed partial class OutputOptions
     internal string Describe() =>
         $"Output(size={Size}, tied={Tied}, bias={Bias}, scale={Scale}, "
         + $"softCap={SoftCap})";
-
-    /// <summary>Makes the child.</summary>
-    internal Linear MakeChild(EmbeddingOptions? embedding, NativeBlock.ChildPath path) =>
-        new Linear(Tied && embedding != null ? embedding.NumEmbeddings : Size, Bias, path);
 }

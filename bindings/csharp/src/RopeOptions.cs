@@ -15,6 +15,12 @@ public sealed partial class RopeOptions
     /// keys that were rotated with the one list is refused in a call that takes the other.</summary>
     public float[]? ShortFactors { get; set; }
 
+    private void ReadByHand(SaidOptions said)
+    {
+        Factors = said.Numbers("factors");
+        ShortFactors = said.Numbers("short_factors");
+    }
+
     private void CopyMore()
     {
         Factors = (float[]?)Factors?.Clone();

@@ -15,17 +15,11 @@ public sealed partial class TransformerDecoderOptions
     /// layer.</summary>
     public IReadOnlyList<TransformerDecoderBlockOptions>? Layers { get; set; }
 
-    /// <summary>The options of the first layer.</summary>
-    internal TransformerDecoderBlockOptions? FirstLayer => Layers is null ? Layer : Layers[0];
-
-    private protected override TransformerBlockOptions? LayerOptions => FirstLayer;
-
-    private protected override long Size => FirstLayer!.SelfAttention!.NumHiddens;
-
-    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
-        IndexOfLayer(name) is { } index
-            ? new TransformerDecoderBlock(Layers is null ? Layer! : Layers[index], at)
-            : base.MakeChild(name, at);
+    private void ReadByHand(SaidOptions said)
+    {
+        Layer = said.Part("layer") is { } all ? new TransformerDecoderBlockOptions().Read(all) : null;
+        Layers = said.Parts("layers")?.ConvertAll(each => new TransformerDecoderBlockOptions().Read(each));
+    }
 
     private void CopyMore()
     {

@@ -15,18 +15,11 @@ public sealed partial class TransformerEncoderOptions
     /// layer.</summary>
     public IReadOnlyList<TransformerEncoderBlockOptions>? Layers { get; set; }
 
-    /// <summary>The options of the first layer.</summary>
-    internal TransformerEncoderBlockOptions? FirstLayer => Layers is null ? Layer : Layers[0];
-
-    private protected override TransformerBlockOptions? LayerOptions => FirstLayer;
-
-    private protected override long Size => FirstLayer!.Attention!.NumHiddens;
-
-    internal override NativeBlock MakeChild(string name, NativeBlock.ChildPath at) =>
-        name == "patches" ? new PatchEmbedding(Patches!.WithRows(Size), at)
-        : name == "audio" ? new AudioEmbedding(Audio!.WithRows(Size), at)
-        : IndexOfLayer(name) is { } index ? new TransformerEncoderBlock(Layers is null ? Layer! : Layers[index], at)
-        : base.MakeChild(name, at);
+    private void ReadByHand(SaidOptions said)
+    {
+        Layer = said.Part("layer") is { } all ? new TransformerEncoderBlockOptions().Read(all) : null;
+        Layers = said.Parts("layers")?.ConvertAll(each => new TransformerEncoderBlockOptions().Read(each));
+    }
 
     private void CopyMore()
     {

@@ -144,6 +144,11 @@ final class ArrayData {
         }
     }
 
+    /** Copies the elements into another array, converted to its type. */
+    void copyTo(ArrayData target) {
+        target.write(true, target.dataType, values -> values.copy(tensor()));
+    }
+
     /** The number of elements. Throws if a Java array cannot hold as many. */
     int javaSize() {
         long size = shape.size();

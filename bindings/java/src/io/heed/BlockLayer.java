@@ -104,7 +104,7 @@ abstract class BlockLayer {
 
     /** Throws unless the layer's parameters fit the inputs of a call, and are of this type. */
     final void checkFits(NativeLayer layer, LayerCall call, DataType dataType) {
-        call.createOutput(layer, block.smallestOutput()).close();
+        call.createOutput(layer, block.list().smallestOutput()).close();
         checkTypes(layer, dataType, "dataType is %s, but the block has parameters of %s already");
     }
 

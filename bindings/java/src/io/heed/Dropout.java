@@ -9,7 +9,7 @@ package io.heed;
  * and type. Each forward in training drops different elements; {@link #setSeed} sets the seed of the first one. Many
  * threads may call it on one block at the same time.
  */
-public final class Dropout extends SingleInputBlock<Dropout.Builder> {
+public final class Dropout extends BuiltBlock<Dropout.Builder> {
     /** Creates a root block, or a child when its path in a parent is given. */
     Dropout(Builder options, ChildPath path) {
         super("Dropout", options);
@@ -51,6 +51,12 @@ public final class Dropout extends SingleInputBlock<Dropout.Builder> {
          */
         public Builder optRate(float rate) {
             this.rate = rate;
+            return this;
+        }
+
+        /** Takes the options of a layer. */
+        Builder read(SaidOptions said) {
+            rate = said.number("dropout", rate);
             return this;
         }
 

@@ -2,78 +2,41 @@
 package io.heed;
 
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
-import java.util.function.Function;
+import java.util.stream.Collectors;
 
-/** The list of inputs that forward takes, for kinds of blocks of which not all take the same. */
+/** The inputs that forward takes in a list, as the native layer says them (bindings/swig/lists.h). */
 final class InputList {
-    static final InputList SINGLE =
-            new InputList(found -> new IllegalArgumentException(found + ", expected 1"), List.of("x"), 0);
-    static final InputList ATTENTION = new InputList(
-            found -> new IllegalArgumentException(
-                    found + ", expected 3 or 4: queries, keys, values and, optional, validLens"),
-            List.of("queries", "keys", "values"),
-            0,
-            AttentionInputs.indexOfKeys(),
-            AttentionInputs.indexOfValues(),
-            AttentionInputs.indexOfValidLens());
-    static final InputList ENCODER = new InputList(
-            found -> new IllegalArgumentException(found + ", expected 1 or 2: x and, optional, validLens"),
-            List.of("x"),
-            0,
-            AttentionInputs.indexOfValidLens());
-    /** Of an encoder of ids with token types. */
-    static final InputList ENCODER_OF_IDS = new InputList(
-            found -> new IllegalArgumentException(
-                    found + ", expected 1 to 3: ids and, optional, validLens and tokenTypes"),
-            List.of("ids"),
-            0,
-            AttentionInputs.indexOfValidLens(),
-            AttentionInputs.indexOfTokenTypes());
-    static final InputList DECODER = new InputList(
-            found -> new IllegalArgumentException(
-                    found + ", expected 1 to 3: x and, optional, memory and memoryValidLens"),
-            List.of("x"),
-            0,
-            AttentionInputs.indexOfKeys(),
-            AttentionInputs.indexOfValidLens());
-    /** Of a decoder of ids without an encoder. */
-    static final InputList DECODER_OF_IDS = new InputList(
-            found -> new IllegalArgumentException(found + ", expected 1 or 2: ids and, optional, selfValidLens"),
-            List.of("ids"),
-            0,
-            AttentionInputs.indexOfSelfValidLens());
-    static final InputList TRANSFORMER = new InputList(
-            found -> new IllegalArgumentException(
-                    found + ", expected 2 or 3: decoderInput, encoderInput and, optional, validLens"),
-            List.of("decoderInput", "encoderInput"),
-            0,
-            AttentionInputs.indexOfKeys(),
-            AttentionInputs.indexOfValidLens());
-
-    private final Function<String, IllegalArgumentException> wrongNumber;
-    private final List<String> required;
+    private final String[] names;
+    /** The index of each input in AttentionInputs. */
     private final int[] places;
+    /** Those that are ids, whose type is not that of the parameters. */
+    private final boolean[] ids;
+    private final int numRequired;
 
-    /**
-     * @param wrongNumber makes the exception for another number of inputs, which the text says
-     * @param required the names of the first inputs, which must be there
-     * @param places the index of each input in AttentionInputs
-     */
-    private InputList(Function<String, IllegalArgumentException> wrongNumber, List<String> required, int... places) {
-        this.wrongNumber = wrongNumber;
-        this.required = required;
-        this.places = places;
+    InputList(String said) {
+        String[] entries = said.split(" ");
+        int count = entries.length;
+        names = new String[count];
+        places = new int[count];
+        ids = new boolean[count];
+        for (int i = 0; i < count; i++) {
+            String[] entry = entries[i].split("=");
+            names[i] = entry[0];
+            places[i] = AttentionInputs.indexOf(entry[1].replaceAll("\\W", ""));
+            ids[i] = entry[1].contains("#");
+        }
+        numRequired = (int) Arrays.stream(entries).filter(entry -> !entry.endsWith("?")).count();
     }
 
     /** Throws unless there are as many inputs as forward takes, and no required one is null. */
-    void check(Object[] inputs, String found) {
-        if (inputs.length < required.size() || inputs.length > places.length) {
-            throw wrongNumber.apply(found);
+    void check(Object[] inputs, String name, String what) {
+        if (inputs.length < numRequired || inputs.length > names.length) {
+            throw new IllegalArgumentException(name + " has " + inputs.length + " " + what
+                    + (inputs.length == 1 ? "" : "s") + ", expected " + expected());
         }
-        for (int i = 0; i < required.size(); i++) {
-            Objects.requireNonNull(inputs[i], required.get(i));
+        for (int i = 0; i < numRequired; i++) {
+            Objects.requireNonNull(inputs[i], names[i]);
         }
     }
 
@@ -82,11 +45,45 @@ final class InputList {
         if (inputs.length == 1) {
             return inputs;
         }
-        T[] placed = Arrays.copyOf(inputs, Arrays.stream(places).max().getAsInt() + 1);
+        T[] placed = Arrays.copyOf(inputs, places[inputs.length - 1] + 1);
         Arrays.fill(placed, null);
         for (int i = 0; i < inputs.length; i++) {
             placed[places[i]] = inputs[i];
         }
         return placed;
+    }
+
+    /** The type of the input at a place, of a block with parameters of this type. */
+    DataType typeAt(int place, DataType dataType) {
+        for (int i = 0; i < places.length; i++) {
+            if (places[i] == place && ids[i]) {
+                return DataType.INT32;
+            }
+        }
+        return place < AttentionInputs.indexOf("valid_lens") ? dataType : DataType.FLOAT32;
+    }
+
+    /** Whether the type of the first input is that of the parameters that are made for it. */
+    boolean tellsType() {
+        return !ids[0];
+    }
+
+    /** The smallest output of such a block. It is created to check whether inputs fit. */
+    Wanted smallestOutput() {
+        return names[0].equals("queries") ? Wanted.LOG_SUM_EXP : Wanted.OUTPUT;
+    }
+
+    private String expected() {
+        String required = listed(0, numRequired, ", ");
+        int numOptional = names.length - numRequired;
+        if (numOptional == 0) {
+            return numRequired + ": " + required;
+        }
+        return numRequired + (numOptional == 1 ? " or " : " to ") + names.length + ": " + required + " and, optional, "
+                + listed(numRequired, names.length, " and ");
+    }
+
+    private String listed(int from, int to, String separator) {
+        return Arrays.stream(names, from, to).collect(Collectors.joining(separator));
     }
 }

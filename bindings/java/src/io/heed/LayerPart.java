@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** What a native layer, or a part of it, is and is made of, in C's words. */
+/** What a native layer, or a part of it, is and is made of, as C says it. */
 final class LayerPart {
     /** The name among the children of the whole that it is a part of. */
     final String name;
@@ -14,25 +14,27 @@ final class LayerPart {
     final String nameOfParameters;
 
     final String kind;
+    /** The inputs of forward, as an {@link InputList} reads them. */
+    final String inputs;
+    /** The options, as {@link SaidOptions} reads them. */
+    final String options;
     final List<LayerPart> children = new ArrayList<>();
 
-    private LayerPart(String name, String nameOfParameters, String kind) {
+    private LayerPart(String name, String nameOfParameters, NativeLayer layer) {
         this.name = name;
         this.nameOfParameters = nameOfParameters;
-        this.kind = kind;
+        kind = layer.kind();
+        inputs = HeedNative.listOfInputs(layer);
+        options = NativeText.from(layer::options);
     }
 
     /** The parts of a whole. */
     static LayerPart of(NativeLayer layer) {
-        LayerPart whole = new LayerPart("", "", layer.kind());
+        LayerPart whole = new LayerPart("", "", layer);
         if (layer.childCount() != 0) {
             whole.read(layer, "", prefixes(layer));
         }
         return whole;
-    }
-
-    boolean has(String child) {
-        return children.stream().anyMatch(each -> each.name.equals(child));
     }
 
     /** The beginnings of the parameters' names up to each dot: "norm." of "norm.weight". */
@@ -62,7 +64,7 @@ final class LayerPart {
                 if (inside.parameterCount() == 0 || prefixes.contains(prefix + child + ".")) {
                     last = child;
                 }
-                LayerPart part = new LayerPart(child, last, inside.kind());
+                LayerPart part = new LayerPart(child, last, inside);
                 part.read(inside, prefix + last + ".", prefixes);
                 children.add(part);
             }

@@ -9,7 +9,7 @@ package io.heed;
  * units) of the same type. Many threads may call it on one block at the same time; a call that changes the parameters
  * waits for them.
  */
-public final class Linear extends SingleInputBlock<Linear.Builder> {
+public final class Linear extends BuiltBlock<Linear.Builder> {
     /** Creates a root block, or a child when its path in a parent is given. */
     Linear(Builder options, ChildPath path) {
         super("Linear", options);
@@ -68,6 +68,13 @@ public final class Linear extends SingleInputBlock<Linear.Builder> {
          */
         public Builder optBias(boolean bias) {
             this.bias = bias;
+            return this;
+        }
+
+        /** Takes the options of a layer. */
+        Builder read(SaidOptions said) {
+            units = said.number("output_size", units);
+            bias = !said.is("no_bias");
             return this;
         }
 

@@ -421,7 +421,7 @@ final class OwnLayer extends BlockLayer {
         NativeLayer made = anotherLayer(context);
         try {
             call.initialize(made, seed);
-            if (block.inputsTellType()) {
+            if (block.list().tellsType()) {
                 return made;
             }
             NativeLayer converted = block.newLayer(context);

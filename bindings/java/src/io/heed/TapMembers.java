@@ -63,7 +63,7 @@ final class TapMembers {
     }
 
     private long use(NDArray array, Wanted wanted) {
-        NativeTensor tensor = NDArray.tensorOf(array, wanted.label);
+        NativeTensor tensor = NDArray.tensorOf(array, AttentionOutputs.nameOf(wanted));
         if (tensor == null) {
             return 0;
         }

@@ -183,7 +183,7 @@ class BlockMembersTest {
         if (block instanceof Transformer) {
             return new NDList(ids, ids);
         }
-        boolean hasOne = block instanceof SingleInputBlock || block instanceof TransformerBlock;
+        boolean hasOne = block instanceof BuiltBlock;
         return hasOne ? new NDList(x) : new NDList(x, x, x);
     }
 

@@ -147,7 +147,7 @@ class SavedParametersTest {
                 WithTable::new);
         for (Supplier<Block> kind : kinds) {
             Block block = kind.get();
-            Shape[] shapes = block instanceof SingleInputBlock || block instanceof TransformerBlock
+            Shape[] shapes = block instanceof BuiltBlock
                     ? new Shape[] {x}
                     : new Shape[] {x, x, x, new Shape(2)};
             block.initialize(manager, DataType.FLOAT32, shapes);

@@ -48,6 +48,8 @@ struct FoundWeights {
   std::vector<UnsupportedTensor> changing = {};
   // Tensors of the file for norms, sinks and relative biases that the layer's options lack.
   std::vector<LackingWeight> lacking = {};
+  // Whether they are those of a norm (LayerDescription::is_norm).
+  bool is_norm = false;
 };
 
 // The name of heed's own layout.

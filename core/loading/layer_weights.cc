@@ -107,8 +107,8 @@ FoundWeights find_own(const Layer& layer, const LayerDescription& description, c
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
   const std::string note = unsupported_note(models);
-  FoundWeights found =
-      find_weights(file, prefix, layer.parameters(), layer.possible_parameters(), around.bias_option, note);
+  FoundWeights found = find_weights(file, prefix, layer.parameters(), layer.possible_parameters(),
+                                    {.bias_option = around.bias_option, .biases = description.biases, .besides = note});
   require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.layout_name, config, attention.head_size);
   set_norms_plus_one(found, layer.parameters(), models);

@@ -34,10 +34,16 @@ enum class Status : int32_t {
 };
 
 struct Error {
+  // Empty sentences. Initializers of the members would copy both buffers from zeros in the library wherever one is made.
+  Error() noexcept {
+    text[0] = '\0';
+    marked[0] = '\0';
+  }
+
   Status status = Status::Internal;
   // The sentence as C says it, and with its terms marked (base/terms.h).
-  char text[kErrorCapacity] = "";
-  char marked[kMarkedCapacity] = "";
+  char text[kErrorCapacity];
+  char marked[kMarkedCapacity];
 
   // The sentence names the argument, its value, and what was expected. Numbers that are not integers are passed as
   // DecimalText with %s, since the text of %g depends on the host's locale. Returns the status.

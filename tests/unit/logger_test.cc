@@ -76,7 +76,7 @@ TEST(Log, KeepsTheLastError) {
   Recorder recorder{[] { last_error() = {Status::Io, "inside"}; }, {}};
   log(recorder.logger(), LogLevel::Info, "message");
   EXPECT_EQ(last_error().status, Status::Busy);
-  EXPECT_STREQ(last_error().text, "before");
+  EXPECT_STREQ(last_error().sentence.text, "before");
 }
 
 TEST(Log, StopsExceptionsOfTheLogger) {

@@ -42,13 +42,19 @@ class ZeroSource final : public ByteSource {
   uint64_t num_bytes_;
 };
 
+Error no_error() {
+  Error error;
+  error.status = Status::Ok;
+  return error;
+}
+
 Error error_of_opening(const std::string& header, uint64_t header_length, uint64_t num_bytes) {
   try {
     SafetensorsFile file(std::make_unique<const ZeroSource>(header, header_length, num_bytes));
   } catch (const Error& error) {
     return error;
   }
-  return {Status::Ok, ""};
+  return no_error();
 }
 
 Error error_of_header(const std::string& header, uint64_t num_data_bytes) {
@@ -63,7 +69,7 @@ Error error_of_saving(const std::vector<NamedTensor>& tensors) {
     EXPECT_FALSE(std::filesystem::exists(kPath));
     return error;
   }
-  return {Status::Ok, ""};
+  return no_error();
 }
 
 std::string saved_header(const std::vector<NamedTensor>& tensors) {

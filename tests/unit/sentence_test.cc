@@ -117,9 +117,10 @@ TEST(Sentence, IsKeptWithAtMostSoManyTerms) {
 }
 
 TEST(Sentence, AFlagWithoutRoomForItsOptionIsKeptAsText) {
-  const std::string text(kErrorCapacity - 12, 'x');
+  // Room for the text with "1", and for "sinks 1", each with its zero.
+  const std::string text(kErrorCapacity - 10, 'x');
   EXPECT_EQ(kept(text + FLAG("sinks", "1")), text + FLAG("sinks", "1"));
-  EXPECT_EQ(kept(text + "yy" FLAG("sinks", "1")), text + "yy1");
+  EXPECT_EQ(kept(text + "y" FLAG("sinks", "1")), text + "y1");
 }
 
 TEST(Sentence, OptionsOfAChildAreThoseOfAMember) {

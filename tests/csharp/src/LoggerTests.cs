@@ -40,7 +40,7 @@ public class LoggerTests
         using var bert = new Model("bert");
         bert.Load(TestFiles.Data("models/bert"), manager);
         Assert.EndsWith(
-            "has 2 arrays that are not part of the block, such as \"pooler.dense.bias\": they are not read",
+            "has 2 tensors that are not part of the block, such as \"pooler.dense.bias\": they are not read",
             Only("Warning"));
         Assert.Contains(messages, each => each.Contains(": encoder has its 37 parameters from "));
         messages.Clear();

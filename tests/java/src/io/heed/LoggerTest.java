@@ -76,7 +76,7 @@ class LoggerTest {
             bert.load(TestFiles.data("models/bert"), manager);
             String warning = only("WARNING");
             assertTrue(
-                    warning.endsWith("has 2 arrays that are not part of the block, such as \"pooler.dense.bias\": they are not"
+                    warning.endsWith("has 2 tensors that are not part of the block, such as \"pooler.dense.bias\": they are not"
                             + " read"),
                     warning);
             assertTrue(messages.stream().anyMatch(each -> each.contains(": encoder has its 37 parameters from ")));

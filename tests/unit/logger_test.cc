@@ -72,8 +72,8 @@ TEST(Log, DropsMessagesThatTheLoggerCauses) {
 }
 
 TEST(Log, KeepsTheLastError) {
-  last_error() = {Status::Busy, "before"};
-  Recorder recorder{[] { last_error() = {Status::Io, "inside"}; }, {}};
+  last_error() = {Status::Busy, {"before"}};
+  Recorder recorder{[] { last_error() = {Status::Io, {"inside"}}; }, {}};
   log(recorder.logger(), LogLevel::Info, "message");
   EXPECT_EQ(last_error().status, Status::Busy);
   EXPECT_STREQ(last_error().sentence.text, "before");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <heed/heed.h>
 
+#include <cstring>
 #include <string>
 
 #include "base/logger.h"
@@ -17,7 +18,8 @@ namespace {
 std::string said_in(Language language, const char* message, size_t capacity = SAID_CAPACITY) {
   std::string said(capacity, '#');
   say(language, message, said.data(), capacity);
-  return said.c_str();
+  said.resize(std::strlen(said.c_str()));
+  return said;
 }
 
 void expect_said(const std::string& sentence, const std::string& c, const std::string& java,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,7 +76,7 @@ TEST(Sentence, IsCutWhereCWouldCutIt) {
   for (size_t size = 0; size <= in_c.size() + 3; ++size) {
     std::string cut = whole;
     cut_for_c(cut.data(), size);
-    cut.resize(std::string(cut.c_str()).size());
+    cut.resize(std::strlen(cut.c_str()));
     const std::string said = said_in_c(cut);
     // A name of which nothing is left is left out with the struct before it.
     const bool is_in_struct = size > 2 && size <= std::string("a options->").size();

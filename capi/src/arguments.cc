@@ -6,18 +6,41 @@
 
 namespace heed::capi {
 
-static_assert(HEED_ACTIVATION_RELU == static_cast<int>(Activation::Relu) &&
-              HEED_ACTIVATION_GELU == static_cast<int>(Activation::Gelu) &&
-              HEED_ACTIVATION_GELU_TANH == static_cast<int>(Activation::GeluTanh) &&
-              HEED_ACTIVATION_GELU_QUICK == static_cast<int>(Activation::GeluQuick) &&
-              HEED_ACTIVATION_SILU == static_cast<int>(Activation::Silu));
+namespace {
+
+#define HEED_CHECK(name, upper, word, flops) \
+  static_assert(HEED_ACTIVATION_##upper == static_cast<int>(Activation::name));
+HEED_ACTIVATIONS(HEED_CHECK)
+#undef HEED_CHECK
+
+// The compiler refuses an enumerator of heed.h without a row in the list.
+constexpr bool has_row(decltype(HEED_ACTIVATION_RELU) activation) {
+  switch (activation) {
+#define HEED_CASE(name, upper, word, flops) case HEED_ACTIVATION_##upper:
+    HEED_ACTIVATIONS(HEED_CASE)
+#undef HEED_CASE
+    return true;
+  }
+  return false;
+}
+static_assert(has_row(HEED_ACTIVATION_RELU));
+
+// Each activation with its number, as "HEED_ACTIVATION_RELU (0)".
+std::string activation_names() {
+  std::string names;
+  for (int32_t i = 0; i < kNumActivations; ++i) {
+    if (i > 0) names += i + 1 < kNumActivations ? ", " : " or ";
+    names += std::string(kActivations[i].constant) + " (" + std::to_string(i) + ")";
+  }
+  return names;
+}
+
+}  // namespace
 
 Activation read_activation(int32_t activation, const char* name) {
-  return read_enum(activation, Activation::Silu, name,
-                   CONSTANT("HEED_ACTIVATION_RELU") " (0),"
-" " CONSTANT("HEED_ACTIVATION_GELU") " (1),"
-" " CONSTANT("HEED_ACTIVATION_GELU_TANH") " (2), "
-                   CONSTANT("HEED_ACTIVATION_GELU_QUICK") " (3) or " CONSTANT("HEED_ACTIVATION_SILU") " (4)");
+  if (activation < 0 || activation >= kNumActivations)
+    fail(Status::InvalidArgument, "%s is %d, expected %s", name, activation, activation_names().c_str());
+  return static_cast<Activation>(activation);
 }
 
 DType read_dtype(heed_dtype dtype) {

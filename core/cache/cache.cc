@@ -607,11 +607,7 @@ void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept
   cut(sequence, end);
 }
 
-void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool renumber) {
-  const WriteLock lock(*this);
-  check_sequence("sequence", sequence);
-  require_equal_layers("heed_cache_discard", sequence);
-  const int64_t length = longest(sequence);
+void Cache::check_discarded(int64_t sequence, int64_t first_row, int64_t num_rows, int64_t length) const {
   check_row("first", first_row, length, sequence);
   if (num_rows < 0 || num_rows > length - first_row) {
     fail(Status::InvalidArgument,
@@ -620,68 +616,84 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
          num_rows, length - first_row, sequence, length);
   }
   check_kept("first", first_row, sequence);
-  if (num_rows == 0) return;
-  const bool moves_rotated = renumber && !options_.unrotated_keys && first_row + num_rows < length;
-  const bool rotates = moves_rotated && std::ranges::any_of(rotary_, [](const LayerRotary& rotary) {
-                         return rotary.kind != Rotary::None;
-                       });
-  if (rotates && options_.dtype == DType::I8) {
-    fail(
-        Status::Unsupported,
-        "renumber is " FLAG("renumber", "1") ", but the cache keeps rotated keys in " DTYPE(
-            "I8") ", which another rotation would round too much: expected " FLAG("renumber",
-                                                                                  "0") ", or a cache with " SETTING("un"
-                                                                                                                    "ro"
-                                                                                                                    "ta"
-                                                                                                                    "te"
-                                                                                                                    "d_"
-                                                                                                                    "ke"
-                                                                                                                    "y"
-                                                                                                                    "s",
-                                                                                                                    "1"));
+}
+
+bool Cache::has_rotated_keys() const {
+  return !options_.unrotated_keys &&
+         std::ranges::any_of(rotary_, [](const LayerRotary& rotary) { return rotary.kind != Rotary::None; });
+}
+
+void Cache::require_rotatable() const {
+  if (options_.dtype == DType::I8) {
+    fail(Status::Unsupported,
+         "renumber is " FLAG("renumber", "1") ", but the cache keeps rotated keys in " DTYPE("I8") ", which another "
+"rotation would round too much: expected " FLAG("renumber", "0") ", or a cache with " SETTING("unrotated_keys", "1"));
   }
-  if (rotates && std::ranges::any_of(rotary_, [](const LayerRotary& rotary) { return rotary.kind == Rotary::Text; })) {
+  if (std::ranges::any_of(rotary_, [](const LayerRotary& rotary) { return rotary.kind == Rotary::Text; })) {
     fail(Status::Unsupported,
          "renumber is " FLAG("renumber", "1") ", but the cache was loaded and no " WORD("layer") " has used it "
 "since, so its rotary positions are not known: expected " FLAG("renumber", "0") ", or a forward before");
   }
-  for (int64_t layer = 0; renumber && layer < options_.num_layers; ++layer) {
-    for (int64_t row = first_row + num_rows; row < length; ++row) {
+}
+
+void Cache::check_renumbered(int64_t sequence, const MovedRows& moved) const {
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    for (int64_t row = moved.first; row < moved.end; ++row) {
       const int64_t position = position_of(layer, sequence, row);
-      if (position >= num_rows) continue;
+      if (position >= moved.distance) continue;
       fail(Status::InvalidArgument,
            "renumber is " FLAG("renumber", "1") ", but row %" PRId64 " has the position %" PRId64
                                                 ", expected at least " ARGUMENT("num_rows") ", %" PRId64,
-           row, position, num_rows);
+           row, position, moved.distance);
     }
   }
-  HostVector<float> rotation(context_->host_allocator());
-  size_t largest = 0;
+}
+
+int64_t Cache::largest_rotary_size() const {
+  int64_t largest = 0;
   for (const LayerRotary& rotary : rotary_) {
-    if (rotates && rotary.kind == Rotary::Table)
-      largest = std::max(largest, static_cast<size_t>(rotary.table->options().rotary_size));
+    if (rotary.kind == Rotary::Table) largest = std::max(largest, rotary.table->options().rotary_size);
   }
-  rotation.resize(largest);
-  const HostVector<PagesImage> images =
-      images_of(sequence, first_row, first_row + num_rows < length ? length : first_row);
-  make_own(sequence, first_row, length - num_rows);
-  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-    LayerRows& rows = rows_at(layer, sequence);
-    rows.num_consecutive = std::min(rows.num_consecutive, first_row);
-    const LayerRotary& rotary = rotary_of(layer);
-    const bool rotates_layer = rotates && rotary.kind == Rotary::Table;
-    if (rotates_layer) write_rotation(*rotary.table, -num_rows, rotation);
-    for (int64_t row = first_row + num_rows; row < length; ++row) {
-      const int64_t position = position_of(layer, sequence, row) - (renumber ? num_rows : 0);
-      const PagesImage& image = images[static_cast<size_t>(layer)];
-      move_row(*this, image, row, row - num_rows);
-      if (rotates_layer) {
-        const RopeOptions& rope = rotary.table->options();
-        rotate_row(*this, image, rope, row - num_rows, {rotation.data(), static_cast<size_t>(rope.rotary_size)});
-      }
-      set_position(layer, sequence, rows, row - num_rows, position);
+  return largest;
+}
+
+void Cache::move_rows(int64_t layer, int64_t sequence, const PagesImage& image, const MovedRows& moved,
+                      std::span<float> rotation) {
+  LayerRows& rows = rows_at(layer, sequence);
+  const int64_t first_row = moved.first - moved.distance;
+  rows.num_consecutive = std::min(rows.num_consecutive, first_row);
+  const LayerRotary& rotary = rotary_of(layer);
+  const bool rotates = !rotation.empty() && rotary.kind == Rotary::Table;
+  if (rotates) write_rotation(*rotary.table, -moved.distance, rotation);
+  for (int64_t row = moved.first; row < moved.end; ++row) {
+    const int64_t position = position_of(layer, sequence, row) - (moved.renumbers ? moved.distance : 0);
+    const int64_t to = row - moved.distance;
+    move_row(*this, image, row, to);
+    if (rotates) {
+      const RopeOptions& rope = rotary.table->options();
+      rotate_row(*this, image, rope, to, rotation.first(static_cast<size_t>(rope.rotary_size)));
     }
+    set_position(layer, sequence, rows, to, position);
   }
+}
+
+void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool renumber) {
+  const WriteLock lock(*this);
+  check_sequence("sequence", sequence);
+  require_equal_layers("heed_cache_discard", sequence);
+  const int64_t length = longest(sequence);
+  check_discarded(sequence, first_row, num_rows, length);
+  if (num_rows == 0) return;
+  const MovedRows moved = {first_row + num_rows, length, num_rows, renumber};
+  const bool rotates = renumber && moved.first < moved.end && has_rotated_keys();
+  if (rotates) require_rotatable();
+  if (renumber) check_renumbered(sequence, moved);
+  HostVector<float> rotation(context_->host_allocator());
+  if (rotates) rotation.resize(static_cast<size_t>(largest_rotary_size()));
+  const HostVector<PagesImage> images = images_of(sequence, first_row, moved.first < moved.end ? length : first_row);
+  make_own(sequence, first_row, length - num_rows);
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    move_rows(layer, sequence, images[static_cast<size_t>(layer)], moved, rotation);
   commit(images, sequence, first_row);
   cut(sequence, length - num_rows);
 }

@@ -218,6 +218,26 @@ class Cache {
   // Makes `to` have the same pages and rows as `from`.
   void share(int64_t from, int64_t to) noexcept;
 
+  // Rows first .. end - 1 of a sequence, which `discard` moves to the rows `distance` before them.
+  struct MovedRows {
+    int64_t first;
+    int64_t end;
+    int64_t distance;
+    bool renumbers;  // whether their positions fall by as much
+  };
+  // Throws unless the sequence, of that length, can lose these rows.
+  void check_discarded(int64_t sequence, int64_t first_row, int64_t num_rows, int64_t length) const;
+  // Throws if a position would be below 0.
+  void check_renumbered(int64_t sequence, const MovedRows& moved) const;
+  bool has_rotated_keys() const;
+  // Throws unless keys that are rotated can be rotated once more.
+  void require_rotatable() const;
+  // The largest number of elements of a key that a layer rotates.
+  int64_t largest_rotary_size() const;
+  // Moves them in one layer. `image`: the layer's pages. `rotation`: memory for that of a key by -distance; empty: none.
+  void move_rows(int64_t layer, int64_t sequence, const PagesImage& image, const MovedRows& moved,
+                 std::span<float> rotation);
+
   int32_t& position_at(int64_t layer, int64_t sequence, int64_t row);
   // Sets the position of a row. All earlier rows have theirs.
   void set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept;

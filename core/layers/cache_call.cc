@@ -197,6 +197,122 @@ CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
   return keys;
 }
 
+// What the caller said, with the layer of the cache that this attention uses, once it has been checked.
+CacheInputs checked_inputs(const CacheOfCall& of_call, const CachedLayer& layer, int64_t batch) {
+  CacheInputs inputs = of_call.given;
+  inputs.layer += of_call.layer_offset;
+  check_layer_fits(*inputs.cache, of_call.given, inputs, layer);
+  if (layer.short_rotary == nullptr) check_rotary(*inputs.cache, inputs.layer, layer.rotary);
+  if (of_call.sequences != nullptr) check_sequences_tensor(inputs, *of_call.sequences, batch);
+  return inputs;
+}
+
+// The most keys that a query may have, where it is not known yet which sequences the call has.
+int64_t most_keys_of_any(const CacheInputs& inputs, int64_t num_rows) {
+  const Cache& cache = *inputs.cache;
+  int64_t longest = 0;
+  for (int64_t sequence = 0; sequence < cache.options().max_sequences; ++sequence)
+    longest = std::max<int64_t>(longest, cache.rows(inputs.layer, sequence).length);
+  return longest + (inputs.appends() ? num_rows : 0);
+}
+
+// The most keys of a sequence of the call. It is a dim of weights, so that lengths of queries count also where elements are
+// not read otherwise.
+int64_t most_keys_of(const CacheInputs& inputs, const CallSequences& given, int64_t batch, int64_t num_rows,
+                     const Cache::NewRows* rows) {
+  const Tensor* lens = given.query_lens != nullptr && given.query_lens->has_data() ? given.query_lens : nullptr;
+  Operand lens_operand;
+  if (lens != nullptr) set_operand(lens_operand, *lens, {0, -1, -1, -1});
+  int64_t longest = 0;
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t count = lens != nullptr ? std::clamp<int64_t>(length_of(lens_operand, b, 0), 0, num_rows) : num_rows;
+    const int64_t held = inputs.cache->rows(inputs.layer, rows[b].sequence).length;
+    longest = std::max(longest, held + (inputs.appends() ? count : 0));
+  }
+  return longest;
+}
+
+// The batch elements of a call: of each its queries, its new rows and its keys.
+struct Elements {
+  int64_t batch;
+  Sequence* table;
+  Cache::NewRows* rows;
+  CachedElement* keys;
+};
+
+// The queries are those of the caller's table, if it has one. The keys are not set yet.
+Elements make_elements(Schedule& schedule, const CallSequences& given, int64_t batch, int64_t num_rows,
+                       Cache::NewRows* rows) {
+  Sequence* table = given.table;
+  if (!given.has_table()) {
+    table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
+    std::uninitialized_value_construct_n(table, batch);
+    for (int64_t b = 0; b < batch; ++b) table[b].query_count = num_rows;
+  }
+  auto* keys = schedule.arena().allocate_for<CachedElement>(static_cast<size_t>(batch));
+  std::uninitialized_value_construct_n(keys, batch);
+  return {batch, table, rows, keys};
+}
+
+// What a call does with the positions of its rows.
+struct PositionRules {
+  // A query outside its sequence has no position in it: a causal mask compares the positions that are given (rule 6).
+  bool is_causal_by_position;
+  // Whether a window, or such a mask, hides keys.
+  bool has_window;
+  // Whether positions that do not continue must be known one by one.
+  bool needs_each;
+};
+
+PositionRules position_rules_of(const CachedLayer& layer, const CacheInputs& inputs, const Operand& positions) {
+  PositionRules rules;
+  rules.is_causal_by_position = !inputs.appends() && positions.given != 0 && layer.options->causal != Alignment::None;
+  rules.has_window = layer.options->window != Alignment::None || rules.is_causal_by_position;
+  const bool unrotates = layer.rotary != nullptr && inputs.cache->options().unrotated_keys;
+  rules.needs_each = layer.reads_distances || unrotates || rules.has_window;
+  return rules;
+}
+
+// Sets the elements, and the counts of their new rows. Returns whether a window must compare positions, since they are not the
+// numbers of the rows.
+bool set_elements(Schedule& schedule, const CacheInputs& inputs, const Operand& positions, const PositionRules& rules,
+                  const Elements& elements) {
+  const Cache& cache = *inputs.cache;
+  bool compares_positions = rules.is_causal_by_position;
+  for (int64_t b = 0; b < elements.batch; ++b) {
+    Cache::NewRows& added = elements.rows[b];
+    CachedElement& keys = elements.keys[b];
+    added.count = inputs.appends() ? elements.table[b].query_count : 0;
+    const bool continues = set_element(schedule, inputs, positions, b, elements.table[b], added, keys);
+    const LayerRows& held = cache.rows(inputs.layer, added.sequence);
+    const bool has_gap = held.num_consecutive < held.length || (inputs.appends() && !continues);
+    compares_positions = compares_positions || has_gap || keys.query_positions != nullptr;
+    if (has_gap && rules.needs_each) keys.positions = gather_positions(schedule, cache, inputs.layer, added);
+  }
+  return compares_positions;
+}
+
+// The options of a call that compares rows by their numbers in the sequence, where it appends rows.
+AttentionOptions options_by_rows(const AttentionOptions& given, const CacheInputs& inputs) {
+  AttentionOptions options = given;
+  if (!inputs.appends()) return options;
+  if (options.causal != Alignment::None) options.causal = Alignment::BottomRight;
+  if (options.window != Alignment::None) options.window = Alignment::BottomRight;
+  return options;
+}
+
+// Moves the window from the options to the keys, whose positions it then compares.
+void move_window(AttentionOptions& options, const PositionRules& rules, CachedKeys& keys) {
+  const auto limit_of = [&](int64_t width) {
+    return options.window == Alignment::None || width < 0 ? kUnlimited : std::min(width, kUnlimited);
+  };
+  keys.has_window = 1;
+  keys.window_left = limit_of(options.window_left);
+  keys.window_right = rules.is_causal_by_position ? 0 : limit_of(options.window_right);
+  options.window = Alignment::None;
+  if (rules.is_causal_by_position) options.causal = Alignment::None;
+}
+
 }  // namespace
 
 int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch) {
@@ -236,98 +352,41 @@ CacheOfCall cache_of(const InputValues& inputs, Schedule& schedule) {
 
 CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, const CacheOfCall& of_call, int64_t batch,
                               int64_t num_rows, bool reads, const CallSequences& given, CachedSequences& cached) {
-  CacheInputs inputs = of_call.given;
-  inputs.layer += of_call.layer_offset;
-  const Cache& cache = *inputs.cache;
-  check_layer_fits(cache, of_call.given, inputs, layer);
-  if (layer.short_rotary == nullptr) check_rotary(cache, inputs.layer, layer.rotary);
-  const Tensor* sequences = of_call.sequences;
-  if (sequences != nullptr) check_sequences_tensor(inputs, *sequences, batch);
-
-  cached.keys = keys_of(cache, inputs);
+  const CacheInputs inputs = checked_inputs(of_call, layer, batch);
+  cached.keys = keys_of(*inputs.cache, inputs);
   KeyLimits& limits = cached.limits;
   limits = unlimited(num_rows, num_rows);
   set_sequences(limits, given, batch, true, reads);
   const Operand positions = limits.positions;
   limits.positions = {};
+  const bool knows_rows = reads && (limits.table != nullptr || !given.has_table());
   limits.has_table = 1;
+  limits.table = nullptr;
   CacheCall call;
   call.cache = inputs.cache.get();
   call.layer = inputs.layer;
   call.rotary = layer.rotary;
 
-  const bool knows_sequences = sequences == nullptr || sequences->has_data();
-  const bool knows_rows = reads && (limits.table != nullptr || !given.has_table());
-  int64_t longest = 0;
-  if (!knows_sequences) {
-    for (int64_t sequence = 0; sequence < cache.options().max_sequences; ++sequence)
-      longest = std::max<int64_t>(longest, cache.rows(inputs.layer, sequence).length);
-    limits.num_keys = longest + (inputs.appends() ? num_rows : 0);
-    limits.table = nullptr;
+  if (of_call.sequences != nullptr && !of_call.sequences->has_data()) {
+    limits.num_keys = most_keys_of_any(inputs, num_rows);
     return call;
   }
-  Cache::NewRows* const rows = make_rows(schedule, inputs, sequences, batch);
-  // Lengths of queries count for the number of keys, which is a dim of weights, also where elements are not read otherwise.
-  const Tensor* lens = given.query_lens != nullptr && given.query_lens->has_data() ? given.query_lens : nullptr;
-  Operand lens_operand;
-  if (lens != nullptr) set_operand(lens_operand, *lens, {0, -1, -1, -1});
-  for (int64_t b = 0; b < batch; ++b) {
-    const int64_t count = lens != nullptr ? std::clamp<int64_t>(length_of(lens_operand, b, 0), 0, num_rows) : num_rows;
-    longest = std::max(longest, cache.rows(inputs.layer, rows[b].sequence).length + (inputs.appends() ? count : 0));
-  }
-  limits.num_keys = longest;
-  if (!knows_rows) {
-    limits.table = nullptr;
-    return call;
-  }
+  Cache::NewRows* const rows = make_rows(schedule, inputs, of_call.sequences, batch);
+  limits.num_keys = most_keys_of(inputs, given, batch, num_rows, rows);
+  if (!knows_rows) return call;
 
-  Sequence* table = given.table;
-  if (!given.has_table()) {
-    table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
-    std::uninitialized_value_construct_n(table, batch);
-    for (int64_t b = 0; b < batch; ++b) table[b].query_count = num_rows;
-  }
-  limits.table = table;
-  auto* elements = schedule.arena().allocate_for<CachedElement>(static_cast<size_t>(batch));
-  std::uninitialized_value_construct_n(elements, batch);
-  cached.keys.elements = elements;
-
-  const bool unrotates = layer.rotary != nullptr && cache.options().unrotated_keys;
-  // A query outside its sequence has no position in it: a causal mask compares the positions that are given (rule 6).
-  const bool is_causal_by_position =
-      !inputs.appends() && positions.given != 0 && layer.options->causal != Alignment::None;
-  const bool has_window = layer.options->window != Alignment::None || is_causal_by_position;
-  const bool needs_positions = layer.reads_distances || unrotates || has_window;
-  bool compares_positions = is_causal_by_position;
-  for (int64_t b = 0; b < batch; ++b) {
-    rows[b].count = inputs.appends() ? table[b].query_count : 0;
-    const bool continues = set_element(schedule, inputs, positions, b, table[b], rows[b], elements[b]);
-    const LayerRows& held = cache.rows(inputs.layer, rows[b].sequence);
-    const bool has_gap = held.num_consecutive < held.length || (inputs.appends() && !continues);
-    compares_positions = compares_positions || has_gap || elements[b].query_positions != nullptr;
-    if (has_gap && needs_positions) elements[b].positions = gather_positions(schedule, cache, inputs.layer, rows[b]);
-  }
+  const Elements elements = make_elements(schedule, given, batch, num_rows, rows);
+  limits.table = elements.table;
+  cached.keys.elements = elements.keys;
+  const PositionRules rules = position_rules_of(layer, inputs, positions);
+  const bool compares_positions = set_elements(schedule, inputs, positions, rules, elements);
   if (layer.short_rotary != nullptr) {
-    if (largest_position(limits, elements, batch) < layer.short_length) call.rotary = layer.short_rotary;
-    check_rotary(cache, inputs.layer, call.rotary);
+    if (largest_position(limits, elements.keys, batch) < layer.short_length) call.rotary = layer.short_rotary;
+    check_rotary(*inputs.cache, inputs.layer, call.rotary);
   }
-  AttentionOptions options = *layer.options;
-  if (inputs.appends()) {
-    // Rows are compared by their numbers in the sequence.
-    if (options.causal != Alignment::None) options.causal = Alignment::BottomRight;
-    if (options.window != Alignment::None) options.window = Alignment::BottomRight;
-  }
-  if (has_window && compares_positions) {
-    const auto limit_of = [&](int64_t width) {
-      return options.window == Alignment::None || width < 0 ? kUnlimited : std::min(width, kUnlimited);
-    };
-    cached.keys.has_window = 1;
-    cached.keys.window_left = limit_of(options.window_left);
-    cached.keys.window_right = is_causal_by_position ? 0 : limit_of(options.window_right);
-    options.window = Alignment::None;
-    if (is_causal_by_position) options.causal = Alignment::None;
-  }
-  for (int64_t b = 0; b < batch; ++b) set_band(table[b], options, false);
+  AttentionOptions options = options_by_rows(*layer.options, inputs);
+  if (compares_positions && rules.has_window) move_window(options, rules, cached.keys);
+  for (int64_t b = 0; b < batch; ++b) set_band(elements.table[b], options, false);
   if (!inputs.appends()) return call;
   call.rows = rows;
   call.num_rows = batch;

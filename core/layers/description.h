@@ -34,6 +34,14 @@ struct LayerAttention {
   AlibiUse alibi = AlibiUse::None;
 };
 
+// The option of biases whose bits the rows of a kind's table have (PossibleParameter::bias_bit).
+struct BiasesOption {
+  int32_t all_bits = 0;
+  // The settings of no bit and of all bits, for messages.
+  const char* none = nullptr;
+  const char* all = nullptr;
+};
+
 // What a layer with norms and a feed-forward network computes.
 struct LayerBlock {
   NormKind norm = NormKind::Layer;
@@ -57,6 +65,7 @@ struct ChildDescription {
 struct LayerDescription {
   LayerAttention attention = {};
   std::optional<LayerBlock> block = std::nullopt;
+  BiasesOption biases = {};
   // Of a learned table of positions: the row of position 0.
   std::optional<int64_t> first_row = std::nullopt;
   // Of the projection of an image's patches: (channels, height, width), the axes that a row of its weight merges.

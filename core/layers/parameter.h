@@ -42,6 +42,12 @@ enum class Use {
 // The feature of attention that a parameter belongs to.
 enum class ParameterFeature { None, QkNorm, Sinks, RelativeBias };
 
+// A bit of options->biases.
+struct BiasBit {
+  int32_t bit = 0;                 // 0: none
+  const char* constant = nullptr;  // for messages
+};
+
 // A parameter that layers of a kind can have with some options. Each kind has one table of them.
 struct PossibleParameter {
   const char* name;
@@ -50,7 +56,7 @@ struct PossibleParameter {
   // The setting of an option that gives it to a layer, for messages; null: none.
   const char* option = nullptr;
   // Instead of `option`: the bit of options->biases that gives it to a layer.
-  const char* bias_bit = nullptr;
+  BiasBit bias_bit = {};
   ParameterFeature feature = ParameterFeature::None;
 };
 

@@ -15,18 +15,6 @@ const char* text_of(NormKind norm) {
   return norm == NormKind::Rms ? CONSTANT("HEED_NORM_RMS") : CONSTANT("HEED_NORM_LAYER");
 }
 
-const char* text_of(Activation activation) {
-  switch (activation) {
-    case Activation::None: break;
-    case Activation::Relu: return CONSTANT("HEED_ACTIVATION_RELU");
-    case Activation::Gelu: return CONSTANT("HEED_ACTIVATION_GELU");
-    case Activation::GeluTanh: return CONSTANT("HEED_ACTIVATION_GELU_TANH");
-    case Activation::GeluQuick: return CONSTANT("HEED_ACTIVATION_GELU_QUICK");
-    case Activation::Silu: return CONSTANT("HEED_ACTIVATION_SILU");
-  }
-  return "none";
-}
-
 // What differs from the model, as members of the options of an encoder or decoder layer.
 std::vector<std::string> differences(const LayerBlock& layer, const ModelLayer& model) {
   std::vector<std::string> found;
@@ -53,8 +41,8 @@ std::vector<std::string> differences(const LayerBlock& layer, const ModelLayer& 
                     ", expected " + number_text(model.residual_scale));
   }
   if (model.activation != layer.activation) {
-    found.push_back(std::string(OPTION("feed_forward->activation") " is ") + text_of(layer.activation) + ", expected " +
-                    text_of(model.activation));
+    found.push_back(std::string(OPTION("feed_forward->activation") " is ") + row_of(layer.activation).constant +
+                    ", expected " + row_of(model.activation).constant);
   }
   return found;
 }

@@ -49,8 +49,8 @@ bool has_child(const Layer& layer, ChildRole role) {
 
 }  // namespace
 
-FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, std::string_view given_prefix,
-                              const LoadOptions& options, const AroundLayer& around) {
+FoundWeights find_in_children(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
+                              std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around) {
   const std::string_view prefix = without_separator(file, given_prefix);
   std::vector<ChildInFile> with_parameters;
   std::vector<size_t> indices;
@@ -68,7 +68,6 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
   of_children.config = &config.get();
   const bool makes_own_rows = has_child(layer, ChildRole::Embedding) || has_child(layer, ChildRole::Patches) ||
                               has_child(layer, ChildRole::Audio);
-  const LayerDescription description = layer.describe();
   AroundLayer around_child;
   around_child.has_embedding = around.has_embedding || makes_own_rows;
   refuse_batch_norms(file, prefix);
@@ -85,7 +84,7 @@ FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, s
     FoundWeights found = of_child.options.empty() ? find() : ErrorsOfMember(of_child.options.c_str()).of(find);
     if (all.layout_name == kOwnLayout) all.layout_name = found.layout_name;
     if (layer.child_role(indices[i]) == ChildRole::Embedding) table = file.find(found.weights.front().name);
-    if (child.describe().is_norm) norms.push_back(all.weights.size());
+    if (found.is_norm) norms.push_back(all.weights.size());
     std::ranges::move(found.weights, std::back_inserter(all.weights));
     std::ranges::move(found.known, std::back_inserter(all.known));
   }

@@ -8,8 +8,9 @@
 
 namespace heed {
 
-// As find_weights_of. Throws also if the file has tensors in the children's modules that none of them reads.
-FoundWeights find_in_children(const Layer& layer, const SafetensorsFile& file, std::string_view given_prefix,
-                              const LoadOptions& options, const AroundLayer& around);
+// As find_weights_of, of a layer that says `description` of itself. Throws also if the file has tensors in the children's
+// modules that none of them reads.
+FoundWeights find_in_children(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
+                              std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around);
 
 }  // namespace heed

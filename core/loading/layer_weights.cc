@@ -96,20 +96,19 @@ void check_found(const SafetensorsFile& file, const Layer& layer, const FoundWei
 }
 
 // For a layer with parameters of its own.
-FoundWeights find_own(const Layer& layer, const SafetensorsFile& file, std::string_view given_prefix,
-                      const LoadOptions& options, const AroundLayer& around) {
+FoundWeights find_own(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
+                      std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around) {
   const std::string_view prefix = without_separator(file, given_prefix);
   const LoadAccept accept(options.accept);
   const SharedConfig shared_config(file, accept, options);
   const std::optional<ModelConfig>& config = shared_config.get();
 
-  const LayerDescription description = layer.describe();
   const LayerAttention& attention = description.attention;
   std::vector<ModelAttention> models;
   if (attention.is_multi_head) models = configured_attentions(prefix, config, attention.head_size);
   const std::string note = unsupported_note(models);
-  FoundWeights found =
-      find_weights(file, prefix, layer.parameters(), layer.possible_parameters(), around.bias_option, note);
+  FoundWeights found = find_weights(file, prefix, layer.parameters(), layer.possible_parameters(),
+                                    {.bias_option = around.bias_option, .biases = description.biases, .besides = note});
   require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.layout_name, config, attention.head_size);
   set_norms_plus_one(found, layer.parameters(), models);
@@ -133,6 +132,7 @@ FoundWeights find_own(const Layer& layer, const SafetensorsFile& file, std::stri
   check.require_options();
   check_found(file, layer, found, description.patch);
   check.warn(layer.context()->logger(), options.function);
+  found.is_norm = description.is_norm;
   return found;
 }
 
@@ -152,8 +152,9 @@ PackedRows packed_rows(std::span<const FoundWeight> found, std::span<const Param
 FoundWeights find_weights_of(const Layer& layer, const SafetensorsFile& file, std::string_view prefix,
                              const LoadOptions& options, const AroundLayer& around) {
   if (layer.parameters().empty()) return {kOwnLayout, {}};
-  if (layer.num_own_parameters() == 0) return find_in_children(layer, file, prefix, options, around);
-  return find_own(layer, file, prefix, options, around);
+  const LayerDescription description = layer.describe();
+  if (layer.num_own_parameters() == 0) return find_in_children(layer, description, file, prefix, options, around);
+  return find_own(layer, description, file, prefix, options, around);
 }
 
 }  // namespace heed

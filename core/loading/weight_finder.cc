@@ -90,13 +90,8 @@ bool is_bias_of_projection(std::string_view parameter) { return parameter.ends_w
 class LayoutSearch {
  public:
   LayoutSearch(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-               std::span<const PossibleParameter> possible, const char* bias_option, std::string_view besides)
-      : file_(file),
-        prefix_(prefix),
-        parameters_(parameters),
-        possible_(possible),
-        bias_option_(bias_option),
-        besides_(besides) {
+               std::span<const PossibleParameter> possible, const WeightSentences& sentences)
+      : file_(file), prefix_(prefix), parameters_(parameters), possible_(possible), sentences_(sentences) {
     add_own_layout();
     for (const WeightLayout& layout : foreign_layouts()) add(layout);
   }
@@ -177,12 +172,18 @@ class LayoutSearch {
   }
   const char* feature_of(const char* parameter) const { return heed::feature_of(possible_parameter(parameter)); }
 
+  // Whether the parameter is one of those of options->biases.
+  bool has_bias_bit(const char* parameter) const {
+    const PossibleParameter* row = possible_parameter(parameter);
+    return row != nullptr && row->bias_bit.bit != 0;
+  }
+
   // The option that adds a parameter to the layer, for messages; "": none.
   std::string option_of(std::string_view parameter) const {
-    if (bias_option_ != nullptr && parameter == "bias") return bias_option_;
+    if (sentences_.bias_option != nullptr && parameter == "bias") return sentences_.bias_option;
     const PossibleParameter* row = possible_parameter(parameter);
     if (row == nullptr) return "";
-    if (row->bias_bit != nullptr) return std::string(row->bias_bit) + " in " OPTION("biases");
+    if (row->bias_bit.bit != 0) return std::string(row->bias_bit.constant) + " in " OPTION("biases");
     return row->option == nullptr ? "" : row->option;
   }
 
@@ -225,22 +226,23 @@ class LayoutSearch {
     return found;
   }
 
-  // options->biases with the value that matches the biases in the file.
+  // options->biases with the value that matches the biases in the file. Only of a kind that has this option.
   std::string fitting_biases(const Candidate& candidate) const {
-    size_t num_bits = 0;
-    std::vector<std::string> bits;
+    int32_t bits = 0;
+    std::vector<std::string> constants;
     for (const PossibleParameter& row : possible_) {
-      if (row.bias_bit == nullptr) continue;
-      ++num_bits;
+      if (row.bias_bit.bit == 0) continue;
       for (const auto* sources : {&candidate.wanted, &candidate.unwanted}) {
         for (const WeightSource& source : *sources) {
-          if (std::string_view(source.parameter) == row.name && has(candidate, source)) bits.emplace_back(row.bias_bit);
+          if (std::string_view(source.parameter) != row.name || !has(candidate, source)) continue;
+          bits |= row.bias_bit.bit;
+          constants.emplace_back(row.bias_bit.constant);
         }
       }
     }
-    if (bits.empty()) return SETTING("biases", "HEED_BIAS_NONE");
-    if (bits.size() == num_bits) return SETTING("biases", "HEED_BIAS_ALL");
-    return OPTION("biases") " " + joined(bits, WORD(" | "));
+    if (bits == 0) return sentences_.biases.none;
+    if (bits == sentences_.biases.all_bits) return sentences_.biases.all;
+    return OPTION("biases") " " + joined(constants, WORD(" | "));
   }
 
   // Adds the parameters of this layout that the layer would ignore and that belong to a feature.
@@ -278,15 +280,11 @@ class LayoutSearch {
     const std::span after_first(lacking.begin() + 1, lacking.end());
     std::vector<std::string> names;
     std::vector<std::string> options;
-    bool has_bias = false;
     for (const WeightSource* source : after_first) {
       names.emplace_back(source->parameter);
-      if (is_bias_of_projection(source->parameter)) {
-        if (!has_bias) options.push_back(fitting_biases(candidate));
-        has_bias = true;
-      } else if (std::string option = option_of(source->parameter); !option.empty()) {
-        options.push_back(std::move(option));
-      }
+      std::string option = has_bias_bit(source->parameter) ? fitting_biases(candidate) : option_of(source->parameter);
+      if (option.empty() || std::ranges::find(options, option) != options.end()) continue;
+      options.push_back(std::move(option));
     }
     return ", and as it has " + joined(names) + " too, " + joined(options, " and ");
   }
@@ -359,7 +357,7 @@ class LayoutSearch {
       fail(
           Status::Unsupported,
           "%s has %s, which %s: expected the projections apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"%s",
-          file_text().c_str(), in_quotes(name).c_str(), row.what, std::string(besides_).c_str());
+          file_text().c_str(), in_quotes(name).c_str(), row.what, std::string(sentences_.besides).c_str());
     }
   }
 
@@ -384,14 +382,14 @@ class LayoutSearch {
     return "";
   }
 
-  // The other missing parameters; if only biases are missing, also the value of options->biases that matches the file.
+  // The other missing parameters; if only biases of options->biases are missing, also its value that matches the file.
   // "" if neither applies.
   std::string missing_text(const Candidate& nearest, const std::vector<const WeightSource*>& missing) const {
     std::vector<std::string> names;
     bool are_biases = true;
     for (const WeightSource* source : missing) {
       if (source != missing.front()) names.emplace_back(source->parameter);
-      are_biases = are_biases && is_bias_of_projection(source->parameter);
+      are_biases = are_biases && has_bias_bit(source->parameter);
     }
     return (names.empty() ? "" : ", without " + joined(names)) +
            (are_biases ? ": expected " + fitting_biases(nearest) : "");
@@ -514,18 +512,16 @@ class LayoutSearch {
   std::string_view prefix_;
   std::span<const Parameter> parameters_;
   std::span<const PossibleParameter> possible_;
-  const char* bias_option_;
-  std::string_view besides_;
+  const WeightSentences& sentences_;
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          std::span<const PossibleParameter> possible, const char* bias_option,
-                          std::string_view besides) {
+                          std::span<const PossibleParameter> possible, const WeightSentences& sentences) {
   if (parameters.empty()) return {kOwnLayout, {}};
-  return LayoutSearch(file, prefix, parameters, possible, bias_option, besides).find();
+  return LayoutSearch(file, prefix, parameters, possible, sentences).find();
 }
 
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "layers/description.h"
 #include "layers/parameter.h"
 #include "loading/weight_layout.h"
 #include "tensor/safetensors.h"
@@ -48,6 +49,8 @@ struct FoundWeights {
   std::vector<UnsupportedTensor> changing = {};
   // Tensors of the file for norms, sinks and relative biases that the layer's options lack.
   std::vector<LackingWeight> lacking = {};
+  // Whether they are those of a norm (LayerDescription::is_norm).
+  bool is_norm = false;
 };
 
 // The name of heed's own layout.
@@ -60,15 +63,21 @@ struct StoredParameter {
 };
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
 
+// What errors say of the layer and its model, beside the names of parameters and tensors.
+struct WeightSentences {
+  // The setting of an option that gives the layer its parameter "bias", if it is not the one in the kind's table; null: it is.
+  const char* bias_option = nullptr;
+  BiasesOption biases = {};
+  // Appended to the error about packed projections: what else the model has that heed has no option for.
+  std::string_view besides = {};
+};
+
 // `parameters`: the parameters of this layer. `possible`: those that a layer of this kind can have with any options. Both
-// together are heed's own layout. `bias_option`: the setting of an option that gives this layer its parameter "bias", if it is
-// not the one in `possible`; null: it is. `besides`: text that is appended to the error about packed projections; it lists
-// what else the model has that heed has no option for.
+// together are heed's own layout.
 // Throws NotFound when no layout has all parameters under the prefix; InvalidArgument when several layouts have them,
 // or when the matching layout has another parameter that the layer lacks, except those in FoundWeights::lacking;
 // Unsupported when the projections are packed in a way that no layout describes.
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
-                          std::span<const PossibleParameter> possible, const char* bias_option = nullptr,
-                          std::string_view besides = {});
+                          std::span<const PossibleParameter> possible, const WeightSentences& sentences);
 
 }  // namespace heed

@@ -32,7 +32,7 @@ OF_FILES = re.compile(r"\b(?:tensors?|dtype|pointer|F32|F16|BF16|F64|I32|I64|I8|
 # Words with an underscore that are the same in every language.
 OF_ALL = re.compile(
     r"HEED_ISA|HEED_PLUGIN_PATH"  # environment variables
-    r"|(?:\w+\.)*\w+\.(?:weight|bias)|cross_attention|class_token"  # names of parameters and of children
+    r"|(?:\w+\.)*\w+\.(?:weight|bias)|bias_[kv]|cross_attention|class_token"  # names of parameters and of children
     r"|data_offsets|__metadata__|weight_map|model_type|fortran_order"  # fields of files
     r"|onnx\.numpy_helper\.to_array|safetensors\.(?:numpy|torch)\.save_file|libheed_ascend\.so|set_env\.sh"  # of Python; files
     r"|cxx_abi|ASCEND_\w+|ATB_HOME_PATH|Ascend910_93"  # options, variables and chips of Ascend

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -13,6 +14,7 @@
 
 #include "capi/support/attention_call.h"
 #include "capi/support/files.h"
+#include "support/activations.h"
 
 namespace heed::capi_test {
 namespace {
@@ -211,6 +213,7 @@ TEST_F(LayerFiles, SayEveryActivation) {
                                                          {HEED_ACTIVATION_GELU_TANH, "gelu_tanh"},
                                                          {HEED_ACTIVATION_GELU_QUICK, "gelu_quick"},
                                                          {HEED_ACTIVATION_SILU, "silu"}};
+  static_assert(std::size(activations) == kNumActivationsOfC);
   const AttentionCall call(Kind::FeedForward);
   for (const auto& [activation, name] : activations) {
     heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;

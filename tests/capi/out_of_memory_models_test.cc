@@ -39,6 +39,23 @@ struct CreateFromFolder final : Scenario {
   const std::string& folder = folder_of_copy();
 };
 
+// With options of the load.
+struct CreateWithOptions final : Scenario {
+  heed_status run() override {
+    heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+    load.accept = "scale";
+    heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+    options.load = &load;
+    heed_layer* layer = nullptr;
+    const heed_status status = heed_model_create(context.get(), folder.c_str(), &options, &layer);
+    EXPECT_EQ(layer != nullptr, status == HEED_OK);
+    heed_layer_destroy(layer);
+    return status;
+  }
+  Context context = make_context();
+  const std::string folder = golden_model("albert");
+};
+
 // Without a workspace.
 template <Family family>
 struct ForwardOfAModel final : Scenario {
@@ -156,6 +173,7 @@ TEST(OutOfMemory, InCallsOfModels) {
 // A model takes thousands of allocations, most of which are alike.
 TEST(OutOfMemory, InFoldersOfModels) {
   expect_recovery("create an encoder", scenario<CreateFromFolder<Family::Albert>>(), 7);
+  expect_recovery("create an encoder with options", scenario<CreateWithOptions>(), 13);
   expect_recovery("create a decoder", scenario<CreateFromFolder<Family::Llama>>(), 11);
   expect_recovery("create a Transformer", scenario<CreateFromFolder<Family::T5>>(), 23);
 }

@@ -121,62 +121,62 @@ struct ToDlpack final : Scenario {
   heed_status run() override { return export_once(tensor.get()); }
 };
 
+// Makes a layer, and destroys it.
+template <typename Options>
+heed_status create_once(const Context& context, const Options* options,
+                        heed_status (*create)(heed_context*, const Options*, heed_layer**)) {
+  heed_layer* layer = nullptr;
+  const heed_status status = create(context.get(), options, &layer);
+  EXPECT_EQ(layer != nullptr, status == HEED_OK);
+  heed_layer_destroy(layer);
+  return status;
+}
+
 struct CreateLayers final : Scenario {
   Context context = make_context();
   heed_status run() override {
-    heed_multi_head_attention_options options = two_heads();
-    options.biases = HEED_BIAS_ALL;
-    heed_layer* layer = nullptr;
-    heed_status status = heed_multi_head_attention_create(context.get(), &options, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
-    status = heed_dot_product_attention_create(context.get(), nullptr, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
+    heed_multi_head_attention_options biased = two_heads();
+    biased.biases = HEED_BIAS_ALL;
     const heed_additive_attention_options additive = five_hiddens();
-    status = heed_additive_attention_create(context.get(), &additive, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
     const heed_general_attention_options general = six_in_queries();
-    status = heed_general_attention_create(context.get(), &general, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
     const heed_linear_options linear = five_outputs();
-    status = heed_linear_create(context.get(), &linear, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
-    status = heed_dropout_create(context.get(), nullptr, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
     constexpr float kFactors[] = {1, 2};
     heed_rope_options rope = whole_heads();
     rope.scaling = HEED_ROPE_SCALING_FACTORS;
     rope.num_factors = 2;
     rope.factors = kFactors;
     rope.attention_factor = 1;
-    options = rotary_heads(rope);
-    status = heed_multi_head_attention_create(context.get(), &options, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
-    layer = nullptr;
-    if (status != HEED_OK) return status;
+    const heed_multi_head_attention_options rotary = rotary_heads(rope);
     heed_positional_encoding_options positions = ten_positions();
     positions.kind = HEED_POSITIONS_SINUSOIDAL;
-    status = heed_positional_encoding_create(context.get(), &positions, &layer);
-    EXPECT_EQ(layer != nullptr, status == HEED_OK);
-    heed_layer_destroy(layer);
+    heed_status status = create_once(context, &biased, heed_multi_head_attention_create);
+    if (status == HEED_OK)
+      status = create_once<heed_dot_product_attention_options>(context, nullptr, heed_dot_product_attention_create);
+    if (status == HEED_OK) status = create_once(context, &additive, heed_additive_attention_create);
+    if (status == HEED_OK) status = create_once(context, &general, heed_general_attention_create);
+    if (status == HEED_OK) status = create_once(context, &linear, heed_linear_create);
+    if (status == HEED_OK) status = create_once<heed_dropout_options>(context, nullptr, heed_dropout_create);
+    if (status == HEED_OK) status = create_once(context, &rotary, heed_multi_head_attention_create);
+    if (status == HEED_OK) status = create_once(context, &positions, heed_positional_encoding_create);
+    return status;
+  }
+};
+
+// The parts of layers that are made of others.
+struct CreateParts final : Scenario {
+  Context context = make_context();
+  BlockOptions blocks;
+  heed_embedding_options rows = ten_rows();
+  heed_patch_embedding_options pixels = six_pixels();
+  heed_audio_embedding_options mels = four_mels();
+  heed_status run() override {
+    heed_status status = create_once(context, &blocks.norm, heed_layer_norm_create);
+    if (status == HEED_OK) status = create_once(context, &blocks.feed_forward, heed_feed_forward_create);
+    if (status == HEED_OK) status = create_once(context, &rows, heed_embedding_create);
+    if (status == HEED_OK) status = create_once(context, &pixels, heed_patch_embedding_create);
+    if (status == HEED_OK) status = create_once(context, &mels, heed_audio_embedding_create);
+    if (status == HEED_OK) status = create_once(context, &blocks.encoder_layer, heed_encoder_layer_create);
+    if (status == HEED_OK) status = create_once(context, &blocks.decoder_layer, heed_decoder_layer_create);
     return status;
   }
 };
@@ -186,13 +186,10 @@ struct CreateBlocks final : Scenario {
   Context context = make_context();
   BlockOptions blocks;
   heed_status run() override {
+    heed_status status = create_once(context, &blocks.encoder, heed_encoder_create);
+    if (status != HEED_OK) return status;
     heed_layer* decoder = nullptr;
     heed_layer* child = nullptr;
-    heed_status status = heed_encoder_create(context.get(), &blocks.encoder, &decoder);
-    EXPECT_EQ(decoder != nullptr, status == HEED_OK);
-    heed_layer_destroy(decoder);
-    decoder = nullptr;
-    if (status != HEED_OK) return status;
     status = heed_decoder_create(context.get(), &blocks.decoder, &decoder);
     EXPECT_EQ(decoder != nullptr, status == HEED_OK);
     if (status == HEED_OK) status = heed_layer_child(decoder, "layers.1.cross_attention", &child);
@@ -200,17 +197,13 @@ struct CreateBlocks final : Scenario {
     heed_layer_destroy(decoder);
     heed_layer_destroy(child);
     if (status != HEED_OK) return status;
-    heed_layer* transformer = nullptr;
     heed_embedding_options embedding = ten_rows();
     embedding.embedding_size = 0;
     heed_output_options tied = HEED_OUTPUT_OPTIONS_INIT;
     tied.tied = 1;
     blocks.transformer.embedding = &embedding;
     blocks.transformer.output = &tied;
-    status = heed_transformer_create(context.get(), &blocks.transformer, &transformer);
-    EXPECT_EQ(transformer != nullptr, status == HEED_OK);
-    heed_layer_destroy(transformer);
-    return status;
+    return create_once(context, &blocks.transformer, heed_transformer_create);
   }
 };
 
@@ -447,6 +440,24 @@ struct OpenWeights final : OfALayer {
   std::string path = folder.path(kIndexName);
 };
 
+struct OpenWeightsFromMemory final : OfAFile {
+  heed_status run() override {
+    heed_weights* weights = nullptr;
+    const heed_status status = heed_weights_open_memory(call.context.get(), file.data(), file.size(), &weights);
+    EXPECT_EQ(weights != nullptr, status == HEED_OK);
+    heed_weights_destroy(weights);
+    return status;
+  }
+  std::string file = read_file(path);
+};
+
+struct LoadWeights final : OfAFile {
+  LoadWeights() { check(heed_weights_open(call.context.get(), path.c_str(), &weights)); }
+  ~LoadWeights() override { heed_weights_destroy(weights); }
+  heed_status run() override { return heed_layer_load_weights(call.layer.get(), weights, "", nullptr); }
+  heed_weights* weights = nullptr;
+};
+
 struct LoadIntoAnEmptyLayer final : OfAFile {
   LoadIntoAnEmptyLayer() { call.replace_layer(two_heads()); }
   heed_status run() override { return heed_layer_load(call.layer.get(), path.c_str(), nullptr); }
@@ -616,6 +627,7 @@ TEST(OutOfMemory, InLayers) {
   expect_recovery("initialize a linear layer", scenario<InitializeAgain<Kind::Linear>>());
   expect_recovery("initialize a layer with rotary positions", scenario<InitializeAgain<Kind::Rotary>>());
   expect_recovery("initialize a positional encoding", scenario<InitializeAgain<Kind::Positions>>());
+  expect_recovery("create parts of layers", scenario<CreateParts>());
   expect_recovery("create layers that are made of others", scenario<CreateBlocks>());
   for (const auto& [what, make] : {std::pair{"a norm", scenario<InitializeAgain<Kind::Norm>>()},
                                    {"a feed-forward network", scenario<InitializeAgain<Kind::FeedForward>>()},
@@ -661,6 +673,8 @@ TEST(OutOfMemory, InFiles) {
   expect_recovery("load", scenario<Load>());
   expect_recovery("load a model in two files", scenario<LoadByTheIndex>());
   expect_recovery("open weights", scenario<OpenWeights>());
+  expect_recovery("open weights from memory", scenario<OpenWeightsFromMemory>());
+  expect_recovery("load opened weights", scenario<LoadWeights>());
   expect_recovery("load into an empty layer", scenario<LoadIntoAnEmptyLayer>());
   expect_recovery("load a tensor", scenario<LoadTensor>());
   expect_recovery("save", scenario<Save>());

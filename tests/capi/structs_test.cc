@@ -17,164 +17,373 @@
 namespace heed::capi_test {
 namespace {
 
-// Passes options of any size to a function that makes a layer.
-template <typename Options, typename Create>
-void expect_options(const Options& valid, const char* macro, Create create) {
+// Passes a struct of any size to every function that reads it, wherever it reads it. There is one for each struct of heed.h
+// that has a macro: the compiler refuses StructVersions below for another one.
+template <typename Struct>
+void expect_versions() = delete;
+
+// The status of a function that makes an object, whose handle is destroyed again.
+template <typename Handle, typename Make>
+heed_status make_once(const Make& make, void (*destroy)(Handle*)) {
+  Handle* made = nullptr;
+  const heed_status status = make(&made);
+  EXPECT_EQ(made != nullptr, status == HEED_OK);
+  destroy(made);
+  return status;
+}
+
+template <typename Options>
+using Create = heed_status (*)(heed_context*, const Options*, heed_layer**);
+
+// The options of a layer.
+template <typename Options>
+void expect_options(const Options& valid, Create<Options> create) {
   const Context context = make_context();
-  expect_any_version<Options>(valid, "options", macro, [&](const Options* options) {
-    heed_layer* made = nullptr;
-    const heed_status status = create(context.get(), options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_layer_destroy(made);
-    return status;
+  expect_any_version<Options>(valid, "options", [&](const Options* options) {
+    return make_once<heed_layer>([&](heed_layer** made) { return create(context.get(), options, made); },
+                                 heed_layer_destroy);
   });
 }
 
-TEST(StructVersions, OfOptions) {
+// The options of a part of a layer, which the member `part` of its options refers to.
+template <typename Part, typename Options>
+void expect_part(const Part& valid, const char* argument, const Part* Options::*part, const Options& around,
+                 Create<Options> create) {
   const Context context = make_context();
-  expect_any_version<heed_context_options>(HEED_CONTEXT_OPTIONS_INIT, "options", "HEED_CONTEXT_OPTIONS_INIT",
-                                           [](const heed_context_options* options) {
-                                             heed_context* made = nullptr;
-                                             const heed_status status = heed_context_create(options, &made);
-                                             EXPECT_EQ(made != nullptr, status == HEED_OK);
-                                             heed_context_destroy(made);
-                                             return status;
-                                           });
-  expect_options<heed_dot_product_attention_options>(HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT,
-                                                     "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
-                                                     heed_dot_product_attention_create);
-  expect_options(five_hiddens(), "HEED_ADDITIVE_ATTENTION_OPTIONS_INIT", heed_additive_attention_create);
-  expect_options(six_in_queries(), "HEED_GENERAL_ATTENTION_OPTIONS_INIT", heed_general_attention_create);
-  expect_options(two_heads(), "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT", heed_multi_head_attention_create);
-  expect_options(ten_positions(), "HEED_POSITIONAL_ENCODING_OPTIONS_INIT", heed_positional_encoding_create);
-  expect_options(five_outputs(), "HEED_LINEAR_OPTIONS_INIT", heed_linear_create);
-  expect_options(one_half(), "HEED_DROPOUT_OPTIONS_INIT", heed_dropout_create);
-  expect_any_version<heed_rope_options>(
-      whole_heads(), "options->rope", "HEED_ROPE_OPTIONS_INIT", [&](const heed_rope_options* rope) {
-        heed_multi_head_attention_options options = two_heads();
-        options.rope = rope;
-        heed_layer* made = nullptr;
-        const heed_status status = heed_multi_head_attention_create(context.get(), &options, &made);
-        EXPECT_EQ(made != nullptr, status == HEED_OK);
-        heed_layer_destroy(made);
-        return status;
+  expect_any_version<Part>(valid, argument, [&](const Part* given) {
+    Options options = around;
+    options.*part = given;
+    return make_once<heed_layer>([&](heed_layer** made) { return create(context.get(), &options, made); },
+                                 heed_layer_destroy);
+  });
+}
+
+// A part of a context.
+template <typename Part>
+void expect_part_of_context(const Part& valid, const char* argument, const Part* heed_context_options::*part) {
+  expect_any_version<Part>(valid, argument, [&](const Part* given) {
+    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
+    options.*part = given;
+    return make_once<heed_context>([&](heed_context** made) { return heed_context_create(&options, made); },
+                                   heed_context_destroy);
+  });
+}
+
+// A call of a layer whose inputs are changed first.
+template <typename Change>
+heed_status forward_with(const AttentionCall& call, const Change& change) {
+  heed_layer_inputs inputs = call.inputs;
+  change(inputs);
+  return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+}
+
+// ---- the host -------------------------------------------------------------------------------------------------------
+
+template <>
+void expect_versions<heed_context_options>() {
+  expect_any_version<heed_context_options>(
+      HEED_CONTEXT_OPTIONS_INIT, "options", [](const heed_context_options* options) {
+        return make_once<heed_context>([&](heed_context** made) { return heed_context_create(options, made); },
+                                       heed_context_destroy);
       });
 }
 
-// Passes the options of a part of an encoder layer, which the member `part` refers to.
-template <typename Part>
-void expect_part(const Part& valid, const Part* heed_encoder_layer_options::*part, const char* argument,
-                 const char* macro) {
-  const Context context = make_context();
-  const BlockOptions blocks;
-  expect_any_version<Part>(valid, argument, macro, [&](const Part* given) {
-    heed_encoder_layer_options options = blocks.encoder_layer;
-    options.*part = given;
-    heed_layer* made = nullptr;
-    const heed_status status = heed_encoder_layer_create(context.get(), &options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_layer_destroy(made);
-    return status;
-  });
+template <>
+void expect_versions<heed_allocator>() {
+  CountingAllocator counting;
+  expect_part_of_context(counting.as_struct(), "options->allocator", &heed_context_options::allocator);
 }
 
-TEST(StructVersions, OfOptionsOfBlocks) {
-  const BlockOptions blocks;
-  expect_options(blocks.norm, "HEED_LAYER_NORM_OPTIONS_INIT", heed_layer_norm_create);
-  expect_options(blocks.feed_forward, "HEED_FEED_FORWARD_OPTIONS_INIT", heed_feed_forward_create);
-  expect_options(ten_rows(), "HEED_EMBEDDING_OPTIONS_INIT", heed_embedding_create);
-  expect_options(six_pixels(), "HEED_PATCH_EMBEDDING_OPTIONS_INIT", heed_patch_embedding_create);
-  expect_options(four_mels(), "HEED_AUDIO_EMBEDDING_OPTIONS_INIT", heed_audio_embedding_create);
-  expect_options(blocks.encoder_layer, "HEED_ENCODER_LAYER_OPTIONS_INIT", heed_encoder_layer_create);
-  expect_options(blocks.decoder_layer, "HEED_DECODER_LAYER_OPTIONS_INIT", heed_decoder_layer_create);
-  expect_options(blocks.encoder, "HEED_ENCODER_OPTIONS_INIT", heed_encoder_create);
-  expect_options(blocks.decoder, "HEED_DECODER_OPTIONS_INIT", heed_decoder_create);
-  expect_options(blocks.transformer, "HEED_TRANSFORMER_OPTIONS_INIT", heed_transformer_create);
-  expect_part(blocks.attention, &heed_encoder_layer_options::attention, "options->attention",
-              "HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT");
-  expect_part(blocks.feed_forward, &heed_encoder_layer_options::feed_forward, "options->feed_forward",
-              "HEED_FEED_FORWARD_OPTIONS_INIT");
-  expect_part(blocks.norm, &heed_encoder_layer_options::norm, "options->norm", "HEED_LAYER_NORM_OPTIONS_INIT");
+template <>
+void expect_versions<heed_executor>() {
+  heed_executor executor = HEED_EXECUTOR_INIT;
+  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
+  executor.num_threads = 2;
+  expect_part_of_context(executor, "options->executor", &heed_context_options::executor);
 }
 
-// Passes the options of a part of a Transformer, which the member `part` refers to.
-template <typename Part>
-void expect_part(const Part& valid, const Part* heed_transformer_options::*part, const char* argument,
-                 const char* macro) {
-  const Context context = make_context();
-  const BlockOptions blocks;
-  expect_any_version<Part>(valid, argument, macro, [&](const Part* given) {
-    heed_transformer_options options = blocks.transformer;
-    options.*part = given;
-    heed_layer* made = nullptr;
-    const heed_status status = heed_transformer_create(context.get(), &options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_layer_destroy(made);
-    return status;
-  });
+template <>
+void expect_versions<heed_logger>() {
+  heed_logger silent = HEED_LOGGER_INIT;
+  silent.write = [](void*, int32_t, const char*) {};
+  expect_part_of_context(silent, "options->logger", &heed_context_options::logger);
 }
 
-TEST(StructVersions, OfOptionsOfTransformers) {
+// ---- options of layers ----------------------------------------------------------------------------------------------
+
+template <>
+void expect_versions<heed_dot_product_attention_options>() {
+  const heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  expect_options(options, heed_dot_product_attention_create);
+  const AttentionCall call(Kind::DotProductRank4);
+  expect_any_version<heed_dot_product_attention_options>(
+      options, "options", [&](const heed_dot_product_attention_options* given) {
+        return heed_scaled_dot_product_attention(call.context.get(), given, &call.inputs, &call.outputs);
+      });
+}
+
+template <>
+void expect_versions<heed_additive_attention_options>() {
+  expect_options(five_hiddens(), heed_additive_attention_create);
+}
+
+template <>
+void expect_versions<heed_general_attention_options>() {
+  expect_options(six_in_queries(), heed_general_attention_create);
+}
+
+template <>
+void expect_versions<heed_multi_head_attention_options>() {
+  expect_options(two_heads(), heed_multi_head_attention_create);
   const BlockOptions blocks;
-  expect_part(blocks.encoder, &heed_transformer_options::encoder, "options->encoder", "HEED_ENCODER_OPTIONS_INIT");
-  expect_part(blocks.decoder, &heed_transformer_options::decoder, "options->decoder", "HEED_DECODER_OPTIONS_INIT");
-  expect_part(blocks.output, &heed_transformer_options::output, "options->output", "HEED_OUTPUT_OPTIONS_INIT");
+  expect_part(blocks.attention, "options->attention", &heed_encoder_layer_options::attention, blocks.encoder_layer,
+              heed_encoder_layer_create);
+}
+
+template <>
+void expect_versions<heed_rope_options>() {
+  expect_part(whole_heads(), "options->rope", &heed_multi_head_attention_options::rope, two_heads(),
+              heed_multi_head_attention_create);
+}
+
+template <>
+void expect_versions<heed_positional_encoding_options>() {
+  heed_positional_encoding_options positions = ten_positions();
+  expect_options(positions, heed_positional_encoding_create);
+  positions.size = 0;
+  expect_part(positions, "options->positions", &heed_decoder_options::positions, BlockOptions().decoder,
+              heed_decoder_create);
+}
+
+template <>
+void expect_versions<heed_linear_options>() {
+  expect_options(five_outputs(), heed_linear_create);
+}
+
+template <>
+void expect_versions<heed_dropout_options>() {
+  expect_options(one_half(), heed_dropout_create);
+}
+
+template <>
+void expect_versions<heed_layer_norm_options>() {
+  const BlockOptions blocks;
+  expect_options(blocks.norm, heed_layer_norm_create);
+  expect_part(blocks.norm, "options->norm", &heed_encoder_layer_options::norm, blocks.encoder_layer,
+              heed_encoder_layer_create);
+}
+
+template <>
+void expect_versions<heed_feed_forward_options>() {
+  const BlockOptions blocks;
+  expect_options(blocks.feed_forward, heed_feed_forward_create);
+  expect_part(blocks.feed_forward, "options->feed_forward", &heed_encoder_layer_options::feed_forward,
+              blocks.encoder_layer, heed_encoder_layer_create);
+}
+
+template <>
+void expect_versions<heed_embedding_options>() {
+  const BlockOptions blocks;
+  expect_options(ten_rows(), heed_embedding_create);
+  expect_part(ten_rows(), "options->embedding", &heed_decoder_options::embedding, blocks.decoder, heed_decoder_create);
   heed_embedding_options ids = ten_rows();
   ids.embedding_size = 0;
-  expect_part(ids, &heed_transformer_options::embedding, "options->embedding", "HEED_EMBEDDING_OPTIONS_INIT");
+  expect_part(ids, "options->embedding", &heed_transformer_options::embedding, blocks.transformer,
+              heed_transformer_create);
 }
 
-// Of a stack: those that have a macro of their own in it.
-TEST(StructVersions, OfOptionsAroundLayers) {
-  const Context context = make_context();
+template <>
+void expect_versions<heed_patch_embedding_options>() {
+  expect_options(six_pixels(), heed_patch_embedding_create);
+}
+
+template <>
+void expect_versions<heed_audio_embedding_options>() {
+  expect_options(four_mels(), heed_audio_embedding_create);
+}
+
+template <>
+void expect_versions<heed_encoder_layer_options>() {
+  expect_options(BlockOptions().encoder_layer, heed_encoder_layer_create);
+}
+
+// One of several layers, too.
+template <>
+void expect_versions<heed_decoder_layer_options>() {
   const BlockOptions blocks;
-  const auto create = [&](const heed_decoder_options& options) {
-    heed_layer* made = nullptr;
-    const heed_status status = heed_decoder_create(context.get(), &options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_layer_destroy(made);
-    return status;
-  };
-  expect_any_version<heed_output_options>(blocks.output, "options->output", "HEED_OUTPUT_OPTIONS_INIT",
-                                          [&](const heed_output_options* output) {
-                                            heed_decoder_options options = blocks.decoder;
-                                            options.output = output;
-                                            return create(options);
-                                          });
-  expect_any_version<heed_embedding_options>(ten_rows(), "options->embedding", "HEED_EMBEDDING_OPTIONS_INIT",
-                                             [&](const heed_embedding_options* embedding) {
-                                               heed_decoder_options options = blocks.decoder;
-                                               options.embedding = embedding;
-                                               return create(options);
-                                             });
-  heed_positional_encoding_options positions = ten_positions();
-  positions.size = 0;
-  expect_any_version<heed_positional_encoding_options>(positions, "options->positions",
-                                                       "HEED_POSITIONAL_ENCODING_OPTIONS_INIT",
-                                                       [&](const heed_positional_encoding_options* given) {
-                                                         heed_decoder_options options = blocks.decoder;
-                                                         options.positions = given;
-                                                         return create(options);
-                                                       });
+  expect_options(blocks.decoder_layer, heed_decoder_layer_create);
+  const Context context = make_context();
   expect_any_version<heed_decoder_layer_options>(
-      blocks.decoder_layer, "options->layers[1]", "HEED_DECODER_LAYER_OPTIONS_INIT",
-      [&](const heed_decoder_layer_options* given) {
+      blocks.decoder_layer, "options->layers[1]", [&](const heed_decoder_layer_options* given) {
         heed_decoder_options options = blocks.decoder;
         const heed_decoder_layer_options* layers[] = {&blocks.decoder_layer, given};
         options.layer = nullptr;
         options.layers = layers;
-        return create(options);
+        return make_once<heed_layer>(
+            [&](heed_layer** made) { return heed_decoder_create(context.get(), &options, made); }, heed_layer_destroy);
       });
 }
 
-TEST(StructVersions, OfInputsOfDecoders) {
+template <>
+void expect_versions<heed_encoder_options>() {
+  const BlockOptions blocks;
+  expect_options(blocks.encoder, heed_encoder_create);
+  expect_part(blocks.encoder, "options->encoder", &heed_transformer_options::encoder, blocks.transformer,
+              heed_transformer_create);
+}
+
+template <>
+void expect_versions<heed_decoder_options>() {
+  const BlockOptions blocks;
+  expect_options(blocks.decoder, heed_decoder_create);
+  expect_part(blocks.decoder, "options->decoder", &heed_transformer_options::decoder, blocks.transformer,
+              heed_transformer_create);
+}
+
+template <>
+void expect_versions<heed_transformer_options>() {
+  expect_options(BlockOptions().transformer, heed_transformer_create);
+}
+
+template <>
+void expect_versions<heed_output_options>() {
+  const BlockOptions blocks;
+  expect_part(blocks.output, "options->output", &heed_decoder_options::output, blocks.decoder, heed_decoder_create);
+  expect_part(blocks.output, "options->output", &heed_transformer_options::output, blocks.transformer,
+              heed_transformer_create);
+}
+
+// ---- calls ----------------------------------------------------------------------------------------------------------
+
+// Every function that reads the inputs of a multi-head attention.
+std::vector<Pass<heed_layer_inputs>> readers_of_inputs(const AttentionCall& call) {
+  heed_layer* const layer = call.layer.get();
+  return {
+      [=](const heed_layer_inputs* inputs) { return heed_layer_initialize(layer, inputs, 1); },
+      [=](const heed_layer_inputs* inputs) {
+        heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
+        const heed_status status = heed_layer_create_outputs(layer, inputs, HEED_WANT_OUTPUT, &made);
+        heed_tensor_destroy(made.output);
+        return status;
+      },
+      [=, &call](const heed_layer_inputs* inputs) {
+        size_t num_bytes = 0;
+        return heed_layer_workspace_size(layer, inputs, &call.outputs, &num_bytes);
+      },
+      [=, &call](const heed_layer_inputs* inputs) { return heed_layer_forward(layer, inputs, nullptr, &call.outputs); },
+      [=, &call](const heed_layer_inputs* inputs) {
+        size_t num_bytes = 0;
+        return heed_layer_explain(layer, inputs, &call.outputs, nullptr, 0, &num_bytes);
+      },
+  };
+}
+
+template <>
+void expect_versions<heed_layer_inputs>() {
+  const AttentionCall call(Kind::MultiHead);
+  for (const auto& function : readers_of_inputs(call))
+    expect_any_version<heed_layer_inputs>(call.inputs, "inputs", function);
+}
+
+template <>
+void expect_versions<heed_sequence_inputs>() {
+  const AttentionCall call(Kind::MultiHead);
+  for (const auto& function : readers_of_inputs(call)) {
+    expect_any_version<heed_sequence_inputs>(HEED_SEQUENCE_INPUTS_INIT, "inputs->sequences",
+                                             [&](const heed_sequence_inputs* sequences) {
+                                               heed_layer_inputs inputs = call.inputs;
+                                               inputs.sequences = sequences;
+                                               return function(&inputs);
+                                             });
+  }
+}
+
+template <>
+void expect_versions<heed_decoder_inputs>() {
   const AttentionCall call(Kind::Decoder);
   expect_any_version<heed_decoder_inputs>(
-      HEED_DECODER_INPUTS_INIT, "inputs->decoder", "HEED_DECODER_INPUTS_INIT", [&](const heed_decoder_inputs* decoder) {
-        heed_layer_inputs inputs = call.inputs;
-        inputs.decoder = decoder;
-        return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
+      HEED_DECODER_INPUTS_INIT, "inputs->decoder", [&](const heed_decoder_inputs* decoder) {
+        return forward_with(call, [&](heed_layer_inputs& inputs) { inputs.decoder = decoder; });
       });
+}
+
+template <>
+void expect_versions<heed_layer_outputs>() {
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  const std::vector<Pass<heed_layer_outputs>> functions = {
+      [&](const heed_layer_outputs* outputs) {
+        size_t num_bytes = 0;
+        return heed_layer_workspace_size(layer, &call.inputs, outputs, &num_bytes);
+      },
+      [&](const heed_layer_outputs* outputs) { return heed_layer_forward(layer, &call.inputs, nullptr, outputs); },
+      [&](const heed_layer_outputs* outputs) {
+        size_t num_bytes = 0;
+        return heed_layer_explain(layer, &call.inputs, outputs, nullptr, 0, &num_bytes);
+      },
+  };
+  for (const auto& function : functions) expect_any_version<heed_layer_outputs>(call.outputs, "outputs", function);
+  expect_growth<heed_layer_outputs>(HEED_LAYER_OUTPUTS_INIT, "outputs", [&](const heed_layer_outputs* given) {
+    // The struct is written as well as read, so all of it must be there.
+    auto* outputs = const_cast<heed_layer_outputs*>(given);
+    const heed_status status = heed_layer_create_outputs(layer, &call.inputs, HEED_WANT_WEIGHTS, outputs);
+    EXPECT_EQ(outputs->weights != nullptr, status == HEED_OK);
+    heed_tensor_destroy(outputs->weights);
+    outputs->weights = nullptr;
+    return status;
+  });
+}
+
+template <>
+void expect_versions<heed_layer_tap>() {
+  const AttentionCall call(Kind::Encoder);
+  const char* const child = "layers.0.self_attention";
+  const auto create = [&](const heed_layer_tap* given) {
+    // It is written as well as read.
+    auto* tap = const_cast<heed_layer_tap*>(given);
+    return heed_layer_create_tap(call.layer.get(), &call.inputs, child, HEED_WANT_WEIGHTS, tap);
+  };
+  expect_growth<heed_layer_tap>(HEED_LAYER_TAP_INIT, "tap", [&](const heed_layer_tap* given) {
+    const heed_status status = create(given);
+    auto* tap = const_cast<heed_layer_tap*>(given);
+    EXPECT_EQ(tap->weights != nullptr, status == HEED_OK);
+    heed_tensor_destroy(tap->weights);
+    tap->weights = nullptr;
+    tap->child = nullptr;
+    return status;
+  });
+  heed_layer_tap tap = HEED_LAYER_TAP_INIT;
+  check(create(&tap));
+  const Tensor weights(tap.weights);
+  expect_any_version<heed_layer_tap>(tap, "outputs->taps[0]", [&](const heed_layer_tap* given) {
+    heed_layer_outputs outputs = call.outputs;
+    outputs.taps = &given;
+    outputs.num_taps = 1;
+    return heed_layer_forward(call.layer.get(), &call.inputs, nullptr, &outputs);
+  });
+}
+
+// ---- caches ---------------------------------------------------------------------------------------------------------
+
+template <>
+void expect_versions<heed_cache_options>() {
+  const AttentionCall call(Kind::MultiHead);
+  heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
+  expect_growth<heed_cache_options>(options, "options", [&](const heed_cache_options* given) {
+    // The struct is written as well as read.
+    return heed_layer_cache_options(call.layer.get(), const_cast<heed_cache_options*>(given));
+  });
+  check(heed_layer_cache_options(call.layer.get(), &options));
+  options.max_sequences = 1;
+  options.capacity = 4;
+  expect_any_version<heed_cache_options>(options, "options", [&](const heed_cache_options* given) {
+    return make_once<heed_cache>([&](heed_cache** made) { return heed_cache_create(call.context.get(), given, made); },
+                                 heed_cache_destroy);
+  });
+  expect_any_version<heed_cache_options>(options, "options", [](const heed_cache_options* given) {
+    size_t num_bytes = 0;
+    return heed_cache_size(given, &num_bytes);
+  });
 }
 
 // A decoder whose cross attention reads a cache, which is filled.
@@ -207,10 +416,74 @@ class MemoryCacheCall {
   const Cache cache_ = make_cache_of(call_.context.get(), call_.layer.get(), 2, 5);
 };
 
-TEST(StructVersions, OfCachesOfTheEncodersOutput) {
-  const MemoryCacheCall call;
-  expect_any_version<heed_cache_inputs>(call.given, "inputs->decoder->memory_cache", "HEED_CACHE_INPUTS_INIT",
-                                        [&](const heed_cache_inputs* given) { return call.forward_with(given); });
+// Of the queries' layer, and of the encoder's output.
+template <>
+void expect_versions<heed_cache_inputs>() {
+  const AttentionCall call(Kind::MultiHead);
+  const Cache cache = make_cache_of(call.context.get(), call.layer.get(), 2, 5);
+  heed_cache_inputs read = HEED_CACHE_INPUTS_INIT;
+  read.cache = cache.get();
+  read.use = HEED_CACHE_READ;
+  expect_any_version<heed_cache_inputs>(read, "inputs->cache", [&](const heed_cache_inputs* given) {
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = call.inputs.queries;
+    inputs.cache = given;
+    heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+    outputs.output = call.outputs.output;
+    return heed_layer_forward(call.layer.get(), &inputs, nullptr, &outputs);
+  });
+  const MemoryCacheCall of_memory;
+  expect_any_version<heed_cache_inputs>(of_memory.given, "inputs->decoder->memory_cache",
+                                        [&](const heed_cache_inputs* given) { return of_memory.forward_with(given); });
+}
+
+// ---- models ---------------------------------------------------------------------------------------------------------
+
+heed_status create_model(heed_context* context, const heed_model_options* options) {
+  const std::string folder = golden_model("bert");
+  return make_once<heed_layer>(
+      [&](heed_layer** made) { return heed_model_create(context, folder.c_str(), options, made); }, heed_layer_destroy);
+}
+
+template <>
+void expect_versions<heed_model_options>() {
+  const Context context = make_context();
+  expect_any_version<heed_model_options>(HEED_MODEL_OPTIONS_INIT, "options", [&](const heed_model_options* options) {
+    return create_model(context.get(), options);
+  });
+}
+
+template <>
+void expect_versions<heed_load_options>() {
+  const Context context = make_context();
+  expect_any_version<heed_load_options>(HEED_LOAD_OPTIONS_INIT, "options->load", [&](const heed_load_options* load) {
+    heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+    options.load = load;
+    return create_model(context.get(), &options);
+  });
+}
+
+template <>
+void expect_versions<heed_progress>() {
+  const Reports reports;
+  const AttentionCall call(Kind::DotProductRank4);
+  expect_any_version<heed_progress>(reports.progress, "inputs->progress", [&](const heed_progress* given) {
+    return forward_with(call, [&](heed_layer_inputs& inputs) { inputs.progress = given; });
+  });
+  const Context context = make_context();
+  expect_any_version<heed_progress>(reports.progress, "options->load->progress", [&](const heed_progress* progress) {
+    heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+    load.progress = progress;
+    heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+    options.load = &load;
+    return create_model(context.get(), &options);
+  });
+}
+
+TEST(StructVersions, OfEveryStruct) {
+#define EVERY_STRUCT(name, macro) expect_versions<name>();
+#include "generated/every_struct.inc"
+#undef EVERY_STRUCT
 }
 
 // Its members are refused by their names there.
@@ -233,143 +506,6 @@ TEST(StructVersions, MembersOfCachesOfTheEncodersOutputAreChecked) {
   given = call.given;
   given.layer = 1;
   expect_refused_as(given, "inputs->decoder->memory_cache->layer");
-}
-
-TEST(StructVersions, OfStructsOfTheHost) {
-  const auto create_with = [](const heed_context_options& options) {
-    heed_context* made = nullptr;
-    const heed_status status = heed_context_create(&options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_context_destroy(made);
-    return status;
-  };
-  CountingAllocator counting;
-  expect_any_version<heed_allocator>(counting.as_struct(), "options->allocator", "HEED_ALLOCATOR_INIT",
-                                     [&](const heed_allocator* allocator) {
-                                       heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-                                       options.allocator = allocator;
-                                       return create_with(options);
-                                     });
-  heed_executor executor = HEED_EXECUTOR_INIT;
-  executor.parallel_for = [](void*, int64_t, void (*)(void*, int64_t), void*) {};
-  executor.num_threads = 2;
-  expect_any_version<heed_executor>(executor, "options->executor", "HEED_EXECUTOR_INIT",
-                                    [&](const heed_executor* given) {
-                                      heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-                                      options.executor = given;
-                                      return create_with(options);
-                                    });
-  heed_logger silent = HEED_LOGGER_INIT;
-  silent.write = [](void*, int32_t, const char*) {};
-  expect_any_version<heed_logger>(silent, "options->logger", "HEED_LOGGER_INIT", [&](const heed_logger* logger) {
-    heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
-    options.logger = logger;
-    return create_with(options);
-  });
-}
-
-TEST(StructVersions, OfInputs) {
-  const AttentionCall call(Kind::MultiHead);
-  heed_layer* const layer = call.layer.get();
-  const std::vector<Pass<heed_layer_inputs>> functions = {
-      [&](const heed_layer_inputs* inputs) { return heed_layer_initialize(layer, inputs, 1); },
-      [&](const heed_layer_inputs* inputs) {
-        heed_layer_outputs made = HEED_LAYER_OUTPUTS_INIT;
-        const heed_status status = heed_layer_create_outputs(layer, inputs, HEED_WANT_OUTPUT, &made);
-        heed_tensor_destroy(made.output);
-        return status;
-      },
-      [&](const heed_layer_inputs* inputs) {
-        size_t num_bytes = 0;
-        return heed_layer_workspace_size(layer, inputs, &call.outputs, &num_bytes);
-      },
-      [&](const heed_layer_inputs* inputs) { return heed_layer_forward(layer, inputs, nullptr, &call.outputs); },
-      [&](const heed_layer_inputs* inputs) {
-        size_t num_bytes = 0;
-        return heed_layer_explain(layer, inputs, &call.outputs, nullptr, 0, &num_bytes);
-      },
-  };
-  for (const auto& function : functions) {
-    expect_any_version<heed_layer_inputs>(call.inputs, "inputs", "HEED_LAYER_INPUTS_INIT", function);
-    expect_any_version<heed_sequence_inputs>(HEED_SEQUENCE_INPUTS_INIT, "inputs->sequences",
-                                             "HEED_SEQUENCE_INPUTS_INIT", [&](const heed_sequence_inputs* sequences) {
-                                               heed_layer_inputs inputs = call.inputs;
-                                               inputs.sequences = sequences;
-                                               return function(&inputs);
-                                             });
-  }
-}
-
-TEST(StructVersions, OfOutputs) {
-  const AttentionCall call(Kind::MultiHead);
-  heed_layer* const layer = call.layer.get();
-  const std::vector<Pass<heed_layer_outputs>> functions = {
-      [&](const heed_layer_outputs* outputs) {
-        size_t num_bytes = 0;
-        return heed_layer_workspace_size(layer, &call.inputs, outputs, &num_bytes);
-      },
-      [&](const heed_layer_outputs* outputs) { return heed_layer_forward(layer, &call.inputs, nullptr, outputs); },
-      [&](const heed_layer_outputs* outputs) {
-        size_t num_bytes = 0;
-        return heed_layer_explain(layer, &call.inputs, outputs, nullptr, 0, &num_bytes);
-      },
-  };
-  for (const auto& function : functions)
-    expect_any_version<heed_layer_outputs>(call.outputs, "outputs", "HEED_LAYER_OUTPUTS_INIT", function);
-  expect_growth<heed_layer_outputs>(
-      HEED_LAYER_OUTPUTS_INIT, "outputs", "HEED_LAYER_OUTPUTS_INIT", [&](const heed_layer_outputs* given) {
-        // The struct is written as well as read, so all of it must be there.
-        auto* outputs = const_cast<heed_layer_outputs*>(given);
-        const heed_status status = heed_layer_create_outputs(layer, &call.inputs, HEED_WANT_WEIGHTS, outputs);
-        EXPECT_EQ(outputs->weights != nullptr, status == HEED_OK);
-        heed_tensor_destroy(outputs->weights);
-        outputs->weights = nullptr;
-        return status;
-      });
-}
-
-TEST(StructVersions, OfProgressAndOfTheOneCall) {
-  const AttentionCall call(Kind::DotProductRank4);
-  const Reports reports;
-  expect_any_version<heed_progress>(reports.progress, "inputs->progress", "HEED_PROGRESS_INIT",
-                                    [&](const heed_progress* given) {
-                                      heed_layer_inputs inputs = call.inputs;
-                                      inputs.progress = given;
-                                      return heed_layer_forward(call.layer.get(), &inputs, nullptr, &call.outputs);
-                                    });
-  expect_any_version<heed_dot_product_attention_options>(
-      HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT, "options", "HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT",
-      [&](const heed_dot_product_attention_options* given) {
-        return heed_scaled_dot_product_attention(call.context.get(), given, &call.inputs, &call.outputs);
-      });
-}
-
-TEST(StructVersions, OfOptionsOfModels) {
-  const Context context = make_context();
-  const std::string folder = golden_model("bert");
-  const Pass<heed_model_options> create = [&](const heed_model_options* options) {
-    heed_layer* made = nullptr;
-    const heed_status status = heed_model_create(context.get(), folder.c_str(), options, &made);
-    EXPECT_EQ(made != nullptr, status == HEED_OK);
-    heed_layer_destroy(made);
-    return status;
-  };
-  expect_any_version<heed_model_options>(HEED_MODEL_OPTIONS_INIT, "options", "HEED_MODEL_OPTIONS_INIT", create);
-  expect_any_version<heed_load_options>(HEED_LOAD_OPTIONS_INIT, "options->load", "HEED_LOAD_OPTIONS_INIT",
-                                        [&](const heed_load_options* load) {
-                                          heed_model_options options = HEED_MODEL_OPTIONS_INIT;
-                                          options.load = load;
-                                          return create(&options);
-                                        });
-  const Reports reports;
-  expect_any_version<heed_progress>(reports.progress, "options->load->progress", "HEED_PROGRESS_INIT",
-                                    [&](const heed_progress* progress) {
-                                      heed_load_options load = HEED_LOAD_OPTIONS_INIT;
-                                      load.progress = progress;
-                                      heed_model_options options = HEED_MODEL_OPTIONS_INIT;
-                                      options.load = &load;
-                                      return create(&options);
-                                    });
 }
 
 // A program that was compiled before members were added has nothing behind its struct.

@@ -240,5 +240,21 @@ TEST_F(WeightsTest, ServeManyThreads) {
   EXPECT_EQ(num_wrong, 0);
 }
 
+// The axes of a Keras file say how many heads it has; tests/errors has files with other heads.
+TEST(Weights, OfKerasAreReadWithTheLayersHeads) {
+  const Context context = make_context();
+  heed_multi_head_attention_options grouped = two_heads();
+  grouped.num_heads = 4;
+  grouped.num_kv_heads = 2;
+  const Layer layer = make_multi_head(context.get(), grouped);
+  const std::string file =
+      safetensors(R"({"a/query/kernel":{"dtype":"F32","shape":[8,4,2],"data_offsets":[0,256]},)"
+                  R"("a/key/kernel":{"dtype":"F32","shape":[8,2,2],"data_offsets":[256,384]},)"
+                  R"("a/value/kernel":{"dtype":"F32","shape":[8,2,2],"data_offsets":[384,512]},)"
+                  R"("a/attention_output/kernel":{"dtype":"F32","shape":[4,2,8],"data_offsets":[512,768]}})",
+                  768);
+  EXPECT_EQ(heed_layer_load_memory(layer.get(), file.data(), file.size(), "a"), HEED_OK) << heed_last_error();
+}
+
 }  // namespace
 }  // namespace heed::capi_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NULL for every handle, every required pointer and every string.
+// NULL for every handle, every required pointer and every string. check_every_function.py requires a case for each pointer of
+// heed.h that every_function.txt does not except.
 #include "errors/provocation.h"
 
 namespace heed::errors_test {
@@ -15,6 +16,7 @@ Cases of_contexts_and_workspaces() {
       IS_NULL("context", heed_context_synchronize(NULL)),
       IS_NULL("context", heed_context_trim(NULL)),
       IS_NULL("context", heed_context_describe(NULL, text, sizeof text, &num_bytes)),
+      ALSO("text and num_bytes are both NULL...", heed_context_describe(context, NULL, 0, NULL)),
       IS_NULL("context", heed_workspace_create(NULL, 64, &new_workspace)),
       IS_NULL("workspace", heed_workspace_create(context, 64, NULL)),
       IS_NULL("context", heed_workspace_wrap(NULL, memory, 64, &new_workspace)),
@@ -145,12 +147,19 @@ Cases of_layers() {
       IS_NULL("layer", heed_layer_create_outputs(NULL, &inputs, HEED_WANT_OUTPUT, &new_outputs)),
       IS_NULL("inputs", heed_layer_create_outputs(layer, NULL, HEED_WANT_OUTPUT, &new_outputs)),
       IS_NULL("outputs", heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, NULL)),
+      IS_NULL("layer", heed_layer_create_tap(NULL, &inputs, "layers.0.self_attention", HEED_WANT_WEIGHTS, &tap)),
+      IS_NULL("inputs", heed_layer_create_tap(layer, NULL, "layers.0.self_attention", HEED_WANT_WEIGHTS, &tap),
+              use_encoder()),
+      IS_NULL("child", heed_layer_create_tap(layer, &inputs, NULL, HEED_WANT_WEIGHTS, &tap)),
+      IS_NULL("tap", heed_layer_create_tap(layer, &inputs, "layers.0.self_attention", HEED_WANT_WEIGHTS, NULL)),
       IS_NULL("layer", heed_layer_workspace_size(NULL, &inputs, &outputs, &num_bytes)),
       IS_NULL("inputs", heed_layer_workspace_size(layer, NULL, &outputs, &num_bytes)),
       IS_NULL("num_bytes", heed_layer_workspace_size(layer, &inputs, &outputs, NULL)),
       IS_NULL("layer", heed_layer_forward(NULL, &inputs, NULL, &outputs)),
       IS_NULL("inputs", heed_layer_forward(layer, NULL, NULL, &outputs)),
       IS_NULL("outputs", heed_layer_forward(layer, &inputs, NULL, NULL)),
+      IS_NULL("layer", heed_layer_fill_cache(NULL, &inputs, NULL)),
+      IS_NULL("inputs", heed_layer_fill_cache(layer, NULL, NULL)),
       IS_NULL("context", heed_scaled_dot_product_attention(NULL, NULL, &inputs, &outputs)),
       IS_NULL("inputs", heed_scaled_dot_product_attention(context, NULL, NULL, &outputs)),
       IS_NULL("outputs", heed_scaled_dot_product_attention(context, NULL, &inputs, NULL)),
@@ -167,6 +176,49 @@ Cases of_layers() {
       IS_NULL("weights", heed_weights_open_memory(context, memory, 10, NULL)),
       IS_NULL("layer", heed_layer_load_weights(NULL, new_weights, "", NULL)),
       IS_NULL("weights", heed_layer_load_weights(layer, NULL, "", NULL)),
+  };
+}
+
+Cases of_models() {
+  return {
+      IS_NULL("context", heed_model_create(NULL, "folder", NULL, &new_layer)),
+      IS_NULL("folder", heed_model_create(context, NULL, NULL, &new_layer)),
+      IS_NULL("layer", heed_model_create(context, "folder", NULL, NULL)),
+      IS_NULL("context", heed_layer_create_from_folder(NULL, "folder", &new_layer)),
+      IS_NULL("folder", heed_layer_create_from_folder(context, NULL, &new_layer)),
+      IS_NULL("layer", heed_layer_create_from_folder(context, "folder", NULL)),
+  };
+}
+
+Cases of_caches() {
+  return {
+      IS_NULL("options", heed_cache_size(NULL, &num_bytes)),
+      IS_NULL("num_bytes", heed_cache_size(&cache_options, NULL)),
+      IS_NULL("layer", heed_layer_cache_options(NULL, &cache_options)),
+      IS_NULL("options", heed_layer_cache_options(layer, NULL)),
+      IS_NULL("context", heed_cache_create(NULL, &cache_options, &new_cache)),
+      IS_NULL("cache", heed_cache_create(context, &cache_options, NULL)),
+      IS_NULL("cache", heed_cache_length(NULL, 0)),
+      IS_NULL("cache", heed_cache_first(NULL, 0)),
+      IS_NULL("cache", heed_cache_num_rows(NULL, 0, 0)),
+      IS_NULL("cache", heed_cache_free_pages(NULL)),
+      IS_NULL("cache", heed_cache_reserve(NULL, 0, 1)),
+      IS_NULL("cache", heed_cache_rewind(NULL, 0, 0)),
+      IS_NULL("cache", heed_cache_fork(NULL, 0, 0, 1)),
+      IS_NULL("cache", heed_cache_reorder(NULL, list, 1)),
+      IS_NULL("sources", heed_cache_reorder(cache, NULL, 1), use_cache()),
+      IS_NULL("cache", heed_cache_accept(NULL, 0, 0, list, 1)),
+      IS_NULL("kept", heed_cache_accept(cache, 0, 0, NULL, 1), use_cache()),
+      IS_NULL("cache", heed_cache_discard(NULL, 0, 0, 0, 0)),
+      IS_NULL("cache", heed_cache_read(NULL, 0, 0, tensor, NULL)),
+      IS_NULL("cache", heed_cache_save(NULL, 0, "file")),
+      IS_NULL("path", heed_cache_save(cache, 0, NULL), use_cache()),
+      IS_NULL("cache", heed_cache_load(NULL, 0, "file")),
+      IS_NULL("path", heed_cache_load(cache, 0, NULL), use_cache()),
+      IS_NULL("cache", heed_cache_save_memory(NULL, 0, NULL, 0, &num_bytes)),
+      IS_NULL("num_bytes", heed_cache_save_memory(cache, 0, NULL, 0, NULL), use_cache()),
+      IS_NULL("cache", heed_cache_load_memory(NULL, 0, memory, 10)),
+      IS_NULL("data", heed_cache_load_memory(cache, 0, NULL, 10), use_cache()),
   };
 }
 
@@ -199,6 +251,14 @@ Cases of_getters() {
 
 }  // namespace
 
-Cases nulls() { return {of_contexts_and_workspaces(), of_tensors(), of_making_layers(), of_layers(), of_getters()}; }
+Cases nulls() {
+  return {of_contexts_and_workspaces(),
+          of_tensors(),
+          of_making_layers(),
+          of_layers(),
+          of_models(),
+          of_caches(),
+          of_getters()};
+}
 
 }  // namespace heed::errors_test

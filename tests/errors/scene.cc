@@ -317,6 +317,32 @@ const char* Scene::file(const std::string& header, size_t data_size) {
   return bytes("model.safetensors", capi_test::safetensors(json, data_size));
 }
 
+namespace {
+
+// A .safetensors file with these tensors.
+std::string contents_of(const std::vector<NamedDims>& tensors) {
+  std::string header;
+  size_t offset = 0;
+  for (const auto& [name, dims, dtype] : tensors) {
+    size_t num_bytes = std::string_view(dtype).ends_with("16") ? 2 : 4;
+    std::string shape;
+    for (const int64_t dim : dims) {
+      num_bytes *= static_cast<size_t>(dim);
+      shape += (shape.empty() ? "" : ",") + std::to_string(dim);
+    }
+    header += (header.empty() ? "{\"" : ",\"") + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" + shape +
+              R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(offset + num_bytes) + "]}";
+    offset += num_bytes;
+  }
+  return capi_test::safetensors(header + "}", offset);
+}
+
+}  // namespace
+
+const char* Scene::file_of(const std::vector<NamedDims>& tensors) {
+  return bytes("model.safetensors", contents_of(tensors));
+}
+
 const char* Scene::names(std::initializer_list<const char*> all) {
   std::string header;
   for (const char* name : all) {
@@ -356,20 +382,7 @@ const char* Scene::folder(const std::string& config, std::initializer_list<Named
   std::replace(text.begin(), text.end(), '\'', '"');
   bytes("folder/config.json", text);
   if (tensors.size() == 0) return "folder";
-  std::string header;
-  size_t offset = 0;
-  for (const auto& [name, tensor_dims] : tensors) {
-    size_t end = offset + sizeof(float);
-    std::string shape;
-    for (const int64_t dim : tensor_dims) {
-      end = offset + (end - offset) * static_cast<size_t>(dim);
-      shape += (shape.empty() ? "" : ",") + std::to_string(dim);
-    }
-    header += (header.empty() ? "{\"" : ",\"") + std::string(name) + R"(":{"dtype":"F32","shape":[)" + shape +
-              R"(],"data_offsets":[)" + std::to_string(offset) + "," + std::to_string(end) + "]}";
-    offset = end;
-  }
-  bytes("folder/model.safetensors", capi_test::safetensors(header + "}", offset));
+  bytes("folder/model.safetensors", contents_of(tensors));
   return "folder";
 }
 

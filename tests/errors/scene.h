@@ -19,6 +19,13 @@
 
 namespace heed::errors_test {
 
+// A tensor of zeros in a file.
+struct NamedDims {
+  std::string name;
+  std::vector<int64_t> dims;
+  const char* dtype = "F32";
+};
+
 class Scene : public Stage, protected capi_test::BlockOptions {
  public:
   Scene();
@@ -88,12 +95,10 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   static const char* model_of_phi3();
   // Saves `layer` in that folder, and an empty tensor `more` if it has a name.
   const char* saved_model(const std::string& config, const std::string& more = "") const;
-  // A folder with a config.json with this text, in which ' stands for ", and a model.safetensors with these tensors of zeros
-  // in F32, unless there are none.
-  struct NamedDims {
-    const char* name;
-    std::vector<int64_t> dims;
-  };
+  // Writes a .safetensors file with these tensors. Returns its name.
+  static const char* file_of(const std::vector<NamedDims>& tensors);
+  // A folder with a config.json with this text, in which ' stands for ", and a model.safetensors with these tensors, unless
+  // there are none.
   static const char* folder(const std::string& config, std::initializer_list<NamedDims> tensors);
   // "0,0,0" with this number of zeros.
   static std::string many_zeros(size_t count);

@@ -1,7 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
 #include "errors/provocation.h"
 
 namespace heed::errors_test {
+namespace {
+
+// The parameters of `layer` and another tensor, all below the prefix. `changed` is one of them or is added; without
+// dims it is left out.
+std::vector<NamedDims> projections(const std::string& prefix, const NamedDims& changed = {}) {
+  std::vector<NamedDims> all;
+  bool is_new = !changed.name.empty();
+  const std::vector<NamedDims> usual = {{"W_q.weight", {8, 6}},
+                                        {"W_k.weight", {8, 7}},
+                                        {"W_v.weight", {8, 9}},
+                                        {"W_o.weight", {8, 8}},
+                                        {"unrelated", {3}}};
+  for (const NamedDims& one : usual) {
+    const bool is_changed = one.name == changed.name;
+    is_new = is_new && !is_changed;
+    if (!is_changed || !changed.dims.empty()) all.push_back(is_changed ? changed : one);
+  }
+  if (is_new) all.push_back(changed);
+  for (NamedDims& one : all) one.name = prefix + one.name;
+  return all;
+}
+
+// A layer that has parameters keeps them.
+Cases of_projections() {
+  return {
+      ALSO_AS(NOT_FOUND, "...\"W_o.weight\"...",
+              heed_layer_load(layer, file_of(projections("", {"W_o.weight", {}})), NULL)),
+      ALSO_AS(NOT_FOUND, "...\"decoder.W_q.weight\"...",
+              heed_layer_load(layer, file_of(projections("encoder.")), "decoder")),
+      ALSO_AS(NOT_FOUND, "...\"encoder...W_q.weight\"...",
+              heed_layer_load(layer, file_of(projections("encoder.")), "encoder..")),
+      ALSO_AS(NOT_FOUND, "...\"W_q.weight\"...", heed_layer_load(layer, file_of(projections("encoder.")), NULL)),
+      ALSO("...\"W_q.bias\"...options...", heed_layer_load(layer, file_of(projections("", {"W_q.bias", {8}})), NULL)),
+      ALSO("...\"encoder.W_o.bias\"...options...",
+           heed_layer_load(layer, file_of(projections("encoder.", {"W_o.bias", {8}})), "encoder")),
+      ALSO("...\"w_v.weight\"...options...",
+           heed_layer_load(layer, file_of(projections("", {"w_v.weight", {8}})), NULL)),
+      ALSO("...W_v.weight...(9, 8)...(8, 9)...",
+           heed_layer_load(layer, file_of(projections("", {"W_v.weight", {9, 8}})), NULL)),
+      ALSO("...encoder.W_v.weight...(72)...(8, 9)...",
+           heed_layer_load(layer, file_of(projections("encoder.", {"W_v.weight", {72}})), "encoder")),
+      ALSO("...W_o.weight...I32...",
+           heed_layer_load(layer, file_of(projections("", {"W_o.weight", {8, 8}, "I32"})), NULL)),
+      ALSO_AS(UNSUPPORTED, "...W_o.weight...U32...",
+              heed_layer_load(layer, file_of(projections("", {"W_o.weight", {8, 8}, "U32"})), NULL)),
+      ALSO_AS(CORRUPT_FILE, "...W_o.weight...",
+              heed_layer_load(layer, file("{'W_o.weight':{'dtype':'F32','shape':[8,9],'data_offsets':[0,256]}}", 256),
+                              NULL),
+              layer = layer_with(options)),
+      // One tensor cannot have the shapes of all three.
+      ALSO("\"in_proj_weight\" in \"model.safetensors\" has dims (24, 6), expected (24, 7) for W_k.weight...",
+           heed_layer_load(layer, file_of({{"in_proj_weight", {24, 6}}, {"out_proj.weight", {8, 8}}}), NULL)),
+  };
+}
+
+// A layer without parameters has none after a file with other shapes than the layout's.
+Cases of_wrong_shapes() {
+  return {
+    ALSO("\"a.in_proj_weight\" in \"model.safetensors\" has dims (30, 8), expected (24, any) for W_q.weight...",
+         heed_layer_load(layer, file_of({{"a.in_proj_weight", {30, 8}}, {"a.out_proj.weight", {8, 8}}}), "a"),
+         layer = layer_with(options)),
+        ALSO("\"a.in_proj_bias\" in \"model.safetensors\" has dims (8), expected (24) for W_q.bias...",
+             heed_layer_load(layer,
+                             file_of({{"a.in_proj_weight", {24, 8}},
+                                      {"a.in_proj_bias", {8}},
+                                      {"a.out_proj.weight", {8, 8}},
+                                      {"a.out_proj.bias", {8}}}),
+                             "a"),
+             options.biases = HEED_BIAS_ALL;
+             layer = layer_with(options)),
+        ALSO("\"a.out_proj.weight\" in \"model.safetensors\" has dims (8, 6), expected (8, 8) for W_o.weight...",
+             heed_layer_load(layer, file_of({{"a.in_proj_weight", {24, 8}}, {"a.out_proj.weight", {8, 6}}}), "a"),
+             layer = layer_with(options)),
+        // GPT-2's weights are (in, out).
+        ALSO("\"a.c_attn.weight\" in \"model.safetensors\" has dims (24, 8), expected (any, 24) for W_q.weight...",
+             heed_layer_load(layer, file_of({{"a.c_attn.weight", {24, 8}}, {"a.c_proj.weight", {8, 8}}}), "a"),
+             options.causal = HEED_CAUSAL_TOP_LEFT;
+             layer = layer_with(options)),
+        ALSO(
+            "\"a.in_proj_weight\" in \"model.safetensors\" is I32, expected F32, F16, BF16 or F64 for W_q.weight...",
+            heed_layer_load(layer, file_of({{"a.in_proj_weight", {24, 8}, "I32"}, {"a.out_proj.weight", {8, 8}}}), "a"),
+            layer = layer_with(options)),
+        ALSO_AS(
+            UNSUPPORTED, "\"model.safetensors\": tensor \"a.in_proj_weight\" has dtype U16...",
+            heed_layer_load(layer, file_of({{"a.in_proj_weight", {24, 8}, "U16"}, {"a.out_proj.weight", {8, 8}}}), "a"),
+            layer = layer_with(options)),
+        ALSO(
+            "\"a.in_proj_weight\" in \"model.safetensors\" holds equal parts for W_q.weight and W_k.weight, but this "
+            "layer's have 8 and 4 rows: expected options with as many key and value heads as query heads, of one "
+            "size...",
+            heed_layer_load(layer, file_of({{"a.in_proj_weight", {24, 8}}, {"a.out_proj.weight", {8, 8}}}), "a"),
+            options.num_kv_heads = 1;
+            layer = layer_with(options)),
+        ALSO(
+            "\"a.in_proj_weight\" in \"model.safetensors\" holds equal parts for W_q.weight and W_v.weight, but this "
+            "layer's have 8 and 6 rows: expected options with as many key and value heads as query heads, of one "
+            "size...",
+            heed_layer_load(layer, file_of({{"a.in_proj_weight", {24, 8}}, {"a.out_proj.weight", {8, 8}}}), "a"),
+            options.value_head_size = 3;
+            layer = layer_with(options)),
+  };
+}
+
+// The total number of features of a Keras file is right; only the axes show that the heads are different.
+std::vector<NamedDims> keras(int64_t heads, int64_t kv_heads, int64_t size) {
+  return {{"a/query/kernel", {8, heads, size}},
+          {"a/key/kernel", {8, kv_heads, size}},
+          {"a/value/kernel", {8, kv_heads, size}},
+          {"a/attention_output/kernel", {heads, size, 8}}};
+}
+
+Cases of_other_heads() {
+  return {
+    ALSO("\"a/query/kernel\" in \"model.safetensors\" has dims (8, 4, 2), expected (any, 2, 4) for W_q.weight...",
+         heed_layer_load(layer, file_of(keras(4, 4, 2)), "a"), layer = layer_with(options)),
+        ALSO("\"a/key/kernel\" in \"model.safetensors\" has dims (8, 4, 2), expected (any, 2, 2) for W_k.weight...",
+             heed_layer_load(layer, file_of(keras(4, 4, 2)), "a"), options.num_heads = 4;
+             options.num_kv_heads = 2; layer = layer_with(options)),
+  };
+}
+
+// PyTorch's projections of a layer without biases, and more.
+std::vector<NamedDims> pytorch(std::vector<NamedDims> more = {}) {
+  more.insert(more.begin(), {{"a.in_proj_weight", {24, 8}}, {"a.out_proj.weight", {8, 8}}});
+  return more;
+}
+
+Cases of_other_names() {
+  return {
+    ALSO(
+        "\"model.safetensors\" has \"a.in_proj_bias\" for W_q.bias, a parameter that this layer's options lack: "
+        "expected HEED_BIAS_Q in options->biases...",
+        heed_layer_load(layer, file_of(pytorch({{"a.in_proj_bias", {24}}, {"a.out_proj.bias", {8}}})), "a"),
+        layer = layer_with(options)),
+        ALSO(
+            "\"model.safetensors\" has \"a.in_proj_bias\" for W_k.bias, a parameter that this layer's options lack: "
+            "expected HEED_BIAS_K in options->biases...",
+            heed_layer_load(layer, file_of(pytorch({{"a.in_proj_bias", {24}}, {"a.out_proj.bias", {8}}})), "a"),
+            options.biases = HEED_BIAS_Q | HEED_BIAS_V | HEED_BIAS_O;
+            layer = layer_with(options)),
+        ALSO_AS(
+            NOT_FOUND,
+            "\"model.safetensors\" has no tensor \"a.in_proj_bias\" for W_q.bias, which HEED_BIAS_Q in "
+            "options->biases asks for; it has 4 of the 8 parameters by the names of PyTorch nn.MultiheadAttention...",
+            heed_layer_load(layer, file_of(pytorch()), "a"), options.biases = HEED_BIAS_ALL;
+            layer = layer_with(options)),
+        ALSO(
+            "\"model.safetensors\" has \"a.bias_k\", a parameter that this layer's options lack: expected "
+            "options->add_bias_kv...",
+            heed_layer_load(layer, file_of(pytorch({{"a.bias_k", {1, 1, 8}}, {"a.bias_v", {1, 1, 8}}})), "a"),
+            layer = layer_with(options)),
+        ALSO_AS(UNSUPPORTED,
+                "\"model.safetensors\" has \"a.logit_scale\", which changes what PyTorch nn.MultiheadAttention "
+                "computes...",
+                heed_layer_load(layer, file_of(pytorch({{"a.logit_scale", {1}}})), "a"), layer = layer_with(options)),
+        ALSO("\"model.safetensors\" has this layer's parameters twice under the prefix \"a\"...",
+             heed_layer_load(layer,
+                             file_of(pytorch({{"a.W_q.weight", {8, 8}},
+                                              {"a.W_k.weight", {8, 8}},
+                                              {"a.W_v.weight", {8, 8}},
+                                              {"a.W_o.weight", {8, 8}}})),
+                             "a"),
+             layer = layer_with(options)),
+        ALSO_AS(NOT_FOUND, "...found the names of PyTorch nn.MultiheadAttention under the prefix \"a\"...",
+                heed_layer_load(layer, file_of(pytorch()), "b"), layer = layer_with(options)),
+  };
+}
+
+}  // namespace
 
 Topic weights() {
   return {
@@ -237,6 +409,10 @@ Topic weights() {
                       "encoder_attn"),
                   options.causal = HEED_CAUSAL_TOP_LEFT),
           PROVOKE(heed_layer_save_memory(layer, memory, 95, &num_bytes)),
+          of_projections(),
+          of_wrong_shapes(),
+          of_other_heads(),
+          of_other_names(),
       }};
 }
 

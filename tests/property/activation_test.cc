@@ -8,6 +8,7 @@
 
 #include "property/support/operation_call.h"
 #include "reference/feed_forward.h"
+#include "support/activations.h"
 
 namespace heed::property {
 namespace {
@@ -26,11 +27,10 @@ Out activate(const Input& tensor, int32_t activation, heed_dtype dtype = HEED_F3
 }
 
 constexpr std::pair<int32_t, reference::Activation> kActivations[] = {
-    {HEED_ACTIVATION_RELU, reference::Activation::Relu},
-    {HEED_ACTIVATION_GELU, reference::Activation::Gelu},
-    {HEED_ACTIVATION_GELU_TANH, reference::Activation::GeluTanh},
-    {HEED_ACTIVATION_GELU_QUICK, reference::Activation::GeluQuick},
-    {HEED_ACTIVATION_SILU, reference::Activation::Silu}};
+#define HEED_ITEM(upper, name) {HEED_ACTIVATION_##upper, reference::Activation::name},
+    HEED_TEST_ACTIVATIONS(HEED_ITEM)
+#undef HEED_ITEM
+};
 
 // `dtype`: of the array.
 Expected expected_activation(const Array& array, reference::Activation activation, heed_dtype dtype) {

@@ -10,6 +10,7 @@
 
 #include "property/support/device.h"
 #include "reference/error_bound.h"
+#include "support/activations.h"
 #include "support/block_reference.h"
 #include "support/numbers.h"
 #include "support/one_input.h"
@@ -71,7 +72,7 @@ TEST(FeedForward, AgreesWithTheReference) {
     // The hidden rows of 1024 elements lie further apart.
     options.hidden_size = random.one_of(std::vector<int64_t>{1, 3, 16, 33, 70, 1024});
     options.output_size = random.one_of(std::vector<int64_t>{0, 1, 5, 20});
-    options.activation = static_cast<int32_t>(random.below(HEED_ACTIVATION_SILU + 1));
+    options.activation = static_cast<int32_t>(random.below(kNumActivationsOfC));
     options.gated = random.chance(0.5) ? 1 : 0;
     options.no_bias = random.chance(0.3) ? 1 : 0;
     options.dropout = random.one_of<float>({0.0F, 0.25F});
@@ -127,7 +128,7 @@ TEST(FeedForward, NumbersThatAreNotFiniteMakeOnlyTheirRowNaN) {
   Random random(7103);
   heed_feed_forward_options options = HEED_FEED_FORWARD_OPTIONS_INIT;
   options.hidden_size = 9;
-  for (int32_t activation = HEED_ACTIVATION_RELU; activation <= HEED_ACTIVATION_SILU; ++activation) {
+  for (const int32_t activation : kActivationsOfC) {
     options.activation = activation;
     const NetworkSample sample = random_network(options, 7, random);
     Array rows = random_array({3, 7}, random);

@@ -12,6 +12,7 @@
 #include "capi/support/objects.h"
 #include "property/support/device.h"
 #include "property/support/random.h"
+#include "support/activations.h"
 #include "support/numbers.h"
 
 namespace heed::property {
@@ -30,7 +31,7 @@ class RandomModel {
     attention_.num_hiddens = size_ = attention_.num_heads * random_.one_of<int64_t>({2, 4, 8});
     if (random_.chance(0.5)) attention_.causal = HEED_CAUSAL_BOTTOM_RIGHT;
     feed_forward_.hidden_size = random_.one_of<int64_t>({1, 5, 16});
-    feed_forward_.activation = static_cast<int32_t>(random_.below(HEED_ACTIVATION_SILU + 1));
+    feed_forward_.activation = static_cast<int32_t>(random_.below(kNumActivationsOfC));
     norm_.kind = random_.one_of<int32_t>({HEED_NORM_LAYER, HEED_NORM_RMS});
     norm_first_ = random_.chance(0.5) ? 1 : 0;
     num_layers = 1 + random_.below(3);

@@ -12,8 +12,6 @@ COSTS = "tests/unit/cost_test.cc"
 HEADER = "capi/include/heed/heed.h"
 # Each of these names each operation on tensors, and one file of the property tests does.
 TESTS = [
-    "tests/errors/nulls.cc",
-    "tests/capi/out_of_memory_test.cc",
     "tests/capi/stack_test.cc",
     "tests/errors/operations.cc",
     "tests/fuzz/calls/tensors.cc",

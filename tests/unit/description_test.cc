@@ -187,10 +187,15 @@ TEST(ParameterTables, HaveEachNameOnceAndOneOptionForIt) {
   const std::shared_ptr<Context> context = Context::open({});
   const MultiHeadAttention attention(context, attention_options());
   std::set<std::string> names;
+  int32_t bits = 0;
   for (const PossibleParameter& row : attention.possible_parameters()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_FALSE(row.option != nullptr && row.bias_bit != nullptr) << row.name;
+    EXPECT_FALSE(row.option != nullptr && row.bias_bit.bit != 0) << row.name;
+    EXPECT_EQ(row.bias_bit.bit != 0, row.bias_bit.constant != nullptr) << row.name;
+    EXPECT_EQ(bits & row.bias_bit.bit, 0) << row.name;
+    bits |= row.bias_bit.bit;
   }
+  EXPECT_EQ(bits, attention.describe().biases.all_bits);
   for (const Parameter& parameter : attention.parameters()) {
     EXPECT_EQ(parameter.name(), std::string(parameter.possible().name));
     EXPECT_TRUE(names.contains(parameter.name()));

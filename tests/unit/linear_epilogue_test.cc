@@ -142,8 +142,11 @@ class Finished {
   Array addend_;
 };
 
-constexpr Activation kActivations[] = {Activation::None,     Activation::Relu,      Activation::Gelu,
-                                       Activation::GeluTanh, Activation::GeluQuick, Activation::Silu};
+constexpr Activation kAnyActivation[] = {Activation::None,
+#define HEED_ITEM(name, upper, word, flops) Activation::name,
+                                         HEED_ACTIVATIONS(HEED_ITEM)
+#undef HEED_ITEM
+};
 constexpr float kScales[] = {1, 0.22f, 8};
 constexpr float kSoftCaps[] = {0, 0.7f, 30};
 
@@ -186,7 +189,7 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
         Epilogue epilogue;
         epilogue.scale = kScales[below(3)];
         epilogue.soft_cap = kSoftCaps[below(3)];
-        epilogue.activation = kActivations[below(6)];
+        epilogue.activation = kAnyActivation[below(std::ssize(kAnyActivation))];
         epilogue.has_factor = below(2) == 0;
         epilogue.has_addend = below(2) == 0;
         epilogue.factor_is_output = below(2) == 0;

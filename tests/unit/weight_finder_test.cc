@@ -20,26 +20,34 @@ namespace {
 // Those of multi-head attention.
 constexpr PossibleParameter kPossible[] = {
     {.name = "W_q.weight"},
-    {.name = "W_q.bias", .bias_bit = "HEED_BIAS_Q"},
+    {.name = "W_q.bias", .bias_bit = {1, "HEED_BIAS_Q"}},
     {.name = "W_k.weight"},
-    {.name = "W_k.bias", .bias_bit = "HEED_BIAS_K"},
+    {.name = "W_k.bias", .bias_bit = {2, "HEED_BIAS_K"}},
     {.name = "W_v.weight"},
-    {.name = "W_v.bias", .bias_bit = "HEED_BIAS_V"},
+    {.name = "W_v.bias", .bias_bit = {4, "HEED_BIAS_V"}},
     {.name = "W_o.weight", .option = "options->no_output_projection 0"},
-    {.name = "W_o.bias", .bias_bit = "HEED_BIAS_O"},
+    {.name = "W_o.bias", .bias_bit = {8, "HEED_BIAS_O"}},
     {.name = "w_v.weight", .option = "HEED_SCORING_ADDITIVE in options->scoring"},
     {.name = "q_norm.weight", .option = "options->qk_norm_epsilon", .feature = ParameterFeature::QkNorm},
     {.name = "k_norm.weight", .option = "options->qk_norm_epsilon", .feature = ParameterFeature::QkNorm},
     {.name = "sinks", .option = "options->sinks", .feature = ParameterFeature::Sinks},
     {.name = "relative_bias.weight", .option = "options->relative_bias", .feature = ParameterFeature::RelativeBias},
 };
+constexpr WeightSentences kSentences = {
+    .biases = {15, "options->biases HEED_BIAS_NONE", "options->biases HEED_BIAS_ALL"}};
 constexpr PossibleParameter kLinearParameters[] = {{.name = "weight"},
                                                    {.name = "bias", .option = "options->no_bias 0"}};
+// Weights with one option for their biases.
+constexpr PossibleParameter kNetworkParameters[] = {
+    {.name = "W_1.weight"}, {.name = "W_1.bias", .option = "options->no_bias 0"},
+    {.name = "W_2.weight"}, {.name = "W_2.bias", .option = "options->no_bias 0"},
+    {.name = "W_3.weight"}, {.name = "W_3.bias", .option = "options->no_bias 0"}};
 
-// The row of that name in either table.
+// The row of that name in one of the tables.
 const PossibleParameter& row_of(const std::string& name) {
   for (const auto& table :
-       {std::span<const PossibleParameter>(kPossible), std::span<const PossibleParameter>(kLinearParameters)}) {
+       {std::span<const PossibleParameter>(kPossible), std::span<const PossibleParameter>(kLinearParameters),
+        std::span<const PossibleParameter>(kNetworkParameters)}) {
     for (const PossibleParameter& row : table) {
       if (name == row.name) return row;
     }
@@ -118,7 +126,7 @@ FoundWeights find(const File& file, const std::string& prefix, const Names& para
   list.reserve(parameters.size());
   for (const std::string& name : parameters)
     list.emplace_back(row_of(name), name.ends_with(".bias") ? Shape{4} : Shape{4, kOpenDim});
-  FoundWeights found = find_weights(file.get(), prefix, list, possible);
+  FoundWeights found = find_weights(file.get(), prefix, list, possible, kSentences);
   // Refuses tensors that change the result, as load does.
   const std::vector<ModelAttention> no_models;
   const LoadAccept no_accept("");
@@ -333,6 +341,21 @@ TEST(WeightFinder, AMissingParameterIsNamedWithItsLayout) {
                  "names of PyTorch nn.MultiheadAttention");
   expect_refused(without(kWeights, "W_k.weight"), "", kWeights, Status::NotFound,
                  "\"memory\" has no tensor \"W_k.weight\"; it has 3 of the 4 parameters by the names of heed");
+}
+
+TEST(WeightFinder, BiasesOfAnOptionOfTheirOwnAreToldByIt) {
+  const Names weights = {"W_1.weight", "W_2.weight", "W_3.weight"};
+  const Names biases = {"W_1.bias", "W_2.bias", "W_3.bias"};
+  expect_refused(
+      weights, "", weights + biases, Status::NotFound,
+      "\"memory\" has no tensor \"W_1.bias\", which options->no_bias 0 asks for; it has 3 of the 6 parameters by "
+      "the names of heed, without W_2.bias, W_3.bias",
+      kNetworkParameters);
+  expect_refused(
+      weights + biases, "", weights, Status::InvalidArgument,
+      "\"memory\" has \"W_1.bias\", a parameter that this layer's options lack: expected options->no_bias 0, and "
+      "as it has W_2.bias, W_3.bias too, options->no_bias 0",
+      kNetworkParameters);
 }
 
 TEST(WeightFinder, NamesOfTwoLayoutsAreNotMixed) {

@@ -9,7 +9,17 @@ namespace heed::ascend {
 namespace {
 
 // Whether ATB computes the activation of F32.
-bool takes_f32(Activation activation) { return activation != Activation::GeluQuick && activation != Activation::Silu; }
+bool takes_f32(Activation activation) {
+  switch (activation) {
+    case Activation::None:
+    case Activation::Relu:
+    case Activation::Gelu:
+    case Activation::GeluTanh: return true;
+    case Activation::GeluQuick:
+    case Activation::Silu: break;
+  }
+  return false;
+}
 
 }  // namespace
 

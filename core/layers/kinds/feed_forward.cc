@@ -51,18 +51,6 @@ std::vector<Parameter> make_parameters(const FeedForwardOptions& options) {
   return parameters;
 }
 
-const char* name_of(Activation activation) {
-  switch (activation) {
-    case Activation::None: break;
-    case Activation::Relu: return "relu";
-    case Activation::Gelu: return "gelu";
-    case Activation::GeluTanh: return "gelu_tanh";
-    case Activation::GeluQuick: return "gelu_quick";
-    case Activation::Silu: return "silu";
-  }
-  __builtin_unreachable();  // capi/src accepts no other value
-}
-
 }  // namespace
 
 FeedForward::FeedForward(std::shared_ptr<Context> context, const FeedForwardOptions& options)
@@ -109,7 +97,7 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
 void FeedForward::write_options(JsonWriter& json) const {
   json.member("hidden_size", options_.hidden_size);
   json.member("output_size", options_.output_size);
-  json.member("activation", name_of(options_.activation));
+  json.member("activation", row_of(options_.activation).word);
   json.member("gated", options_.gated);
   json.member("no_bias", options_.no_bias);
   json.member("dropout", options_.dropout);

@@ -38,13 +38,13 @@ enum : size_t {
 };
 constexpr PossibleParameter kParameters[] = {
     {.name = "W_q.weight", .use = Use::Projection},
-    {.name = "W_q.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_Q")},
+    {.name = "W_q.bias", .initializer = Initializer::Zeros, .bias_bit = {kBiasQ, CONSTANT("HEED_BIAS_Q")}},
     {.name = "W_k.weight", .use = Use::Projection},
-    {.name = "W_k.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_K")},
+    {.name = "W_k.bias", .initializer = Initializer::Zeros, .bias_bit = {kBiasK, CONSTANT("HEED_BIAS_K")}},
     {.name = "W_v.weight", .use = Use::Projection},
-    {.name = "W_v.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_V")},
+    {.name = "W_v.bias", .initializer = Initializer::Zeros, .bias_bit = {kBiasV, CONSTANT("HEED_BIAS_V")}},
     {.name = "W_o.weight", .use = Use::Projection, .option = SETTING("no_output_projection", "0")},
-    {.name = "W_o.bias", .initializer = Initializer::Zeros, .bias_bit = CONSTANT("HEED_BIAS_O")},
+    {.name = "W_o.bias", .initializer = Initializer::Zeros, .bias_bit = {kBiasO, CONSTANT("HEED_BIAS_O")}},
     {.name = "w_v.weight", .option = CONSTANT("HEED_SCORING_ADDITIVE") " in " OPTION("scoring")},
     {.name = "q_norm.weight",
      .initializer = Initializer::Ones,
@@ -63,6 +63,9 @@ constexpr PossibleParameter kParameters[] = {
     {.name = "bias_v", .initializer = Initializer::Zeros, .option = OPTION("add_bias_kv")},
 };
 static_assert(std::size(kParameters) == kNumParameters);
+
+constexpr BiasesOption kBiasesOption = {kBiasAll, SETTING("biases", "HEED_BIAS_NONE"),
+                                        SETTING("biases", "HEED_BIAS_ALL")};
 
 void check_size(const char* name, int64_t size) {
   if (size < 0) fail(Status::InvalidArgument, OPTION("%s") " is %" PRId64 ", expected at least 0", name, size);
@@ -238,6 +241,7 @@ MultiHeadAttention::MultiHeadAttention(std::shared_ptr<Context> context, Resolve
 
 LayerDescription MultiHeadAttention::describe() const {
   LayerDescription description = AttentionLayer::describe();
+  description.biases = kBiasesOption;
   LayerAttention& attention = description.attention;
   attention.is_multi_head = options_.scoring == Scoring::DotProduct;
   attention.num_heads = options_.num_heads;

@@ -35,12 +35,19 @@ std::vector<int32_t> integers(const std::string& list) {
 
 void set(BenchCase& self, const std::string& key, const std::string& value, const std::string& line) {
   const std::map<std::string, int64_t BenchCase::*> sizes = {
-      {"B", &BenchCase::batch},      {"H", &BenchCase::heads},
-      {"Hkv", &BenchCase::kv_heads}, {"Q", &BenchCase::queries},
-      {"D", &BenchCase::head_size},  {"Dv", &BenchCase::value_size},
-      {"M", &BenchCase::rows},       {"N", &BenchCase::outputs},
-      {"F", &BenchCase::hidden},     {"layers", &BenchCase::layers},
-      {"E", &BenchCase::embedding},  {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
+      {"B", &BenchCase::batch},
+      {"H", &BenchCase::heads},
+      {"Hkv", &BenchCase::kv_heads},
+      {"Q", &BenchCase::queries},
+      {"D", &BenchCase::head_size},
+      {"Dv", &BenchCase::value_size},
+      {"M", &BenchCase::rows},
+      {"N", &BenchCase::outputs},
+      {"F", &BenchCase::hidden},
+      {"layers", &BenchCase::layers},
+      {"E", &BenchCase::embedding},
+      {"parts", &BenchCase::parts},
+      {"K", self.kind == Kind::kLinear ? &BenchCase::inputs : &BenchCase::keys}};
   if (const auto found = sizes.find(key); found != sizes.end()) {
     self.*found->second = std::stoll(value);
   } else if (key == "lens") {
@@ -59,6 +66,8 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
     self.alibi = true;
   } else if (key == "sinks") {
     self.sinks = true;
+  } else if (key == "bias") {
+    self.bias = true;
   } else if (key == "relative_bias") {
     self.relative_bias = true;
   } else if (key == "rope") {
@@ -103,7 +112,7 @@ void set_defaults(BenchCase& self, const std::string& line) {
   if (self.value_size == 0) self.value_size = self.head_size;
   const bool complete = self.kind == Kind::kLinear ? self.rows > 0 && self.outputs > 0 && self.inputs > 0
                                                    : self.queries > 0 && self.head_size > 0;
-  if (!complete) fail("sizes are missing in the case: " + line);
+  if (!complete || (self.kind == Kind::kMerge) != (self.parts > 0)) fail("sizes are missing in the case: " + line);
   for (const std::vector<int32_t>* numbers : {&self.lengths, &self.rows_of_call}) {
     if (!numbers->empty() && static_cast<int64_t>(numbers->size()) != self.batch)
       fail("the case needs one number for each batch element: " + line);
@@ -118,6 +127,7 @@ void set_defaults(BenchCase& self, const std::string& line) {
 
 double BenchCase::flops() const {
   if (kind == Kind::kLinear) return 2.0 * static_cast<double>(rows) * static_cast<double>(outputs * inputs);
+  if (kind == Kind::kMerge) return 2.0 * static_cast<double>(parts * batch * heads * queries * value_size);
   double pairs = 0;
   if (kind == Kind::kCache) {
     for (int64_t b = 0; b < batch; ++b) pairs += visible_pairs(rows_in_call(b), rows_seen(b), causal, rows_seen(b));
@@ -142,7 +152,7 @@ double BenchCase::flops() const {
 
 BenchCase BenchCase::without_positions() const {
   BenchCase plain = *this;
-  plain.alibi = plain.sinks = plain.relative_bias = plain.rope = plain.qk_norm = plain.packed = false;
+  plain.alibi = plain.sinks = plain.bias = plain.relative_bias = plain.rope = plain.qk_norm = plain.packed = false;
   return plain;
 }
 
@@ -174,6 +184,9 @@ int64_t BenchCase::packed_rows() const {
 
 double BenchCase::streamed_bytes() const {
   if (kind == Kind::kLinear) return static_cast<double>(outputs * inputs * bytes_of(dtype));
+  // Each row of a part has its log_sum_exp in F32.
+  if (kind == Kind::kMerge)
+    return static_cast<double>(parts * batch * heads * queries * (value_size * bytes_of(dtype) + 4));
   const int64_t scales = dtype == HEED_I8 ? 2 * static_cast<int64_t>(sizeof(float)) : 0;
   const int64_t row = kv_heads * ((head_size + value_size) * bytes_of(dtype) + scales);
   int64_t rows_read = batch * keys;
@@ -186,6 +199,7 @@ double BenchCase::streamed_bytes() const {
 
 bool BenchCase::bound_by_memory() const {
   if (kind == Kind::kCache) return queries <= 4;
+  if (kind == Kind::kMerge) return true;
   return kind == Kind::kAttention ? queries == 1 : kind == Kind::kLinear && rows == 1;
 }
 
@@ -194,9 +208,9 @@ int64_t BenchCase::copies() const {
 }
 
 std::vector<BenchCase> read_cases(const std::string& path) {
-  const std::map<std::string, Kind> kinds = {{"attention", Kind::kAttention}, {"cache", Kind::kCache},
-                                             {"encoder", Kind::kEncoder},     {"idle", Kind::kIdle},
-                                             {"layer", Kind::kLayer},         {"linear", Kind::kLinear}};
+  const std::map<std::string, Kind> kinds = {
+      {"attention", Kind::kAttention}, {"cache", Kind::kCache},   {"encoder", Kind::kEncoder}, {"idle", Kind::kIdle},
+      {"layer", Kind::kLayer},         {"linear", Kind::kLinear}, {"merge", Kind::kMerge}};
   std::ifstream file(path);
   if (!file) fail("cannot read " + path);
   std::vector<BenchCase> cases;

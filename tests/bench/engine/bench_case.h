@@ -11,7 +11,7 @@
 
 namespace bench {
 
-enum class Kind { kAttention, kCache, kEncoder, kIdle, kLayer, kLinear };
+enum class Kind { kAttention, kCache, kEncoder, kIdle, kLayer, kLinear, kMerge };
 
 // The layout of keys and values of attention: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
 enum class KeyLayout { kHeads, kTokens, kTransposed };
@@ -38,6 +38,8 @@ struct BenchCase {
   int64_t rows = 0;
   int64_t outputs = 0;
   int64_t inputs = 0;
+  // Merge: so many results (B, H, Q, D) of attention over parts of the keys.
+  int64_t parts = 0;
 
   heed_dtype dtype = HEED_F32;
   bool causal = false;
@@ -50,10 +52,11 @@ struct BenchCase {
   KeyLayout key_layout = KeyLayout::kHeads;
   std::vector<int32_t> lengths;  // empty, or one for each batch element
 
-  // What positions add: in attention ALiBi and sinks, in layers relative bias, rotary positions and norms of queries and
-  // keys.
+  // What is added: in attention ALiBi, sinks and a bias of each pair of query and key; in layers relative bias, rotary
+  // positions and norms of queries and keys.
   bool alibi = false;
   bool sinks = false;
+  bool bias = false;
   bool relative_bias = false;
   bool rope = false;
   bool qk_norm = false;
@@ -76,7 +79,9 @@ struct BenchCase {
   [[nodiscard]] int64_t rows_in_call(int64_t sequence) const;
   [[nodiscard]] int64_t rows_seen(int64_t sequence) const;
 
-  [[nodiscard]] bool has_positions() const { return alibi || sinks || relative_bias || rope || qk_norm || packed; }
+  [[nodiscard]] bool has_positions() const {
+    return alibi || sinks || bias || relative_bias || rope || qk_norm || packed;
+  }
   // The case without all that, with padded batch elements.
   [[nodiscard]] BenchCase without_positions() const;
   // The rows of queries: of all batch elements, if they are packed.
@@ -84,11 +89,11 @@ struct BenchCase {
 
   // Multiplications and additions that are needed for the result: without hidden pairs and the softmax.
   [[nodiscard]] double flops() const;
-  // Bytes that must be read from memory even if everything else stays in caches: K and V once, or the weights of a
-  // projection.
+  // Bytes that must be read from memory even if everything else stays in caches: K and V once, the weights of a
+  // projection, or the parts of a merge.
   [[nodiscard]] double streamed_bytes() const;
-  // A case with one query, with a cache up to four, or one row has so little work for each byte that reading determines
-  // its time.
+  // A case with one query, with a cache up to four, with one row, or a merge has so little work for each byte that reading
+  // determines its time.
   [[nodiscard]] bool bound_by_memory() const;
   // The number of copies of the streamed data. Each call reads the next copy; 1 unless the case is cold.
   [[nodiscard]] int64_t copies() const;

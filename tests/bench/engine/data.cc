@@ -139,6 +139,16 @@ Data::Data(const BenchCase& self) : context(make_context(1)) {
     encoder = make_encoder(context.get(), self);
     return;
   }
+  if (self.kind == Kind::kMerge) {
+    const Dims rows = {self.batch, self.heads, self.queries};
+    for (int64_t part = 0; part < self.parts; ++part) {
+      const auto seed = static_cast<uint64_t>(2 * part);
+      parts.push_back(
+          random_tensor(context.get(), self.dtype, {rows[0], rows[1], rows[2], self.value_size}, 20 + seed, 1));
+      log_sum_exps.push_back(random_tensor(context.get(), HEED_F32, rows, 21 + seed, 1));
+    }
+    return;
+  }
   if (self.packed) {
     pack(self);
   } else if (self.kind == Kind::kAttention || self.kind == Kind::kIdle) {
@@ -195,6 +205,7 @@ void Data::add_head_numbers(const BenchCase& self) {
     check(heed_tensor_fill_alibi_slopes(slopes.get()));
   }
   if (self.sinks) sinks = random_tensor(context.get(), HEED_F32, {self.heads}, 12, 1);
+  if (self.bias) bias = random_tensor(context.get(), HEED_F32, {1, self.heads, self.queries, self.keys}, 13, 1);
 }
 
 void Data::pack(const BenchCase& self) {

@@ -52,6 +52,10 @@ struct Data {
   Tensor offsets;  // packed: I32 (B + 1). queries, keys and values are then (H, total, D), of a layer (total, E)
   Tensor slopes;   // ALiBi's, (H), or none
   Tensor sinks;    // (H), or none
+  Tensor bias;     // (1, H, Q, K), or none
+  // Merge: outputs (B, H, Q, D) and log_sum_exps (B, H, Q) in F32, one of each for each part.
+  std::vector<Tensor> parts;
+  std::vector<Tensor> log_sum_exps;
   // Layer: W_q, W_k, W_v, W_o of (E, E), in this order. Linear: copies of one weight (N, K). Cache: W_q (H * D, E), W_k
   // (Hkv * D, E), W_v (Hkv * Dv, E).
   std::vector<Tensor> weights;

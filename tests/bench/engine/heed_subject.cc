@@ -71,11 +71,16 @@ HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int thre
     const StartingThreads elsewhere;
     make_layers(bench_case, data);
   }
+  if (bench_case.kind == Kind::kMerge) {
+    use_parts(bench_case, data);
+    return;
+  }
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   inputs.queries = data.queries.get();
   inputs.mask = data.mask.get();
   inputs.alibi_slopes = data.slopes.get();
   inputs.sinks = data.sinks.get();
+  inputs.bias = data.bias.get();
   sequences_.query_offsets = data.offsets.get();
   if (bench_case.packed)
     inputs.sequences = &sequences_;
@@ -99,7 +104,7 @@ void HeedSubject::prepare() {
   // Without weights, creating the first workspace starts the context's threads.
   const StartingThreads elsewhere;
   size_t num_bytes = 0;
-  check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));
+  if (!layers_.empty()) check(heed_layer_workspace_size(layers_[0].get(), inputs_.data(), &outputs_, &num_bytes));
   heed_workspace* workspace = nullptr;
   check(heed_workspace_create(context_.get(), num_bytes, &workspace));
   workspace_.reset(workspace);
@@ -117,7 +122,16 @@ void HeedSubject::make_layers(const BenchCase& bench_case, const Data& data) {
         layers_.push_back(linear_layer(context_.get(), bench_case, weight.get()));
       }
       break;
+    case Kind::kMerge: break;  // a function on tensors
   }
+}
+
+void HeedSubject::use_parts(const BenchCase& bench_case, const Data& data) {
+  for (const Tensor& part : data.parts) parts_.push_back(part.get());
+  for (const Tensor& row : data.log_sum_exps) log_sum_exps_.push_back(row.get());
+  output_ = make_tensor(context_.get(), bench_case.dtype,
+                        {bench_case.batch, bench_case.heads, bench_case.queries, bench_case.value_size});
+  std::memset(heed_tensor_data(output_.get()), 0, heed_tensor_num_bytes(output_.get()));
 }
 
 void HeedSubject::use_caches(const BenchCase& bench_case, const Data& data) {
@@ -141,12 +155,18 @@ void HeedSubject::restore() {
 }
 
 void HeedSubject::call() {
+  if (!parts_.empty()) {
+    check(heed_attention_merge(parts_.data(), log_sum_exps_.data(), static_cast<int64_t>(parts_.size()), nullptr,
+                               output_.get(), nullptr));
+    return;
+  }
   const size_t turn = next_++;
   check(heed_layer_forward(layers_[turn % layers_.size()].get(), &inputs_[turn % inputs_.size()], workspace_.get(),
                            &outputs_));
 }
 
 std::string HeedSubject::explanation() const {
+  if (layers_.empty()) return "{}";
   size_t num_bytes = 0;
   check(heed_layer_explain(layers_[0].get(), inputs_.data(), &outputs_, nullptr, 0, &num_bytes));
   std::string text(num_bytes, '\0');

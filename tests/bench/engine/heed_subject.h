@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heed as a subject: layer, outputs and workspace exist before a call, so that calls allocate nothing.
+// heed as a subject: layer, outputs and workspace exist before a call, so that calls allocate nothing. A merge has no layer.
 #ifndef HEED_BENCH_HEED_SUBJECT_H
 #define HEED_BENCH_HEED_SUBJECT_H
 
@@ -26,12 +26,13 @@ class HeedSubject : public Subject {
   [[nodiscard]] std::vector<float> output() const override { return read_floats(output_.get()); }
 
   [[nodiscard]] size_t workspace_bytes() const { return heed_workspace_num_bytes(workspace_.get()); }
-  // The JSON of heed_layer_explain.
+  // The JSON of heed_layer_explain; empty without a layer.
   [[nodiscard]] std::string explanation() const;
 
  private:
   void make_layers(const BenchCase& bench_case, const Data& data);
   void use_caches(const BenchCase& bench_case, const Data& data);
+  void use_parts(const BenchCase& bench_case, const Data& data);
 
   Context context_;
   // One for all calls; for cold weights, one for each copy of them.
@@ -40,6 +41,8 @@ class HeedSubject : public Subject {
   std::vector<heed_layer_inputs> inputs_;
   std::vector<heed_cache_inputs> caches_;  // one for each of inputs_
   std::vector<int64_t> rows_before_;       // of each sequence
+  std::vector<const heed_tensor*> parts_;  // of a merge
+  std::vector<const heed_tensor*> log_sum_exps_;
   bool appends_;
   Tensor output_;
   heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;

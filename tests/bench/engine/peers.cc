@@ -29,6 +29,7 @@ Subjects make_peers(const BenchCase& bench_case, const Data& data, int threads, 
     const std::shared_ptr<const Data> attention = attention_over_cache(bench_case, data);
     return with_data(make_peers(bench_case.without_cache(), *attention, threads, refusals), attention);
   }
+  if (bench_case.kind == Kind::kMerge) return {};
   if (bench_case.key_layout != KeyLayout::kHeads) return make_layout_subjects(bench_case, data, threads);
   if (bench_case.has_positions()) return make_position_subjects(bench_case, threads);
   Subjects peers;

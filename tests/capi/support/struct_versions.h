@@ -30,9 +30,19 @@ struct Later {
 template <typename Struct>
 using Pass = std::function<heed_status(const Struct*)>;
 
-// `macro` is the name of the initializer, `argument` that of the function's argument.
+// The name of the macro with the defaults of a struct.
 template <typename Struct>
-void expect_growth(Struct valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
+inline constexpr const char* kMacroOf = nullptr;
+#define EVERY_STRUCT(name, macro) \
+  template <>                     \
+  inline constexpr const char* kMacroOf<name> = #macro;
+#include "generated/every_struct.inc"
+#undef EVERY_STRUCT
+
+// `argument` is the name of the function's argument.
+template <typename Struct>
+void expect_growth(Struct valid, const char* argument, const Pass<Struct>& pass) {
+  const char* const macro = kMacroOf<Struct>;
   SCOPED_TRACE(macro);
   ASSERT_EQ(valid.struct_size, sizeof(Struct)) << "the macro does not set it";
   EXPECT_EQ(pass(&valid), HEED_OK) << heed_last_error();
@@ -66,7 +76,8 @@ void expect_growth(Struct valid, const char* argument, const char* macro, const 
 inline constexpr size_t kLargest = 65536;
 
 template <typename Struct>
-void expect_limit(const Struct& valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
+void expect_limit(const Struct& valid, const char* argument, const Pass<Struct>& pass) {
+  const char* const macro = kMacroOf<Struct>;
   SCOPED_TRACE(macro);
   const auto is_refused_for = [&](const Struct* given) {
     forget_last_error();
@@ -102,9 +113,9 @@ void expect_limit(const Struct& valid, const char* argument, const char* macro, 
 
 // Both.
 template <typename Struct>
-void expect_any_version(const Struct& valid, const char* argument, const char* macro, const Pass<Struct>& pass) {
-  expect_growth(valid, argument, macro, pass);
-  expect_limit(valid, argument, macro, pass);
+void expect_any_version(const Struct& valid, const char* argument, const Pass<Struct>& pass) {
+  expect_growth(valid, argument, pass);
+  expect_limit(valid, argument, pass);
 }
 
 }  // namespace heed::capi_test

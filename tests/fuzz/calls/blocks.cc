@@ -13,6 +13,7 @@
 #include "capi/support/attention_call.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/machine.h"
+#include "support/activations.h"
 
 namespace heed::fuzz {
 namespace {
@@ -48,7 +49,7 @@ class BlockChoice : public capi_test::BlockOptions {
     choose_attention(attention, bytes);
     choose_attention(causal, bytes);
     feed_forward.hidden_size = 1 + bytes.below(12);
-    feed_forward.activation = static_cast<int32_t>(bytes.below(HEED_ACTIVATION_SILU + 1));
+    feed_forward.activation = static_cast<int32_t>(bytes.below(kNumActivationsOfC));
     const uint8_t flags = bytes.next();
     feed_forward.gated = flags % 2;
     feed_forward.no_bias = flags / 2 % 2;
@@ -174,7 +175,7 @@ class BlockChoice : public capi_test::BlockOptions {
       case 5: output.size = bytes.size(); break;
       case 6: encoder.num_token_types = decoder.num_token_types = bytes.size(); break;
       case 7: embedding.embedding_size = bytes.size(); break;
-      case 8: feed_forward.activation = bytes.enumerator(HEED_ACTIVATION_SILU); break;
+      case 8: feed_forward.activation = bytes.enumerator(kNumActivationsOfC - 1); break;
       case 9: causal.causal = bytes.enumerator(HEED_CAUSAL_BOTTOM_RIGHT); break;
       case 10: norm.kind = bytes.enumerator(HEED_NORM_RMS); break;
       default: encoder_layer.norm_first = decoder_layer.norm_first = bytes.enumerator(1); break;

@@ -7,6 +7,7 @@
 
 #include "reference/philox.h"
 #include "reference/transformer.h"
+#include "support/activations.h"
 #include "support/device.h"
 #include "support/packing.h"
 
@@ -126,8 +127,10 @@ reference::Norm row_norm_of(const Call& call, const heed_layer_norm_options& opt
 reference::FeedForward feed_forward_of(const Call& call, const heed_feed_forward_options& options,
                                        const std::string& prefix) {
   static constexpr reference::Activation kActivations[] = {
-      reference::Activation::Relu, reference::Activation::Gelu, reference::Activation::GeluTanh,
-      reference::Activation::GeluQuick, reference::Activation::Silu};
+#define HEED_ITEM(upper, name) reference::Activation::name,
+      HEED_TEST_ACTIVATIONS(HEED_ITEM)
+#undef HEED_ITEM
+  };
   reference::FeedForward network;
   network.first = projection_of(call, prefix + "W_1");
   if (options.gated != 0) network.gate = projection_of(call, prefix + "W_gate");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/activations.h"
 #include "support/numbers.h"
 #include "support/packing.h"
 
@@ -107,7 +108,7 @@ class BlockMaker {
   void set_feed_forward(heed_feed_forward_options& options) {
     options.hidden_size = random_.one_of<int64_t>({1, 5, 16, 33});
     if (random_.chance(0.3)) options.output_size = size_;
-    options.activation = static_cast<int32_t>(random_.below(HEED_ACTIVATION_SILU + 1));
+    options.activation = static_cast<int32_t>(random_.below(kNumActivationsOfC));
     options.gated = random_.chance(0.4) ? 1 : 0;
     options.no_bias = random_.chance(0.3) ? 1 : 0;
   }

@@ -60,27 +60,46 @@ HEED_INLINE void multiply_by_logistic(Vec (&x)[count], const Vec (&y)[count]) {
     x[i] *= select(y[i] < Vec{}, power[i], broadcast(1.0f)) / (power[i] + broadcast(1.0f));
 }
 
+template <int count>
+HEED_INLINE void relu(Vec (&x)[count]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) x[i] = select(x[i] < Vec{}, Vec{}, x[i]);
+}
+
+template <int count>
+HEED_INLINE void gelu_tanh(Vec (&x)[count]) {
+  Vec y[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) {
+    // 2 sqrt(2 / pi) = 1.595769122
+    const Vec square = x[i] * x[i];
+    y[i] = x[i] * fma(square, broadcast(0.0713548163f), broadcast(1.59576912f));
+  }
+  multiply_by_logistic(x, y);
+}
+
+template <int count>
+HEED_INLINE void gelu_quick(Vec (&x)[count]) {
+  Vec y[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) y[i] = x[i] * broadcast(1.702f);
+  multiply_by_logistic(x, y);
+}
+
+template <int count>
+HEED_INLINE void silu(Vec (&x)[count]) {
+  Vec y[count];
+#pragma GCC unroll 4
+  for (int i = 0; i < count; ++i) y[i] = x[i];
+  multiply_by_logistic(x, y);
+}
+
 template <Activation activation, int count>
 HEED_INLINE void activate(Vec (&x)[count]) {
-  if constexpr (activation == Activation::Relu) {
-#pragma GCC unroll 4
-    for (int i = 0; i < count; ++i) x[i] = select(x[i] < Vec{}, Vec{}, x[i]);
-  } else if constexpr (activation == Activation::Gelu) {
-    gelu(x);
-  } else {
-    Vec y[count];
-#pragma GCC unroll 4
-    for (int i = 0; i < count; ++i) {
-      if constexpr (activation == Activation::GeluTanh) {
-        // 2 sqrt(2 / pi) = 1.595769122
-        const Vec square = x[i] * x[i];
-        y[i] = x[i] * fma(square, broadcast(0.0713548163f), broadcast(1.59576912f));
-      } else {
-        y[i] = activation == Activation::GeluQuick ? x[i] * broadcast(1.702f) : x[i];
-      }
-    }
-    multiply_by_logistic(x, y);
-  }
+#define HEED_CALL(name, upper, word, flops) \
+  if constexpr (activation == Activation::name) word(x);
+  HEED_ACTIVATIONS(HEED_CALL)
+#undef HEED_CALL
 }
 
 // Reads and writes whole vectors.
@@ -107,11 +126,10 @@ static void activate_row(float* values, int64_t count) {
 static void activate_row(Activation activation, float* values, int64_t count) {
   switch (activation) {
     case Activation::None: return;
-    case Activation::Relu: return activate_row<Activation::Relu>(values, count);
-    case Activation::Gelu: return activate_row<Activation::Gelu>(values, count);
-    case Activation::GeluTanh: return activate_row<Activation::GeluTanh>(values, count);
-    case Activation::GeluQuick: return activate_row<Activation::GeluQuick>(values, count);
-    case Activation::Silu: return activate_row<Activation::Silu>(values, count);
+#define HEED_CASE(name, upper, word, flops) \
+  case Activation::name: return activate_row<Activation::name>(values, count);
+      HEED_ACTIVATIONS(HEED_CASE)
+#undef HEED_CASE
   }
 }
 

@@ -77,7 +77,7 @@ Cases of_paths() {
   };
 }
 
-Cases of_tensors() {
+Cases of_tensor_files() {
   return {
       ALSO_AS(NOT_FOUND, "\"model.safetensors\"...\"b\"...",
               heed_tensor_load_safetensors(context, file(header_of("'F32'", "[2,3]", "[0,24]"), 24), "b", &new_tensor)),
@@ -183,7 +183,7 @@ Topic files() {
                                                    &new_tensor)),
               of_paths(),
               of_headers(),
-              of_tensors(),
+              of_tensor_files(),
           }};
 }
 

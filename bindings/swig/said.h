@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heed's sentences as Java and C# say them. heed_message_part has their parts; a part that is a term, such as an option,
- * is called in each language what a caller writes there. Other text is the same in every language. */
+/* heed's sentences with the names that callers in Java and C# write. heed_message_part splits a sentence into parts; those
+ * that are terms, such as an option, get the language's name, and the others stay as they are. */
 #ifndef HEED_SAID_H
 #define HEED_SAID_H
 

@@ -12,15 +12,19 @@ void say_for_c(Error& error) noexcept {
   write_for_c(error.marked, error.text, sizeof error.text);
 }
 
+void say_formatted(Error& error, Status status, const char* format, va_list arguments) noexcept {
+  error.status = status;
+  std::vsnprintf(error.marked, sizeof error.marked, format, arguments);
+  say_for_c(error);
+}
+
 }  // namespace
 
 Status Error::say(Status said_status, const char* format, ...) noexcept {
-  status = said_status;
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(marked, sizeof marked, format, arguments);
+  say_formatted(*this, said_status, format, arguments);
   va_end(arguments);
-  say_for_c(*this);
   return status;
 }
 
@@ -31,12 +35,10 @@ void Error::add_to_options(const char* member) noexcept {
 
 void fail(Status status, const char* format, ...) {
   Error error;
-  error.status = status;
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(error.marked, sizeof error.marked, format, arguments);
+  say_formatted(error, status, format, arguments);
   va_end(arguments);
-  say_for_c(error);
   throw error;
 }
 

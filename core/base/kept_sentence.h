@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sentence as a thread keeps it: as C says it, and where its terms are (base/terms.h). Every thread has memory for one, in
-// a block of which a library that is opened while its program runs gets some hundred bytes: the sentence with its marks
-// would be twice as large. Nothing here allocates.
+// The last sentence of a thread: the text that C gets, and the places of its terms (base/terms.h). It lies in thread-local
+// memory, of which a library that is loaded by dlopen gets some hundred bytes in all: the sentence with its marks beside it
+// would take twice as many. Nothing here allocates.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace heed {
 inline constexpr size_t kErrorCapacity = 512;
 
 struct KeptSentence {
-  // Terms behind these are text.
+  // Further terms are kept as plain text.
   static constexpr size_t kMaxTerms = 24;
 
   struct Term {
@@ -30,8 +30,8 @@ struct KeptSentence {
   // Writes it with its marks.
   void mark(char (&marked)[kMarkedCapacity]) const noexcept;
 
-  // As C says it. The texts of flags stand behind its zero, each with a zero of its own, since they name options that C does
-  // not; a flag that has no room there is text.
+  // As C says it. Behind its terminating zero stand the whole texts of flags, such as "sinks 1", each with a zero of its own,
+  // since C says their values alone; a flag for which there is no room is kept as plain text.
   char text[kErrorCapacity] = "";
   std::array<Term, kMaxTerms> terms = {};
   uint32_t num_terms = 0;

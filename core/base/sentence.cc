@@ -11,10 +11,10 @@ namespace {
 
 constexpr char kBegin = '\x01';
 constexpr char kEnd = '\x02';
-// By the number of the role; text, the first one, has no marks.
+// The letter that marks a term of each role, by the number of the role. Plain text, number 0, has no marks.
 constexpr std::string_view kLetters = "-osfiumacnktw";
 
-// What C says is a beginning and the text, or the end of the text.
+// A part as C says it: what stands before the text, such as "options->", and the text; of a flag its value alone.
 struct InC {
   std::string_view before;
   std::string_view text;
@@ -64,25 +64,23 @@ bool SentenceParts::next(SentencePart& part) {
 
 SentenceWriter::SentenceWriter(char* text, size_t capacity) : text_(text), room_(capacity - 1) { *text = '\0'; }
 
-bool SentenceWriter::add(std::string_view text) {
+void SentenceWriter::add(std::string_view text) {
   const size_t size = std::min(text.size(), room_);
   std::memcpy(text_, text.data(), size);
   text_ += size;
   room_ -= size;
   *text_ = '\0';
-  return size == text.size();
 }
 
-bool SentenceWriter::add(const SentencePart& part) {
+void SentenceWriter::add(const SentencePart& part) {
   if (part.role == Role::Text) return add(part.text);
   constexpr size_t kMarks = 3;
-  if (room_ < kMarks) return false;
+  if (room_ < kMarks) return;
   const std::string_view text = part.text.substr(0, room_ - kMarks);
   const char begin[] = {kBegin, kLetters[static_cast<size_t>(part.role)]};
   add({begin, sizeof begin});
   add(text);
   add({&kEnd, 1});
-  return text.size() == part.text.size();
 }
 
 void write_for_c(std::string_view marked, char* text, size_t capacity) {

@@ -52,10 +52,9 @@ class SentenceWriter {
  public:
   SentenceWriter(char* text, size_t capacity);
 
-  // Returns whether all of it was added.
-  bool add(std::string_view text);
+  void add(std::string_view text);
   // The part with its marks, which are never cut.
-  bool add(const SentencePart& part);
+  void add(const SentencePart& part);
 
  private:
   char* text_;

@@ -8,15 +8,15 @@
 // What a term names may be a conversion, such as OPTION("%s"), for which the caller passes plain text.
 #pragma once
 
-// A term in a text is this byte, the letter of its role, its text, and the other byte.
+// In a text a term begins with the byte 1 and the letter of its role, and ends with the byte 2.
 #define TERM(letter, text) "\x01" letter text "\x02"
 
 // A member of options by its path, such as "feed_forward->no_bias".
 #define OPTION(path) TERM("o", path)
 // An option with its value, as in SETTING("no_bias", "0"), which Java calls "bias true".
 #define SETTING(path, value) TERM("s", path " " value)
-// The value of an option that is a flag, as in OPTION("sinks") " is " FLAG("sinks", "0"). It is said without the option,
-// which the languages know by its name: of one that disables something they may have the opposite.
+// The value of an option that is a flag, as in OPTION("sinks") " is " FLAG("sinks", "0"). C says the
+// value alone. The name tells a language that has the opposite option, such as bias for no_bias, to say the opposite value.
 #define FLAG(option, value) TERM("f", option " " value)
 // A member of inputs or outputs by its path, such as "decoder->self_mask".
 #define INPUT(path) TERM("i", path)

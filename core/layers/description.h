@@ -34,7 +34,8 @@ struct LayerAttention {
   AlibiUse alibi = AlibiUse::None;
 };
 
-// The option of biases whose bits the rows of a kind's table have (PossibleParameter::bias_bit).
+// options->biases of a kind of layer: a set of bits, each of which gives the layer one bias (PossibleParameter::bias_bit).
+// Of a kind without this option `all_bits` is 0.
 struct BiasesOption {
   int32_t all_bits = 0;
   // The settings of no bit and of all bits, for messages.

@@ -65,7 +65,8 @@ StoredParameter find_parameter(const SafetensorsFile& file, const std::string& m
 
 // What errors say of the layer and its model, beside the names of parameters and tensors.
 struct WeightSentences {
-  // The setting of an option that gives the layer its parameter "bias", if it is not the one in the kind's table; null: it is.
+  // The option, with its value, by which the caller gives the layer its parameter "bias", where a layer around it decides
+  // that. Null: the option in the table of the kind of layer.
   const char* bias_option = nullptr;
   BiasesOption biases = {};
   // Appended to the error about packed projections: what else the model has that heed has no option for.

@@ -53,13 +53,14 @@ class CallTensors {
         read_struct(given_inputs, HEED_LAYER_INPUTS_INIT, kFirstInputsSize, "inputs", "HEED_LAYER_INPUTS_INIT");
     // Names every member, here and below, so that a new one does not compile until it is handled.
     const auto& [struct_size, queries, keys, values, valid_lens, mask, bias, dropout_seed, training, reserved,
-                 alibi_slopes, sequences, sinks, cache, decoder, token_types, progress] = read;
+                 alibi_slopes, sequences, sinks, cache, decoder, token_types, progress, attention_mask] = read;
     require_zero(reserved, INPUT("reserved"));
     inputs.queries = keep(queries);
     inputs.keys = keep(keys);
     inputs.values = keep(values);
     inputs.visibility = {keep(valid_lens), keep(mask), keep(bias), keep(alibi_slopes), keep(sinks)};
     inputs.token_types = keep(token_types);
+    inputs.attention_mask = keep(attention_mask);
     inputs.training = {read_flag(training, INPUT("training")), dropout_seed};
     if (progress != nullptr) inputs.progress = read_progress(*progress, INPUT("progress"));
     if (sequences != nullptr) inputs.sequences = read_sequences(*sequences);
@@ -88,15 +89,16 @@ class CallTensors {
   SequenceInputs read_sequences(const heed_sequence_inputs& given) {
     const heed_sequence_inputs read = read_struct(&given, HEED_SEQUENCE_INPUTS_INIT, kFirstSequenceInputsSize,
                                                   INPUT("sequences"), "HEED_SEQUENCE_INPUTS_INIT");
-    const auto& [struct_size, positions, query_lens, query_offsets, key_offsets] = read;
-    return {keep(positions), keep(query_lens), keep(query_offsets), keep(key_offsets)};
+    const auto& [struct_size, positions, query_lens, query_offsets, key_offsets, key_positions] = read;
+    return {keep(positions), keep(query_lens), keep(query_offsets), keep(key_offsets), keep(key_positions)};
   }
 
   DecoderInputs read_decoder(const heed_decoder_inputs& given) {
     const heed_decoder_inputs read = read_struct(&given, HEED_DECODER_INPUTS_INIT, kFirstDecoderInputsSize,
                                                  INPUT("decoder"), "HEED_DECODER_INPUTS_INIT");
-    const auto& [struct_size, self_valid_lens, self_mask, self_bias, memory, memory_cache] = read;
-    DecoderInputs decoder = {keep(self_valid_lens), keep(self_mask), keep(self_bias), keep(memory)};
+    const auto& [struct_size, self_valid_lens, self_mask, self_bias, memory, memory_cache, self_attention_mask] = read;
+    DecoderInputs decoder = {keep(self_valid_lens), keep(self_mask), keep(self_bias), keep(self_attention_mask),
+                             keep(memory)};
     if (memory_cache != nullptr)
       decoder.memory_cache =
           &read_cache(*memory_cache, "decoder->memory_cache", INPUT("decoder->memory_cache"), memory_cache_);

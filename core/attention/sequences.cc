@@ -18,6 +18,7 @@ constexpr const char* kPositions = INPUT("sequences->positions");
 constexpr const char* kQueryLens = INPUT("sequences->query_lens");
 constexpr const char* kQueryOffsets = INPUT("sequences->query_offsets");
 constexpr const char* kKeyOffsets = INPUT("sequences->key_offsets");
+constexpr const char* kKeyPositions = INPUT("sequences->key_positions");
 
 void require_whole_numbers(const Tensor& tensor, const char* name) {
   if (tensor.dtype() != DType::I32 && tensor.dtype() != DType::I64)
@@ -60,35 +61,61 @@ void check_offsets(const Operand& offsets, int64_t batch, const char* name, cons
   }
 }
 
-void set_positions(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool reads) {
-  const Tensor& positions = *sequences.positions;
-  require_whole_numbers(positions, kPositions);
-  const bool is_packed = sequences.is_packed();
-  const Shape expected = is_packed ? Shape{limits.num_queries} : Shape{batch, limits.num_queries};
+// Positions of rows: (batch, num_rows), or packed (num_rows), of queries or keys.
+struct PositionRows {
+  const char* name;
+  const char* rows;  // the words for them
+  const char* dims;
+  int64_t batch;
+  int64_t num_rows;
+  bool is_packed;
+  int64_t last_position;
+};
+
+Operand positions_operand(const Tensor& positions, const PositionRows& of, bool reads) {
+  require_whole_numbers(positions, of.name);
+  const Shape expected = of.is_packed ? Shape{of.num_rows} : Shape{of.batch, of.num_rows};
   if (!(positions.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", kPositions,
-         to_string(positions.shape()).c_str(), to_string(expected).c_str(),
-         is_packed ? "one for each row of the packed queries" : "(B, Q)");
+    if (of.is_packed) {
+      fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, one for each row of the packed %s",
+           of.name, to_string(positions.shape()).c_str(), to_string(expected).c_str(), of.rows);
+    }
+    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", of.name,
+         to_string(positions.shape()).c_str(), to_string(expected).c_str(), of.dims);
   }
-  if (is_packed)
-    set_operand(limits.positions, positions, {-1, -1, 0, -1});
+  Operand operand;
+  if (of.is_packed)
+    set_operand(operand, positions, {-1, -1, 0, -1});
   else
-    set_operand(limits.positions, positions, {0, -1, 1, -1});
-  if (!reads) limits.positions.data = nullptr;
-  if (limits.positions.data == nullptr) return;
-  for (int64_t b = 0; b < (is_packed ? 1 : batch); ++b) {
-    for (int64_t q = 0; q < limits.num_queries; ++q) {
-      const int64_t position = length_of(limits.positions, b, q);
-      if (position >= 0 && position <= sequences.last_position) continue;
-      if (is_packed) {
-        fail(Status::InvalidArgument, "%s[%" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64,
-             kPositions, q, position, sequences.last_position);
+    set_operand(operand, positions, {0, -1, 1, -1});
+  if (!reads) operand.data = nullptr;
+  if (operand.data == nullptr) return operand;
+  for (int64_t b = 0; b < (of.is_packed ? 1 : of.batch); ++b) {
+    for (int64_t i = 0; i < of.num_rows; ++i) {
+      const int64_t position = length_of(operand, b, i);
+      if (position >= 0 && position <= of.last_position) continue;
+      if (of.is_packed) {
+        fail(Status::InvalidArgument, "%s[%" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, of.name,
+             i, position, of.last_position);
       }
       fail(Status::InvalidArgument,
-           "%s[%" PRId64 ", %" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, kPositions, b, q,
-           position, sequences.last_position);
+           "%s[%" PRId64 ", %" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, of.name, b, i,
+           position, of.last_position);
     }
   }
+  return operand;
+}
+
+void set_positions(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool reads) {
+  limits.positions = positions_operand(*sequences.positions,
+                                       {.name = kPositions,
+                                        .rows = "queries",
+                                        .dims = "(B, Q)",
+                                        .batch = batch,
+                                        .num_rows = limits.num_queries,
+                                        .is_packed = sequences.is_packed(),
+                                        .last_position = sequences.last_position},
+                                       reads);
 }
 
 // One batch element whose queries end at the position of its last key.
@@ -153,6 +180,18 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
          to_string(sequences.query_offsets->shape()).c_str());
   }
   return batch;
+}
+
+Operand key_positions_operand(const SequenceInputs& sequences, int64_t batch, int64_t num_rows, bool reads) {
+  return positions_operand(*sequences.key_positions,
+                           {.name = kKeyPositions,
+                            .rows = "keys",
+                            .dims = "(B, K)",
+                            .batch = batch,
+                            .num_rows = num_rows,
+                            .is_packed = sequences.is_packed(),
+                            .last_position = kMaxPosition},
+                           reads);
 }
 
 void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool keys_are_queries,

@@ -28,6 +28,8 @@ struct SequenceInputs {
   const Tensor* query_lens = nullptr;
   const Tensor* query_offsets = nullptr;
   const Tensor* key_offsets = nullptr;
+  // Of keys that are an array of their own.
+  const Tensor* key_positions = nullptr;
 
   bool is_packed() const { return query_offsets != nullptr; }
   // Whether each batch element has a Sequence of its own.
@@ -37,8 +39,8 @@ struct SequenceInputs {
 // What says where the queries are, without the keys: for self-attention, and for rows without attention.
 inline SequenceInputs of_queries(const SequenceInputs& sequences) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
-  return {positions, query_lens, query_offsets, nullptr};
+  const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
+  return {positions, query_lens, query_offsets, nullptr, nullptr};
 }
 
 // The sequences of a call, and what the host computes of them.
@@ -55,6 +57,9 @@ struct CallSequences : SequenceInputs {
 // keys of their own, that key_offsets has as many elements; otherwise key_offsets may be NULL. Checks that query_lens and
 // offsets are not given together.
 int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries);
+
+// The operand of key_positions, which is (B, K), or packed (total). Without `reads` it has no data and elements are not checked.
+Operand key_positions_operand(const SequenceInputs& sequences, int64_t batch, int64_t num_rows, bool reads);
 
 // Sets rows and positions of `limits`, which come from unlimited() with the rows of queries and keys that the tensors
 // have: in a packed batch those of all elements together. The bands stay unlimited. Without `reads` only shapes and dtypes

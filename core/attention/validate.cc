@@ -88,8 +88,8 @@ void set_band(Sequence& sequence, const AttentionOptions& options, bool is_of_po
 
 namespace {
 
-void set_bands(AttentionProblem& problem, const CallSequences& sequences, const AttentionOptions& options) {
-  const bool is_of_positions = sequences.positions != nullptr;
+void set_bands(AttentionProblem& problem, const CallSequences& sequences, const AttentionOptions& options,
+               bool is_of_positions) {
   set_band(problem.limits.sequence, options, is_of_positions);
   if (problem.limits.table == nullptr) return;
   for (int64_t b = 0; b < problem.batch; ++b) set_band(sequences.table[b], options, is_of_positions);
@@ -112,7 +112,7 @@ void check_packed(const Visibility& visibility) {
 
 void set_visibility(AttentionProblem& problem, const Visibility& visibility, const CallSequences& sequences,
                     const AttentionOptions& options, const CallForm& form) {
-  const auto& [dtype, has_heads, keys_are_queries, reads_lengths] = form;
+  const auto& [dtype, has_heads, keys_are_queries, reads_lengths, places_keys] = form;
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
   if (sequences.is_packed()) check_packed(visibility);
@@ -122,7 +122,7 @@ void set_visibility(AttentionProblem& problem, const Visibility& visibility, con
     problem.cached = sequences.cached->keys;
   } else {
     set_sequences(problem.limits, sequences, problem.batch, keys_are_queries, reads_lengths);
-    set_bands(problem, sequences, options);
+    set_bands(problem, sequences, options, sequences.positions != nullptr && !places_keys);
   }
   if (valid_lens != nullptr) {
     problem.limits.valid_lens =

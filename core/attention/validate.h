@@ -39,6 +39,8 @@ struct CallForm {
   bool has_heads;         // whether the inputs have an axis H
   bool keys_are_queries;  // self-attention
   bool reads_lengths;     // otherwise only the shapes and dtypes of lengths, positions and offsets are checked
+  // Whether positions are those of queries and keys, which the band then does not compare: it compares rows.
+  bool places_keys;
 };
 
 // Combines causal mask and window into the band of one batch element. `is_of_positions`: the band counts from positions, so

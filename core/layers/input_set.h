@@ -20,14 +20,17 @@ enum class Input : uint8_t {
   QueryLens,
   QueryOffsets,
   KeyOffsets,
+  KeyPositions,
   ValidLens,
   Mask,
   Bias,
   AlibiSlopes,
   Sinks,
+  AttentionMask,
   SelfValidLens,
   SelfMask,
   SelfBias,
+  SelfAttentionMask,
   Memory,
   MemoryCache,
   MemoryCacheSequences,
@@ -40,13 +43,14 @@ using InputSet = EnumSet<Input>;
 
 // Those of each struct of inputs.
 inline constexpr InputSet kRowInputs = {Input::Queries, Input::Keys, Input::Values};
-inline constexpr InputSet kSequenceInputs = {Input::Positions, Input::QueryLens, Input::QueryOffsets,
-                                             Input::KeyOffsets};
-inline constexpr InputSet kVisibilityInputs = {Input::ValidLens, Input::Mask, Input::Bias, Input::AlibiSlopes,
-                                               Input::Sinks};
+inline constexpr InputSet kSequenceInputs = {Input::Positions, Input::QueryLens, Input::QueryOffsets, Input::KeyOffsets,
+                                             Input::KeyPositions};
+inline constexpr InputSet kVisibilityInputs = {Input::ValidLens,   Input::Mask,  Input::Bias,
+                                               Input::AlibiSlopes, Input::Sinks, Input::AttentionMask};
 inline constexpr InputSet kCacheInputs = {Input::Cache, Input::CacheSequences};
 inline constexpr InputSet kMemoryCacheInputs = {Input::MemoryCache, Input::MemoryCacheSequences};
-inline constexpr InputSet kSelfVisibilityInputs = {Input::SelfValidLens, Input::SelfMask, Input::SelfBias};
+inline constexpr InputSet kSelfVisibilityInputs = {Input::SelfValidLens, Input::SelfMask, Input::SelfBias,
+                                                   Input::SelfAttentionMask};
 inline constexpr InputSet kDecoderInputs = kSelfVisibilityInputs.with({Input::Memory}).with(kMemoryCacheInputs);
 
 inline constexpr InputSet kAllInputs = [] {

@@ -66,26 +66,30 @@ void GivenInputs::add(Input input, const char* name, const CacheInputs* cache, I
 
 GivenInputs::GivenInputs(const LayerInputs& inputs) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, training, progress] = inputs;
+  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, training,
+               progress] = inputs;
   add(Input::Cache, INPUT("cache"), cache, Input::CacheSequences, INPUT("cache->sequences"));
   add(Input::Queries, INPUT("queries"), queries);
   add(Input::Keys, INPUT("keys"), keys);
   add(Input::Values, INPUT("values"), values);
-  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
+  const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
   add(Input::Positions, INPUT("sequences->positions"), positions);
   add(Input::QueryLens, INPUT("sequences->query_lens"), query_lens);
   add(Input::QueryOffsets, INPUT("sequences->query_offsets"), query_offsets);
   add(Input::KeyOffsets, INPUT("sequences->key_offsets"), key_offsets);
+  add(Input::KeyPositions, INPUT("sequences->key_positions"), key_positions);
   const auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
   add(Input::ValidLens, names->valid_lens, valid_lens);
   add(Input::Mask, names->mask, mask);
   add(Input::Bias, names->bias, bias);
   add(Input::AlibiSlopes, INPUT("alibi_slopes"), alibi_slopes);
   add(Input::Sinks, INPUT("sinks"), sinks);
-  const auto& [self_valid_lens, self_mask, self_bias, memory, memory_cache] = decoder;
+  add(Input::AttentionMask, kAttentionMask, attention_mask);
+  const auto& [self_valid_lens, self_mask, self_bias, self_attention_mask, memory, memory_cache] = decoder;
   add(Input::SelfValidLens, kSelfAttentionNames.valid_lens, self_valid_lens);
   add(Input::SelfMask, kSelfAttentionNames.mask, self_mask);
   add(Input::SelfBias, kSelfAttentionNames.bias, self_bias);
+  add(Input::SelfAttentionMask, kSelfAttentionMask, self_attention_mask);
   add(Input::Memory, INPUT("decoder->memory"), memory);
   add(Input::MemoryCache, INPUT("decoder->memory_cache"), memory_cache, Input::MemoryCacheSequences,
       INPUT("decoder->memory_cache->sequences"));

@@ -22,6 +22,10 @@ namespace heed {
 
 class Cache;
 
+// The words for the masks of tokenizers in messages.
+inline constexpr const char* kAttentionMask = INPUT("attention_mask");
+inline constexpr const char* kSelfAttentionMask = INPUT("decoder->self_attention_mask");
+
 // The numbers of HEED_CACHE_APPEND and HEED_CACHE_READ; capi/src asserts it.
 enum class CacheUse : int32_t { Append = 0, Read = 1 };
 
@@ -45,6 +49,8 @@ struct DecoderInputs {
   const Tensor* self_valid_lens = nullptr;
   const Tensor* self_mask = nullptr;
   const Tensor* self_bias = nullptr;
+  // Of the rows of queries.
+  const Tensor* self_attention_mask = nullptr;
   // The encoder's output, in a call of a Transformer; only these read it.
   const Tensor* memory = nullptr;
   // What cross attention reads in place of keys.
@@ -64,6 +70,8 @@ struct LayerInputs {
   const Tensor* values = nullptr;
   SequenceInputs sequences = {};
   Visibility visibility = {};
+  // (B, S), as a tokenizer gives it, of the rows that visibility.valid_lens is of.
+  const Tensor* attention_mask = nullptr;
   const CacheInputs* cache = nullptr;
   DecoderInputs decoder = {};
   // Only layers with an embedding read them.

@@ -187,8 +187,8 @@ void Layer::compose_child(size_t index, Schedule& schedule, const LayerCall& cal
   const LayerCall& part = call.children[index];
   const Schedule::InChild in_child(schedule, *part.path);
   OutputValues all = outputs;
-  if (part.tapped_weights != nullptr) all.weights = *part.tapped_weights;
-  if (part.tapped_log_sum_exp != nullptr) all.log_sum_exp = *part.tapped_log_sum_exp;
+  if (part.tapped_weights.is_given()) all.weights = part.tapped_weights;
+  if (part.tapped_log_sum_exp.is_given()) all.log_sum_exp = part.tapped_log_sum_exp;
   children_[index].layer->compose(schedule, part, all);
 }
 
@@ -210,7 +210,7 @@ LayerCall& Layer::call_of(LayerCall& call, std::string_view name, const char* ar
        shown(name).c_str(), article_of(kind()), kind(), child_names().c_str());
 }
 
-void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
+void Layer::set_taps(const LayerOutputs& outputs, MaskedInputs& masked, Schedule& schedule, LayerCall& call) const {
   for (size_t i = 0; i < outputs.taps.size(); ++i) {
     const LayerTap& tap = outputs.taps[i];
     LayerCall& part = call_of(call, tap.child, TapName(i, "child").text);
@@ -233,8 +233,9 @@ void Layer::set_taps(const LayerOutputs& outputs, LayerCall& call) const {
       check_output(*tap.log_sum_exp, TapName(i, "log_sum_exp").text, *part.shapes.log_sum_exp, DType::F32, true,
                    owner(), context_->device_name());
     }
-    part.tapped_weights = tap.weights;
-    part.tapped_log_sum_exp = tap.log_sum_exp;
+    if (tap.weights != nullptr) part.tapped_weights = masked.tapped(schedule, tap.child, *tap.weights, true);
+    if (tap.log_sum_exp != nullptr)
+      part.tapped_log_sum_exp = masked.tapped(schedule, tap.child, *tap.log_sum_exp, false);
   }
 }
 
@@ -254,17 +255,19 @@ DType Layer::row_dtype(const LayerInputs& inputs) const {
   return is_floating(dtype) ? dtype : DType::F32;
 }
 
-void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
+void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& schedule, CalledInputs& inputs,
                   LayerCall& call) const {
-  const GivenInputs given(inputs);
-  refuse_unread(given, input_rules(inputs), kind());
-  complete = check_tensors(inputs);
+  const GivenInputs given(given_inputs);
+  refuse_unread(given, input_rules(given_inputs), kind());
+  inputs.complete = check_tensors(given_inputs);
   check_devices(given, owner(), context_->device_name());
-  call.called_dtype = row_dtype(complete);
+  call.called_dtype = row_dtype(inputs.complete);
   schedule.set_form(context_->intermediate_form(call.called_dtype));
+  inputs.read = inputs.complete;
+  inputs.masked.apply(row_masks(inputs.complete), schedule, purpose, inputs.read);
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, training, progress] =
-      complete;
+  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, training,
+               progress] = inputs.read;
   call.inputs = {.queries = queries,
                  .keys = keys,
                  .values = values,
@@ -272,7 +275,9 @@ void Layer::begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule
                  .visibility = &visibility,
                  .cache = cache,
                  .decoder = &decoder,
-                 .token_types = token_types};
+                 .token_types = token_types,
+                 .memory = decoder.memory};
+  inputs.masked.set_rows(schedule, inputs.read, call.inputs);
   call.training = training;
   call.called_seed = training.dropout_seed;
   check(schedule, purpose, call);
@@ -282,9 +287,9 @@ OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
   const CacheLock lock(inputs, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
-  LayerInputs complete;
+  CalledInputs called;
   LayerCall call;
-  begin(inputs, Purpose::Shapes, schedule, complete, call);
+  begin(inputs, Purpose::Shapes, schedule, called, call);
   check_fit(call);
   return call.shapes;
 }
@@ -293,9 +298,9 @@ OutputShapes Layer::child_shapes(const LayerInputs& inputs, std::string_view chi
   const CacheLock lock(inputs, Purpose::Shapes);
   CallArena arena(*context_);
   Schedule schedule(arena);
-  LayerInputs complete;
+  CalledInputs called;
   LayerCall call;
-  begin(inputs, Purpose::Shapes, schedule, complete, call);
+  begin(inputs, Purpose::Shapes, schedule, called, call);
   check_fit(call);
   return call_of(call, child, "child").shapes;
 }
@@ -326,15 +331,18 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
 }
 
 void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
-  LayerInputs complete;
+  CalledInputs called;
   LayerCall call;
-  begin(inputs, purpose, schedule, complete, call);
+  begin(inputs, purpose, schedule, called, call);
   for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(call);
   if (!fills_cache(call.inputs)) check_outputs(outputs, call.shapes);
-  set_taps(outputs, call);
-  if (purpose == Purpose::Run) check_memory(complete, outputs);
-  compose(schedule, call, {outputs.output, outputs.weights, outputs.log_sum_exp});
+  set_taps(outputs, called.masked, schedule, call);
+  if (purpose == Purpose::Run) check_memory(called.complete, outputs);
+  const OutputValues results = called.masked.results(schedule, {outputs.output, outputs.weights, outputs.log_sum_exp});
+  called.masked.gather(schedule);
+  compose(schedule, call, results);
+  called.masked.spread(schedule);
   schedule.plan(*context_);
 }
 

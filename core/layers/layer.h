@@ -21,6 +21,7 @@
 #include "layers/input_rules.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
+#include "layers/masked_inputs.h"
 #include "layers/parameter.h"
 #include "layers/schedule.h"
 
@@ -140,6 +141,8 @@ class Layer {
   // Checks the tensors of a call besides their devices and fills in their defaults. Only of the called layer, after its
   // input_rules: children get their inputs from their parent.
   virtual LayerInputs check_tensors(const LayerInputs& inputs) const;
+  // Of which rows the masks of the call are; after check_tensors. Kinds that read masks override it.
+  virtual RowMasks row_masks(const LayerInputs&) const { return {}; }
   // Checks the sizes of call.inputs and everything else that does not need the parameters' values. Sets the rest of
   // `call`.
   virtual void check(Schedule& schedule, Purpose purpose, LayerCall& call) const = 0;
@@ -181,11 +184,17 @@ class Layer {
   // if the call does not run that child.
   LayerCall& call_of(LayerCall& call, std::string_view name, const char* argument) const;
   // Checks the taps and sets them in the calls of their children.
-  void set_taps(const LayerOutputs& outputs, LayerCall& call) const;
+  void set_taps(const LayerOutputs& outputs, MaskedInputs& masked, Schedule& schedule, LayerCall& call) const;
   // The shape of each parameter for a call's inputs, in the order of parameters().
   std::vector<Shape> parameter_shapes(const LayerCall& call) const;
-  // check_tensors and check of the called layer. `complete` gets the tensors with their defaults.
-  void begin(const LayerInputs& inputs, Purpose purpose, Schedule& schedule, LayerInputs& complete,
+  // The inputs of the called layer.
+  struct CalledInputs {
+    LayerInputs complete;  // with their defaults
+    LayerInputs read;      // the same without masks
+    MaskedInputs masked;
+  };
+  // check_tensors and check of the called layer.
+  void begin(const LayerInputs& given, Purpose purpose, Schedule& schedule, CalledInputs& inputs,
              LayerCall& call) const;
   // Performs all checks of a call and plans its schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;

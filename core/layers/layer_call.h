@@ -27,6 +27,10 @@ struct InputValues {
   const Tensor* token_types = nullptr;
   // Added to the layer of caches, by a stack of layers.
   int64_t cache_layer_offset = 0;
+  // DecoderInputs::memory, which may be moved. Only Transformers read it.
+  Value memory = {};
+  // How many rows of its keys a Transformer's encoder reads of each batch element; null: all.
+  const Tensor* encoder_lens = nullptr;
 };
 
 // What a layer gets that reads one array.
@@ -111,15 +115,17 @@ struct LayerCall {
   const char* ids_name = INPUT("queries");
   const IdWords* id_words = &kIdWords;
   bool has_zero_ids = false;
+  // For embeddings of ids (B, S): how many ids of each batch element are read; null: all. The parent sets it.
+  const Tensor* id_lens = nullptr;
   // One for each child, in order. Owned by the schedule.
   LayerCall* children = nullptr;
   // Arrays that `check` reserved and `compose` uses, if the kind needs them. Owned by the schedule.
   Value* arrays = nullptr;
   // Null for the called layer.
   LayerPath* path = nullptr;
-  // Outputs of an attention that a caller taps; null: not requested.
-  const Tensor* tapped_weights = nullptr;
-  const Tensor* tapped_log_sum_exp = nullptr;
+  // Outputs of an attention that a caller taps, if they are requested.
+  Value tapped_weights = {};
+  Value tapped_log_sum_exp = {};
   // Null, or the limits of the attention whose queries are the rows of this layer, (B, S, ...): rows that are no queries
   // need not be computed, and their outputs are 0.
   const KeyLimits* row_limits = nullptr;

@@ -33,13 +33,13 @@ Tensor Layer::parameter_shape(std::string_view name) const {
 Layer::ParameterSizes Layer::parameter_sizes(const LayerInputs& given_inputs) const {
   CallArena arena(*context_);
   Schedule schedule(arena);
-  LayerInputs inputs;
+  CalledInputs inputs;
   LayerCall call;
   // Parameters do not depend on a cache.
   LayerInputs own_inputs = given_inputs;
   own_inputs.cache = nullptr;
   begin(own_inputs, Purpose::Shapes, schedule, inputs, call);
-  return {parameter_shapes(call), row_dtype(inputs)};
+  return {parameter_shapes(call), row_dtype(inputs.complete)};
 }
 
 }  // namespace heed

@@ -28,8 +28,8 @@ double keys_read_of(const AttentionProblem& problem) {
 
 WantedRows values_read(const AttentionProblem& problem) {
   if (problem.empty_rows != EmptyRows::Mean) return WantedRows::Visible;
-  // A mask or bias may hide all keys from a query, which only the kernel finds out.
-  if (problem.mask.given != 0 || problem.bias.given != 0) return WantedRows::All;
+  // A mask, a bias or a window of given positions may hide all keys from a query, which only the kernel finds out.
+  if (problem.mask.given != 0 || problem.bias.given != 0 || problem.cached.has_window != 0) return WantedRows::All;
   return WantedRows::VisibleOrMean;
 }
 

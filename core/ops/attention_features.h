@@ -26,6 +26,7 @@ enum class AttentionFeature : int32_t {
   Sinks,
   ConstantKeys,
   QueryPositions,
+  KeyPositions,
   MeanOfEmptyRows,
   SharedKeyHeads,
   OtherValueHeadSize,
@@ -50,6 +51,7 @@ constexpr const char* text_of(AttentionFeature feature) {
     case AttentionFeature::Sinks: return "sinks";
     case AttentionFeature::ConstantKeys: return "keys that every query sees";
     case AttentionFeature::QueryPositions: return "positions of queries";
+    case AttentionFeature::KeyPositions: return "positions of keys that do not continue";
     case AttentionFeature::MeanOfEmptyRows: return "mean for queries without a key";
     case AttentionFeature::SharedKeyHeads: return "query heads that share a key head";
     case AttentionFeature::OtherValueHeadSize: return "values of another head size than the keys'";
@@ -101,6 +103,7 @@ inline AttentionFeatures features_of(const AttentionProblem& problem) {
                scoring, is_packed, has_zero_key] = problem;
   AttentionFeatures features = features_of(limits);
   if (cached.given != 0) features.add(AttentionFeature::KeysInACache);
+  if (cached.has_positions != 0) features.add(AttentionFeature::KeyPositions);
   if (scoring == Scoring::Additive) features.add(AttentionFeature::AdditiveScores);
   if (soft_cap != 0) features.add(AttentionFeature::SoftCap);
   if (dropout != 0) features.add(AttentionFeature::Dropout);

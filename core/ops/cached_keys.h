@@ -22,7 +22,8 @@ inline constexpr int64_t kCacheTileRows = 16;
 // [page][row][kv head][d], and so are values, behind the keys of all pages.
 enum class CacheForm : int32_t { Tiles = 0, Rows = 1 };
 
-// One batch element of a call with a cache.
+// One batch element of a call with a cache, or of one whose rows have positions that do not continue. The latter has the
+// positions alone.
 struct CachedElement {
   const int32_t* pages = nullptr;  // the pages of its sequence, in order; they outlive the call
   // Rows 0 .. num_sinks - 1 and first .. key_count - 1 are kept. Others are hidden.
@@ -73,6 +74,9 @@ struct CachedKeys {
   // 1: the keys that a query sees are also limited by the distance of their positions: from position - window_left to
   // position + window_right.
   int32_t has_window = 0;
+  // 1: there is no cache, and the positions of queries and keys are those of `elements`, in place of the ones that limits
+  // and sequences say.
+  int32_t has_positions = 0;
   int64_t window_left = 0;
   int64_t window_right = 0;
 };

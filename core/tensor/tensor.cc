@@ -195,6 +195,13 @@ Tensor Tensor::copy_of(std::shared_ptr<const Memory> memory, DType dtype, const 
   return tensor;
 }
 
+Tensor Tensor::borrowed(const Tensor& of, DType dtype, const Shape& shape, void* data) {
+  Tensor tensor = row_major(dtype, shape, ARGUMENT("dims") " is");
+  tensor.data_ = static_cast<std::byte*>(data);
+  tensor.storage_ = of.storage_;
+  return tensor;
+}
+
 Tensor Tensor::wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
                     void* data) {
   Tensor tensor;

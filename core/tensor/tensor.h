@@ -35,6 +35,9 @@ class Tensor {
   static Tensor wrap(std::shared_ptr<const Memory> memory, DType dtype, const Shape& shape, const Dims* strides,
                      void* data);
 
+  // Row-major elements at `data`, in memory of the device of `of`, which the caller keeps; null: a shape alone. Allocates nothing.
+  static Tensor borrowed(const Tensor& of, DType dtype, const Shape& shape, void* data);
+
   // From now on the last tensor that uses the wrapped memory calls release(user, data). Cannot fail.
   void release_with(Storage::Release release, void* user) noexcept { storage_->release_with(release, user, data_); }
 

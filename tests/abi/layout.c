@@ -160,12 +160,13 @@ AT(heed_positional_encoding_options, first_row, 24);
 AT(heed_positional_encoding_options, dropout, 32);
 AT(heed_positional_encoding_options, kind, 36);
 
-SIZE(heed_sequence_inputs, 40);
+SIZE(heed_sequence_inputs, 48);
 AT(heed_sequence_inputs, struct_size, 0);
 AT(heed_sequence_inputs, positions, 8);
 AT(heed_sequence_inputs, query_lens, 16);
 AT(heed_sequence_inputs, query_offsets, 24);
 AT(heed_sequence_inputs, key_offsets, 32);
+AT(heed_sequence_inputs, key_positions, 40);
 
 SIZE(heed_cache_options, 96);
 AT(heed_cache_options, struct_size, 0);
@@ -303,15 +304,16 @@ AT(heed_transformer_options, decoder, 16);
 AT(heed_transformer_options, embedding, 24);
 AT(heed_transformer_options, output, 32);
 
-SIZE(heed_decoder_inputs, 48);
+SIZE(heed_decoder_inputs, 56);
 AT(heed_decoder_inputs, struct_size, 0);
 AT(heed_decoder_inputs, self_valid_lens, 8);
 AT(heed_decoder_inputs, self_mask, 16);
 AT(heed_decoder_inputs, self_bias, 24);
 AT(heed_decoder_inputs, memory, 32);
 AT(heed_decoder_inputs, memory_cache, 40);
+AT(heed_decoder_inputs, self_attention_mask, 48);
 
-SIZE(heed_layer_inputs, 128);
+SIZE(heed_layer_inputs, 136);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -329,6 +331,7 @@ AT(heed_layer_inputs, cache, 96);
 AT(heed_layer_inputs, decoder, 104);
 AT(heed_layer_inputs, token_types, 112);
 AT(heed_layer_inputs, progress, 120);
+AT(heed_layer_inputs, attention_mask, 128);
 
 SIZE(heed_layer_tap, 32);
 AT(heed_layer_tap, struct_size, 0);

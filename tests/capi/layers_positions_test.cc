@@ -51,8 +51,7 @@ TEST(ExplainPositions, NamesTheOperations) {
   AttentionCall same = self_attention();
   EXPECT_EQ(operations_of(same), with({"rotations of queries and keys", "project queries, keys and values"}));
   same.sequences().positions = same.zeros({2, 5}, HEED_I32);
-  EXPECT_EQ(operations_of(same),
-            with({"rotations of queries", "rotations of keys", "project queries, keys and values"}));
+  EXPECT_EQ(operations_of(same), with({"rotations of queries and keys", "project queries, keys and values"}));
   const AttentionCall positions(Kind::Positions);
   EXPECT_EQ(operations_of(positions), std::vector<std::string>{"add positions"});
   const json explanation = explained(positions);

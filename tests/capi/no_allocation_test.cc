@@ -126,6 +126,16 @@ TEST(NoAllocation, InMultiHeadAttentionWithEverything) {
   }
 }
 
+TEST(NoAllocation, InForwardsWithAMaskThatMovesRows) {
+  for (const Kind kind : {Kind::EncoderLayer, Kind::Encoder}) {
+    AttentionCall call(kind, {.batch = 2, .num_queries = 4});
+    call.inputs.attention_mask = call.tensor_of<int32_t>({2, 4}, {0, 0, 1, 1, 1, 0, 1, 1});
+    // The context keeps the memory for the rows' places.
+    ASSERT_EQ(call.forward(), HEED_OK) << heed_last_error();
+    expect_no_allocation(call);
+  }
+}
+
 TEST(NoAllocation, InAdditiveAttentionWithEverything) {
   const Sizes sizes{.batch = 2, .num_queries = 50, .num_keys = 200};
   for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {

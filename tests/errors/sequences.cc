@@ -242,6 +242,68 @@ Cases inputs_of_positional_encoding() {
   };
 }
 
+Cases positions_of_keys() {
+  return {
+    PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), sequences.key_positions = tensor_of(HEED_I32, {2, 5})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), sequences.positions = tensor_of(HEED_I32, {2, 3});
+                sequences.key_positions = tensor_of(HEED_I32, {2, 5}); inputs.keys = inputs.values = NULL),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), options.causal = HEED_CAUSAL_TOP_LEFT;
+                layer = layer_with(options); inputs.keys = inputs.values = NULL;
+                heed_layer_initialize(layer, &inputs, 42);
+                sequences.positions = tensor_with<int32_t>({2, 3}, {0, 1, 2, 0, 1, 0})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder_layer();
+                sequences.key_positions = tensor_of(HEED_I32, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder();
+                sequences.key_positions = tensor_of(HEED_I32, {2, 3})),
+        by(Reach::Inputs, kKinds,
+           {
+             FAULT("inputs->sequences->key_positions has dims (2, 3), expected (2, 5), (B, K)",
+                   sequences.positions = tensor_of(HEED_I32, {2, 3});
+                   sequences.key_positions = tensor_of(HEED_I32, {2, 3})),
+                 FAULT("inputs->sequences->key_positions is F32, expected I32 or I64",
+                       sequences.positions = tensor_of(HEED_I32, {2, 3});
+                       sequences.key_positions = tensor_of(HEED_F32, {2, 5})),
+           }),
+        by(Reach::Lengths, {Kind::Packed}, {
+          FAULT("inputs->sequences->key_positions[8] is -3, expected a position from 0 to 2147483647",
+                sequences.positions = numbers({0, 1, 2, 0, 1});
+                sequences.key_positions = numbers({0, 1, 2, 3, 4, 0, 1, 2, -3})),
+        }),
+  };
+}
+
+Cases masks_of_rows() {
+  return {
+    PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.attention_mask = tensor_of(HEED_I32, {2, 4})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
+                inputs.attention_mask = tensor_with<int32_t>({2, 5}, {1, 1, 1, 1, 1, 1, 1, 2, 0, 0})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.attention_mask = tensor_of(HEED_F32, {2, 5});
+                inputs.valid_lens = lengths({5, 4})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL; use_decoder();
+                inputs.keys = inputs.values = NULL;
+                inputs.attention_mask = self_attention.self_attention_mask = tensor_of(HEED_F32, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_images();
+                inputs.attention_mask = tensor_of(HEED_F32, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                inputs.valid_lens = tensor_of(HEED_I32, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); with_cache.use = HEED_CACHE_READ;
+                inputs.keys = inputs.values = NULL; inputs.attention_mask = tensor_of(HEED_F32, {2, 3})),
+        by(Reach::Inputs, {Kind::Packed},
+           {
+               FAULT("inputs->attention_mask is set, but so is inputs->sequences->query_offsets: expected NULL for one "
+                     "of them",
+                     inputs.attention_mask = tensor_of(HEED_F32, {2, 5})),
+           }),
+        by(Reach::Inputs, {Kind::EncoderLayer}, {
+          FAULT("inputs->attention_mask is set, but so is inputs->sequences->query_lens...",
+                sequences.query_lens = numbers({3, 3});
+                inputs.attention_mask = tensor_of(HEED_F32, {2, 3})),
+              FAULT("inputs->attention_mask has dims (2, 3, 8), expected (2, 3)...",
+                    inputs.attention_mask = tensor_of(HEED_F32, {2, 3, 8})),
+        }),
+  };
+}
+
 Cases sequences_of_layers_of_one_input() {
   return {
       by(Reach::Inputs, kKindsOfOneInput,
@@ -257,7 +319,7 @@ Cases sequences_of_layers_of_one_input() {
 
 Topic sequences() {
   return {
-      "Positions, packed batches and lengths of queries",
+      "Positions, packed batches, lengths of queries and masks of tokenizers",
       "`inputs.sequences` is `&sequences`. `pack({0, 3, 5}, {0, 5, 9})` packs elements of 3 and 2 queries and of 5 and "
       "4 keys with "
       "these offsets, and makes `outputs` fit.",
@@ -326,6 +388,8 @@ Topic sequences() {
           memory_of_sequences(),
           inputs_of_positional_encoding(),
           sequences_of_layers_of_one_input(),
+          positions_of_keys(),
+          masks_of_rows(),
       }};
 }
 

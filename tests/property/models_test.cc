@@ -3,6 +3,7 @@
 // the whole.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -87,7 +88,8 @@ class RandomModel {
   }
   std::optional<Tensor> draw_positions(heed_context* context) {
     if (!has_positions_ || random_.chance(0.5)) return std::nullopt;
-    return draw(context, positions_.max_positions);
+    // Positions may not fall where a layer is causal or rotates.
+    return draw(context, positions_.max_positions, true);
   }
 
   bool is_decoder = false;
@@ -116,9 +118,10 @@ class RandomModel {
     options.no_projection_bias = no_projection_bias_;
   }
 
-  Tensor draw(heed_context* context, int64_t end) {
+  Tensor draw(heed_context* context, int64_t end, bool rises = false) {
     std::vector<int32_t> numbers;
     for (int64_t i = 0; i < batch * num_rows; ++i) numbers.push_back(static_cast<int32_t>(random_.below(end)));
+    for (auto row = numbers.begin(); rises && row != numbers.end(); row += num_rows) std::sort(row, row + num_rows);
     return capi_test::make_tensor_of(context, {batch, num_rows}, numbers);
   }
 

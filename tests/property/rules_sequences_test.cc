@@ -33,36 +33,6 @@ Input default_positions(const Call& call) {
   return make_input(positions, HEED_I32);
 }
 
-// Multi-head attention with everything that depends on positions.
-heed_multi_head_attention_options with_positions() {
-  heed_multi_head_attention_options options = two_heads();
-  options.num_heads = 4;
-  options.num_kv_heads = 2;
-  options.head_size = 16;
-  options.num_hiddens = 0;
-  options.output_size = 9;
-  options.qk_norm_epsilon = 1e-5F;
-  options.sinks = 1;
-  options.alibi = HEED_ALIBI_ADDED;
-  options.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
-  return options;
-}
-
-Call positions_call(const heed_multi_head_attention_options& options, const MultiHeadSample& sample, Random& random) {
-  Call call = multi_head_call(options, sample, random);
-  const reference::AttentionSizes sizes = sizes_of(call);
-  if (options.qk_norm_epsilon != 0.0F) {
-    for (const char* name : {"q_norm.weight", "k_norm.weight"})
-      call.parameters[name] = make_input(random_array({sizes.head_size}, random, 2.0));
-  }
-  if (options.sinks != 0) call.parameters["sinks"] = make_input(random_array({sizes.num_heads}, random, 2.0));
-  if (options.relative_bias != HEED_RELATIVE_BIAS_NONE)
-    call.parameters["relative_bias.weight"] = make_input(random_array({32, sizes.num_heads}, random, 2.0));
-  call.rope = heed_rope_options HEED_ROPE_OPTIONS_INIT;
-  call.rope->layout = HEED_ROPE_INTERLEAVED;
-  return call;
-}
-
 // Calls of each kind with the last one at everything that depends on positions.
 std::vector<Call> call_of_each_kind_and_positions(Random& random, heed_dtype dtype, int64_t num_queries,
                                                   int64_t num_keys) {

@@ -234,7 +234,8 @@ class RowSolver {
 
   // From the query to key k.
   double distance_to(int64_t k) const {
-    return static_cast<double>(k - query_position(sizes_, problem_.limits, b_, q_));
+    return static_cast<double>(key_position(sizes_, problem_.limits, b_, k) -
+                               query_position(sizes_, problem_.limits, b_, q_));
   }
 
   // The sink of the row's head; -infinity without one.

@@ -59,12 +59,13 @@ struct AttentionLimits {
   // (B): how many of the queries and keys belong to a batch element; the others are padding. Empty: all.
   std::vector<int64_t> query_counts;
   std::vector<int64_t> key_counts;
-  std::vector<int64_t>
-      positions;                // (B, Q): the position of each query among the keys, which have the positions 0, 1, ...
-  std::vector<double> lengths;  // (B, Q)
-  std::vector<uint8_t> mask;    // (B, H, Q, K), non-zero: visible
-  std::vector<double> bias;     // (B, H, Q, K), -inf hides
-  // (H): adds -slope * |position of the query - k|, which hides nothing.
+  std::vector<int64_t> positions;      // (B, Q): the position of each query
+  std::vector<int64_t> key_positions;  // (B, K): that of each key; empty: 0, 1, ...
+  bool compares_rows = false;          // Causal masks compare rows, not positions.
+  std::vector<double> lengths;         // (B, Q)
+  std::vector<uint8_t> mask;           // (B, H, Q, K), non-zero: visible
+  std::vector<double> bias;            // (B, H, Q, K), -inf hides
+  // (H): adds -slope * |position of the query - that of the key|, which hides nothing.
   std::vector<double> alibi_slopes;
   double slope_roundings = 0;  // how many roundings an engine's slopes have behind them
   RelativeBias relative_bias;

@@ -69,7 +69,8 @@ void transform(const MultiHeadProblem& problem, Bounded& queries, Bounded& keys)
   if (!problem.rotary) return;
   rotate_heads(problem, sizes.num_heads, sizes.num_queries, queries,
                [&](int64_t b, int64_t q) { return query_position(sizes, problem.limits, b, q); });
-  rotate_heads(problem, sizes.num_kv_heads, sizes.num_keys, keys, [](int64_t, int64_t k) { return k; });
+  rotate_heads(problem, sizes.num_kv_heads, sizes.num_keys, keys,
+               [&](int64_t b, int64_t k) { return key_position(sizes, problem.limits, b, k); });
 }
 
 // Appends `row`, or zeros if there is no row, to each head of (heads, count, size).

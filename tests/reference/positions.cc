@@ -20,6 +20,10 @@ int64_t query_position(const AttentionSizes& sizes, const AttentionLimits& limit
   return limits.positions[static_cast<size_t>(b * sizes.num_queries + q)];
 }
 
+int64_t key_position(const AttentionSizes& sizes, const AttentionLimits& limits, int64_t b, int64_t k) {
+  return limits.key_positions.empty() ? k : limits.key_positions[static_cast<size_t>(b * sizes.num_keys + k)];
+}
+
 int64_t relative_bucket(const RelativeBias& bias, int64_t distance) {
   const int64_t of_direction = bias.both_ways ? bias.num_buckets / 2 : bias.num_buckets;
   const int64_t first = bias.both_ways && distance > 0 ? of_direction : 0;

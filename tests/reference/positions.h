@@ -14,6 +14,7 @@ int64_t num_keys(const AttentionSizes& sizes, const AttentionLimits& limits, int
 
 // The position of query q of batch element b. If none is given, the last query is at the last key.
 int64_t query_position(const AttentionSizes& sizes, const AttentionLimits& limits, int64_t b, int64_t q);
+int64_t key_position(const AttentionSizes& sizes, const AttentionLimits& limits, int64_t b, int64_t k);
 
 // The bucket of the distance from a query to a key, which is negative for earlier keys.
 int64_t relative_bucket(const RelativeBias& bias, int64_t distance);

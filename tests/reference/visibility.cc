@@ -8,10 +8,16 @@
 namespace heed::reference {
 namespace {
 
-// The key on the diagonal for query q: the last one that a causal mask allows, the centre of a window.
+// The position on the diagonal for query q: that of the last key that a causal mask allows, the centre of a window.
 int64_t diagonal(Alignment alignment, const AttentionProblem& problem, int64_t b, int64_t q) {
   const bool is_index = alignment == Alignment::TopLeft && problem.limits.positions.empty();
   return is_index ? q : query_position(problem.sizes, problem.limits, b, q);
+}
+
+bool is_later(const AttentionProblem& problem, int64_t b, int64_t q, int64_t k) {
+  // In self-attention, where both alignments are one.
+  if (problem.limits.compares_rows) return k > q;
+  return key_position(problem.sizes, problem.limits, b, k) > diagonal(problem.options.causal, problem, b, q);
 }
 
 }  // namespace
@@ -27,11 +33,11 @@ bool is_visible(const AttentionProblem& problem, int64_t b, int64_t h, int64_t q
   if (!limits.lengths.empty() && !(static_cast<double>(k) < limits.lengths[row])) return false;
   if (!limits.mask.empty() && limits.mask[pair] == 0) return false;
   if (!limits.bias.empty() && limits.bias[pair] == -std::numeric_limits<double>::infinity()) return false;
-  if (options.causal != Alignment::None && k > diagonal(options.causal, problem, b, q)) return false;
+  if (options.causal != Alignment::None && is_later(problem, b, q, k)) return false;
   if (options.window != Alignment::None) {
-    const int64_t p = diagonal(options.window, problem, b, q);
-    if (options.window_left >= 0 && p - k > options.window_left) return false;
-    if (options.window_right >= 0 && k - p > options.window_right) return false;
+    const int64_t distance = key_position(sizes, limits, b, k) - diagonal(options.window, problem, b, q);
+    if (options.window_left >= 0 && distance < -options.window_left) return false;
+    if (options.window_right >= 0 && distance > options.window_right) return false;
   }
   return true;
 }

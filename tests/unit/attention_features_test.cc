@@ -48,6 +48,7 @@ const std::vector<Change>& changes() {
       {{Feature::AlibiSlopes}, [](AttentionProblem& p) { p.alibi_slopes.given = 1; }},
       {{Feature::RelativeBias}, [](AttentionProblem& p) { p.relative_bias.given = 1; }},
       {{Feature::Sinks}, [](AttentionProblem& p) { p.sinks.given = 1; }},
+      {{Feature::KeyPositions}, [](AttentionProblem& problem) { problem.cached.has_positions = 1; }},
       {{Feature::QueryPositions},
        [](AttentionProblem& p) {
          p.limits.positions.given = 1;

@@ -127,8 +127,9 @@ class Inputs : public testing::Test {
     options.encoder = stack_of_ids(encoder_layer());
     options.decoder = stack_of(decoder_layer(true));
     const auto transformer = make<Transformer>(options);
-    const InputSet of_decoder =
-        kDecoderInputs.with(kSequenceInputs.without({Input::KeyOffsets})).with(kCacheInputs).with({Input::Queries});
+    const InputSet of_decoder = kDecoderInputs.with(kSequenceInputs.without({Input::KeyOffsets, Input::KeyPositions}))
+                                    .with(kCacheInputs)
+                                    .with({Input::Queries});
     all.push_back({"Transformer", transformer, inputs_of(&rows_, &ids_)});
     all.push_back({"encoder of a Transformer", transformer, inputs_of(nullptr, &ids_), of_decoder});
     LayerInputs decoding = inputs_of(&rows_);
@@ -148,11 +149,14 @@ class Inputs : public testing::Test {
       case Input::QueryLens: inputs.sequences.query_lens = &wrong_numbers_; return;
       case Input::QueryOffsets: inputs.sequences.query_offsets = &wrong_numbers_; return;
       case Input::KeyOffsets: inputs.sequences.key_offsets = &wrong_numbers_; return;
+      case Input::KeyPositions: inputs.sequences.key_positions = &wrong_numbers_; return;
       case Input::ValidLens: inputs.visibility.valid_lens = &wrong_numbers_; return;
       case Input::Mask: inputs.visibility.mask = &wrong_mask_; return;
       case Input::Bias: inputs.visibility.bias = &wrong_rows_; return;
       case Input::AlibiSlopes: inputs.visibility.alibi_slopes = &wrong_rows_; return;
       case Input::Sinks: inputs.visibility.sinks = &wrong_rows_; return;
+      case Input::AttentionMask: inputs.attention_mask = &wrong_numbers_; return;
+      case Input::SelfAttentionMask: inputs.decoder.self_attention_mask = &wrong_numbers_; return;
       case Input::SelfValidLens: inputs.decoder.self_valid_lens = &wrong_numbers_; return;
       case Input::SelfMask: inputs.decoder.self_mask = &wrong_mask_; return;
       case Input::SelfBias: inputs.decoder.self_bias = &wrong_rows_; return;

@@ -91,6 +91,32 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
+    /// <summary>Computes the output alone, as a new array: for a model and what a tokenizer gives,
+    /// <c>Forward(new AttentionInputs(ids) { AttentionMask = mask, TokenTypes = types })</c>.</summary>
+    /// <param name="inputs">The arrays to read.</param>
+    /// <param name="stop">Ends the call when it is cancelled; a cache is as it was.</param>
+    /// <returns>The output, which belongs to the manager of the queries or, if they are null, of the keys or the
+    /// memory.</returns>
+    /// <exception cref="ArgumentException">The inputs do not fit each other or the block.</exception>
+    /// <exception cref="CacheFullException">The cache has no room for the rows.</exception>
+    /// <exception cref="InvalidOperationException">The block is not initialized, or the cache is in use.</exception>
+    /// <exception cref="ObjectDisposedException">An array, a manager, the cache or the block is disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public NDArray Forward(AttentionInputs inputs, CancellationToken stop = default)
+    {
+        AttentionOutputs outputs = CreateOutputs(inputs);
+        try
+        {
+            Forward(inputs, outputs, null, stop);
+            return outputs.Output!;
+        }
+        catch
+        {
+            outputs.Dispose();
+            throw;
+        }
+    }
+
     /// <summary>Makes arrays of the right shapes for <see cref="Forward(AttentionInputs, AttentionOutputs,
     /// Workspace?, CancellationToken)"/>: output and weights of the inputs' type, LogSumExp of Float32.</summary>
     /// <param name="inputs">The inputs, of which only shapes and types are read.</param>

@@ -474,7 +474,8 @@ typedef struct heed_layer_inputs {
   const heed_tensor* keys;        /* NULL: the queries */
   const heed_tensor* values;      /* NULL: the keys */
   const heed_tensor* valid_lens;  /* NULL, or (B) or (B, Q) of F32, I32 or I64, for rank 4 too: key j is visible iff
-                                     j < length; whole numbers, 0 <= length <= K [rule 4] */
+                                     j < length; whole numbers, 0 <= length <= K [rule 4]. Encoders, decoders and
+                                     Transformers take (B) alone: a tokenizer's mask goes to attention_mask */
   const heed_tensor* mask;        /* NULL, or BOOL of (B, H, Q, K) or (Q, K), where an axis of size 1 is repeated: any
                                      non-zero byte = may attend. One row of keys for each batch element is
                                      (B, 1, 1, K); rank 2 is (Q, K), also where B = Q [rule 5] */
@@ -501,9 +502,17 @@ typedef struct heed_layer_inputs {
   const heed_progress* progress;  /* NULL, or reports of heed_layer_forward, heed_layer_fill_cache and
                                      heed_scaled_dot_product_attention in tasks, and of heed_layer_initialize in bytes of
                                      the parameters. The functions that compute nothing make no report */
+  const heed_tensor* attention_mask; /* NULL, or (B, S) of any dtype: 1, or 0 for a row that is hidden, as tokenizers give it,
+                                        on the left, on the right or anywhere [rule 4]. In self-attention, encoders and
+                                        decoders without cross attention the rows are those of queries: hidden ones are no
+                                        keys, they are not read, ids neither, their output is 0, and positions count the
+                                        visible rows before. Otherwise they are those of keys: of a decoder's memory, and of
+                                        a Transformer's encoder. With a cache hidden rows are not appended. Not with lengths
+                                        of the same rows, and not in a packed batch */
 } heed_layer_inputs;
-#define HEED_LAYER_INPUTS_INIT \
-  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define HEED_LAYER_INPUTS_INIT                                                                                         \
+  { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL }
 
 /* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
  * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with
@@ -1007,9 +1016,11 @@ HEED_API heed_status heed_positional_encoding_create(heed_context* context,
  * (total, output size) and (H, total). Without dropout the results have the same bits as those of each element alone. */
 struct heed_sequence_inputs {
   size_t struct_size;
-  const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1, on
-                                       an axis where key j has the position j. Causal mask and window, whatever their
-                                       alignment, ALiBi, relative bias and rotary positions use it [rule 6]. NULL, in
+  const heed_tensor* positions;     /* NULL, or (B, Q), packed (total): the position of each query, from 0 to 2^31 - 1. In
+                                       self-attention (keys NULL, or the same tensor as queries) it is that of the row as a
+                                       key too: windows, ALiBi, relative bias and rotary positions use it, and causal masks
+                                       compare rows. Otherwise key j has the position j, or key_positions[j], and causal
+                                       masks compare positions as well, whatever the alignment [rule 6]. NULL, in
                                        attention: query i has the position that the alignment of mask and window says,
                                        and K - Q + i for rotary positions, ALiBi and relative bias. NULL, in a positional
                                        encoding: row s has the position s */
@@ -1020,8 +1031,10 @@ struct heed_sequence_inputs {
                                        mask, bias and weights */
   const heed_tensor* key_offsets;   /* with query_offsets: NULL in self-attention, where keys have the rows of queries; or
                                        (B + 1): from 0 to the number of rows of keys, never falling */
+  const heed_tensor* key_positions; /* with positions: NULL, or (B, K), packed (total): the position of each key, where keys are
+                                       an array of their own. Not with a cache, which has them */
 };
-#define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL }
+#define HEED_SEQUENCE_INPUTS_INIT { sizeof(heed_sequence_inputs), NULL, NULL, NULL, NULL, NULL }
 
 /* ---- 3.4 Other attention ----------------------------------------------------------------------------------------- */
 
@@ -1437,8 +1450,9 @@ struct heed_decoder_inputs {
                                             filled with the keys and values of the encoder's output, with HEED_CACHE_READ;
                                             layer n of the decoder reads layer + n of the cache. Then keys, valid_lens and
                                             memory are NULL */
+  const heed_tensor* self_attention_mask; /* NULL, or attention_mask of the rows of queries, (B, T) */
 };
-#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL, NULL, NULL }
+#define HEED_DECODER_INPUTS_INIT { sizeof(heed_decoder_inputs), NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* ==== 4. Caches =================================================================================================== */
 

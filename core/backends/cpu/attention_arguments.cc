@@ -115,6 +115,13 @@ void add_attention_reasons(const AttentionProblem& problem, Plan& plan) {
     plan.add_reason(
         "the elements of a head of queries, keys or values do not lie side by side (stride 1), so they are gathered");
   }
+  const bool has_distances =
+      problem.cached.has_window != 0 || problem.alibi_slopes.given != 0 || problem.relative_bias.given != 0;
+  if (problem.cached.has_positions != 0 && has_distances) {
+    plan.add_reason(
+        "positions do not rise by one from row to row, so that each pair of a query's and a key's position is "
+        "compared");
+  }
   // A cache stores rows in its own way.
   const bool has_cache = problem.cached.given != 0;
   if (!has_cache && transposes_for_few_rows(problem)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cinttypes>
+#include <utility>
 
 #include "attention/validate.h"
 #include "base/error.h"
@@ -24,11 +25,12 @@ void check_cached_call(const LayerCall& call) {
              "NULL") "; " INPUT("sequences->query_lens") " says how many rows each element has",
          cache);
   }
-  if (call.inputs.sequences->key_offsets != nullptr) {
-    fail(Status::InvalidArgument,
-         INPUT("sequences->key_offsets") " is set, but so is " INPUT("%s") ", which has the keys: expected " WORD(
-             "NULL"),
-         cache);
+  const SequenceInputs& sequences = *call.inputs.sequences;
+  for (const auto& [name, tensor] : {std::pair{INPUT("sequences->key_offsets"), sequences.key_offsets},
+                                     {INPUT("sequences->key_positions"), sequences.key_positions}}) {
+    if (tensor == nullptr) continue;
+    fail(Status::InvalidArgument, "%s is set, but so is " INPUT("%s") ", which has the keys: expected " WORD("NULL"),
+         name, cache);
   }
   if (call.training.is_on) {
     fail(Status::Unsupported,
@@ -90,6 +92,20 @@ LayerInputs AttentionLayer::check_tensors(const LayerInputs& inputs) const {
   return complete_inputs(inputs);
 }
 
+RowMasks AttentionLayer::row_masks(const LayerInputs& inputs) const {
+  if (inputs.attention_mask == nullptr) return {};
+  if (inputs.cache != nullptr && !inputs.cache->appends()) {
+    fail(Status::InvalidArgument,
+         "%s is set, but " INPUT("cache->use") " is " CONSTANT("HEED_CACHE_READ") ": expected " WORD(
+             "NULL") ", since the cache has what counts of the keys",
+         kAttentionMask);
+  }
+  const bool fills = fills_cache(inputs.cache);
+  const bool is_self = !fills && inputs.keys->is_same_as(*inputs.queries);
+  if (is_self) return {.of_queries = inputs.attention_mask, .queries_name = kAttentionMask};
+  return {.of_keys = inputs.attention_mask, .keys_name = kAttentionMask, .stores_keys = fills};
+}
+
 const CachedSequences& AttentionLayer::set_cache(Schedule& schedule, bool reads, int64_t batch,
                                                  const CallSequences& given, LayerCall& call) const {
   check_cached_call(call);
@@ -118,12 +134,21 @@ void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call)
     visibility.valid_lens = on_host(visibility.valid_lens, schedule);
     bring_to_host(sequences, batch, schedule);
   }
-  if (inputs.cache != nullptr) sequences.cached = &set_cache(schedule, reads, batch, sequences, call);
+  if (inputs.cache != nullptr)
+    sequences.cached = &set_cache(schedule, reads, batch, sequences, call);
+  else
+    check_key_positions(inputs);
   // Built in the arena: copying a struct that was just written stalls on store forwarding.
   call.attention = &schedule.arena().make<AttentionProblem>();
   set_attention(inputs, *call.attention);
-  const CallForm form = {call.called_dtype, has_heads(inputs), keys_are_queries(inputs), reads};
+  const bool places = places_keys(inputs);
+  const CallForm form = {call.called_dtype, has_heads(inputs), keys_are_queries(inputs), reads, places};
   set_visibility(*call.attention, visibility, sequences, attention_options(), form);
+  if (places) {
+    PositionUse use = position_use();
+    use.reads_distances = use.reads_distances || visibility.alibi_slopes != nullptr;
+    set_row_positions(schedule, inputs, visibility, sequences, attention_options(), use, reads, *call.attention);
+  }
   set_dropout(*call.attention, call.training, attention_options().dropout);
 }
 

@@ -6,6 +6,7 @@
 
 #include "layers/cache_call.h"
 #include "layers/layer.h"
+#include "layers/row_positions.h"
 #include "ops/attention.h"
 
 namespace heed {
@@ -20,6 +21,7 @@ class AttentionLayer : public Layer {
   using Layer::Layer;
 
   LayerInputs check_tensors(const LayerInputs& inputs) const final;
+  RowMasks row_masks(const LayerInputs& inputs) const final;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
 
   // Checks the shapes of queries, keys and values against each other and against the options. Sets the shapes of the
@@ -28,6 +30,7 @@ class AttentionLayer : public Layer {
   // For layers that can use a cache: what the cache must know. Otherwise none.
   virtual std::optional<CachedLayer> cached_layer() const { return std::nullopt; }
   virtual const AttentionOptions& attention_options() const = 0;
+  virtual PositionUse position_use() const { return {}; }
   // Whether the inputs have an axis of heads, or the layer makes one.
   virtual bool has_heads(const InputValues& inputs) const = 0;
   // Called after check_inputs has passed: sets the sizes of the attention.

@@ -136,7 +136,8 @@ EmbeddedLayer::EmbeddedLayer(std::shared_ptr<Context> context, std::span<const N
 
 Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [input, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  const auto& [input, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
+               encoder_lens] = call.inputs;
   const bool packed = is_packed(call.inputs);
   const int32_t rank = packed ? 2 : 3;
   if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);
@@ -166,6 +167,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
       inputs.cache = cache;
     }
     if (makes_rows(role)) part.ids_name = call.ids_name;
+    part.id_lens = sequences->query_lens;
     if (role == ChildRole::TokenTypes) {
       part.ids_name = INPUT("token_types");
       part.id_words = &kTokenTypeWords;
@@ -240,6 +242,19 @@ void EmbeddedLayer::check_rows_or_ids(const LayerInputs& inputs) const {
     check_ids(*inputs.queries, INPUT("queries"));
   }
   if (inputs.token_types != nullptr) check_ids(*inputs.token_types, INPUT("token_types"), kTokenTypeWords);
+}
+
+void require_lens_of_elements(const Tensor* lens, const char* name, const char* mask) {
+  if (lens == nullptr || lens->rank() != 2) return;
+  fail(Status::InvalidArgument,
+       "%s has " ARGUMENT(
+           "dims") " %s, expected (B), one length for each batch element: a mask is not lengths, and goes to %s",
+       name, to_string(lens->shape()).c_str(), mask);
+}
+
+void fail_mask_of_signals(const char* words) {
+  fail(Status::InvalidArgument, "%s is set, but the encoder reads %s, of which all rows count: expected " WORD("NULL"),
+       kAttentionMask, words);
 }
 
 void check_ids_of_rows(const Value& ids, bool is_packed, const char* name) {

@@ -57,6 +57,8 @@ class EmbeddedLayer : public Layer {
   bool has_embedding() const { return options_.embedding.has_value(); }
   // Whether queries are images or features.
   bool reads_signals() const { return options_.patches || options_.audio; }
+  // The words for queries.
+  const char* words_of_input() const { return words_of_rows(options_); }
   // The number of children of first_children.
   size_t num_first_children() const { return num_first_children_; }
 
@@ -83,6 +85,11 @@ class EmbeddedLayer : public Layer {
   float dropout_;
   size_t num_first_children_ = 0;
 };
+
+// Throws InvalidArgument if lengths of a stack's rows are (B, S), as a tokenizer's mask is. `mask`: the words for where that goes.
+void require_lens_of_elements(const Tensor* lens, const char* name, const char* mask);
+// `words`: what the encoder reads.
+[[noreturn]] void fail_mask_of_signals(const char* words);
 
 // Throws InvalidArgument unless ids are (B, S), or packed (total). `name`: the words for them in messages.
 void check_ids_of_rows(const Value& ids, bool is_packed, const char* name);

@@ -12,6 +12,8 @@
 
 #include "base/decimal_text.h"
 #include "base/error.h"
+#include "ops/lengths.h"
+#include "ops/tensor_operand.h"
 #include "tensor/device.h"
 #include "tensor/dtype_term.h"
 #include "tensor/walk.h"
@@ -88,13 +90,29 @@ LayerInputs Embedding::check_tensors(const LayerInputs& inputs) const {
   return inputs;
 }
 
+// How many ids of each batch element are read, by checked lengths; null: all.
+const Tensor* readable_lens(Schedule& schedule, const Tensor& ids, const LayerCall& call) {
+  const Tensor* const lens = call.id_lens;
+  const bool is_checked = lens != nullptr && lens->has_data() && ids.rank() == 2 &&
+                          (lens->dtype() == DType::I32 || lens->dtype() == DType::I64) &&
+                          lens->shape() == Shape{ids.dim(0)};
+  return is_checked ? &schedule.on_host(*lens) : nullptr;
+}
+
 const int32_t* Embedding::read_ids(Schedule& schedule, const Tensor& given, const LayerCall& call) const {
   const Tensor& ids = schedule.on_host(given);
+  // The attention refuses other lengths.
+  const Tensor* const lens = readable_lens(schedule, ids, call);
+  Operand lens_operand;
+  if (lens != nullptr) set_operand(lens_operand, *lens, {0, -1, -1, -1});
+  const auto is_padding = [&](int64_t number) {
+    return lens != nullptr && number % ids.dim(1) >= length_of(lens_operand, number / ids.dim(1), 0);
+  };
   auto* const read = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(ids.num_elements()));
   const auto read_all = [&]<typename Id>(const Id* from) {
     int64_t number = 0;
     walk<1>(ids.shape(), {ids.strides()}, [&](const auto& offsets) {
-      const auto id = static_cast<int64_t>(from[offsets[0]]);
+      const int64_t id = is_padding(number) ? 0 : static_cast<int64_t>(from[offsets[0]]);
       if (id < 0 || id >= options_.num_embeddings) {
         fail(Status::InvalidArgument, "%s%s is %" PRId64 ", expected 0 to %" PRId64 ", %s", call.ids_name,
              index_text(ids.shape(), number).c_str(), id, options_.num_embeddings - 1, call.id_words->one);

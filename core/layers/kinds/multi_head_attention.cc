@@ -269,8 +269,13 @@ std::optional<CachedLayer> MultiHeadAttention::cached_layer() const {
     layer.short_rotary = &rotary_->short_table();
     layer.short_length = rotary_->options().original_length;
   }
-  layer.reads_distances = options_.alibi != AlibiUse::None || options_.relative_bias.kind != RelativeBias::None;
+  layer.reads_distances = position_use().reads_distances;
   return layer;
+}
+
+PositionUse MultiHeadAttention::position_use() const {
+  return {.rotates = rotary_ != nullptr,
+          .reads_distances = options_.alibi != AlibiUse::None || options_.relative_bias.kind != RelativeBias::None};
 }
 
 int64_t MultiHeadAttention::check_inputs(const InputValues& inputs, OutputShapes& shapes) const {

@@ -61,6 +61,7 @@ class MultiHeadAttention final : public AttentionLayer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   void write_options(JsonWriter& json) const override;
   std::optional<CachedLayer> cached_layer() const override;
+  PositionUse position_use() const override;
 
  private:
   // Options with all defaults filled in, and the parameters that they require.

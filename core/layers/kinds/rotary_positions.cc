@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "layers/cache_call.h"
 #include "layers/kinds/projection.h"
+#include "layers/row_positions.h"
 
 namespace heed {
 namespace {
@@ -16,9 +17,16 @@ namespace {
 // Whether queries and keys have the same positions, row by row.
 bool share_positions(const LayerCall& call) {
   const SequenceInputs& sequences = *call.inputs.sequences;
-  if (sequences.positions != nullptr) return false;
-  if (sequences.has_table()) return keys_are_queries(call.inputs) && sequences.key_offsets == nullptr;
+  if (sequences.positions != nullptr || sequences.has_table()) return is_self_attention(call.inputs);
   return call.attention->limits.num_queries == call.attention->limits.num_keys;
+}
+
+// Whether the rows of each batch element have the same positions: keys have 0, 1, ... unless the call gives others.
+bool is_same_for_all(const LayerCall& call, bool of_keys) {
+  const SequenceInputs& sequences = *call.inputs.sequences;
+  if (sequences.is_packed()) return false;
+  return of_keys ? sequences.key_positions == nullptr
+                 : sequences.positions == nullptr && call.attention->limits.has_table == 0;
 }
 
 }  // namespace
@@ -78,23 +86,20 @@ Value RotaryPositions::add_cached_keys(Schedule& schedule, const LayerCall& call
 Value RotaryPositions::add_rows(Schedule& schedule, const LayerCall& call, bool of_keys, const char* operation) const {
   const InputValues& inputs = call.inputs;
   const bool packed = is_packed(inputs);
-  const KeyLimits& limits = call.attention->limits;
-  // Keys have the positions 0, 1, ... in each batch element.
-  const bool is_same_for_all =
-      !packed && (of_keys || (limits.has_table == 0 && inputs.sequences->positions == nullptr));
+  const bool is_same = is_same_for_all(call, of_keys);
   const int64_t rows = (of_keys ? inputs.keys : rows_of(inputs)).dim(row_axis(inputs));
   if (rows > kMaxRotaryPositions) {
     fail(Status::Unsupported,
          "rotary positions of %" PRId64 " rows of " INPUT("%s") " are not supported, expected at most 2^32", rows,
          of_keys ? "keys" : "queries");
   }
-  Intermediate& rotations = schedule.reserve(
-      DType::F32, Shape{packed || is_same_for_all ? 1 : call.attention->batch, rows, options().rotary_size});
+  Intermediate& rotations =
+      schedule.reserve(DType::F32, Shape{packed || is_same ? 1 : call.attention->batch, rows, options().rotary_size});
   RotationsProblem& problem = schedule.add<RotationsProblem>(operation);
   set(problem, call, of_keys);
-  problem.batch = is_same_for_all ? 1 : call.attention->batch;
-  if (is_same_for_all) problem.limits.has_table = 0;
-  schedule.set_operand(problem.output, rotations, {-1, packed || is_same_for_all ? -1 : 0, 1, 2});
+  problem.batch = is_same ? 1 : call.attention->batch;
+  if (is_same) problem.limits.has_table = 0;
+  schedule.set_operand(problem.output, rotations, {-1, packed || is_same ? -1 : 0, 1, 2});
   return rotations;
 }
 
@@ -105,8 +110,9 @@ RotaryPositions::Rotations RotaryPositions::add(Schedule& schedule, const LayerC
     return {both, both};
   }
   if (share_positions(call)) {
-    // Keys' positions are those of all batch elements alike.
-    const Value both = add_rows(schedule, call, true, "rotations of queries and keys");
+    // Without given positions, those of keys are those of all batch elements alike.
+    const bool of_keys = call.inputs.sequences->positions == nullptr;
+    const Value both = add_rows(schedule, call, of_keys, "rotations of queries and keys");
     return {both, both};
   }
   const Value of_queries = add_rows(schedule, call, false, "rotations of queries");

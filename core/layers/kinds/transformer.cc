@@ -119,12 +119,25 @@ LayerDescription Transformer::describe() const {
   return description;
 }
 
+RowMasks Transformer::row_masks(const LayerInputs& inputs) const {
+  const bool encodes = inputs.decoder.memory == nullptr && inputs.decoder.memory_cache == nullptr;
+  if (encodes && reads_signals_ && inputs.attention_mask != nullptr) fail_mask_of_signals(encoder_words_);
+  return {.of_queries = inputs.decoder.self_attention_mask,
+          .queries_name = kSelfAttentionMask,
+          .of_keys = inputs.attention_mask,
+          .keys_name = kAttentionMask,
+          .encodes_keys = encodes,
+          .stores_keys = fills_cache(inputs.cache),
+          .has_decoder = true};
+}
+
 InputRules Transformer::input_rules(const LayerInputs& inputs) const {
   static constexpr Refusal kRefusals[] = {
       kNoOwnValues,
       kNoSlopes,
       kNoSinks,
       kNoMemoryCache,
+      kNoKeyPositions,
       {{Input::Bias},
        KIND("%s %s layer") " has biases in its children alone: expected " WORD(
            "NULL") ", or a call of its children encoder and decoder"},
@@ -174,6 +187,8 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
   }
   if (inputs.token_types != nullptr) check_ids(*inputs.token_types, INPUT("token_types"), kTokenTypeWords);
   check_decoder_settings(inputs, true, kind());
+  require_lens_of_elements(inputs.visibility.valid_lens, inputs.visibility.names->valid_lens, kAttentionMask);
+  require_lens_of_elements(inputs.decoder.self_valid_lens, kSelfAttentionNames.valid_lens, kSelfAttentionMask);
   return inputs;
 }
 
@@ -192,23 +207,24 @@ Value Transformer::check_embedding(size_t embedding, const char* ids_name, const
   check_ids_of_rows(ids, (embedding == 0 ? sequences.key_offsets : sequences.query_offsets) != nullptr, ids_name);
   make_children(schedule, call);
   call.children[embedding].ids_name = ids_name;
+  call.children[embedding].id_lens = embedding == 0 ? call.inputs.encoder_lens : sequences.query_lens;
   return schedule.reserve_spread(check_child(embedding, rows_alone(ids), schedule, purpose, call).output);
 }
 
 namespace {
 
 // The encoder's queries are the keys of the call.
-SequenceInputs encoder_of(const SequenceInputs& sequences) {
+SequenceInputs encoder_of(const SequenceInputs& sequences, const Tensor* lens) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
-  return {nullptr, nullptr, key_offsets, nullptr};
+  const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
+  return {nullptr, lens, key_offsets, nullptr, nullptr};
 }
 
 // The rows that are stored are those of the encoder, without its padding.
 SequenceInputs stored_rows_of(const SequenceInputs& sequences, const Tensor* valid_lens) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
-  return {positions, valid_lens, query_offsets, key_offsets};
+  const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
+  return {positions, valid_lens, query_offsets, key_offsets, nullptr};
 }
 
 Visibility without_lengths(const Visibility& visibility) {
@@ -221,18 +237,21 @@ Visibility without_lengths(const Visibility& visibility) {
 
 void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, cache, of_decoder, token_types, layer_offset] =
-      call.inputs;
+  const auto& [queries, keys, values, sequences, visibility, cache, of_decoder, token_types, layer_offset, given_memory,
+               encoder_lens] = call.inputs;
   const bool fills = fills_cache(cache);
   CallArena& arena = schedule.arena();
   make_children(schedule, call);
-  Value memory = of_decoder->memory;
+  Value memory = given_memory;
   if (encodes(call)) {
+    const SequenceInputs& of_encoder = arena.make<SequenceInputs>(encoder_of(*sequences, encoder_lens));
     const Value rows = has_embedding_ ? check_embedding(0, INPUT("keys"), keys, schedule, purpose, call) : keys;
-    const InputValues inputs = {.queries = rows,
-                                .sequences = &arena.make<SequenceInputs>(encoder_of(*sequences)),
-                                .visibility = visibility,
-                                .token_types = token_types};
+    // Rows beyond encoder_lens are none, so that lengths hide nothing more.
+    const InputValues inputs = {
+        .queries = rows,
+        .sequences = &of_encoder,
+        .visibility = encoder_lens == nullptr ? visibility : &arena.make<Visibility>(without_lengths(*visibility)),
+        .token_types = token_types};
     call.children[encoder()].ids_name = INPUT("keys");
     const OutputShapes& shapes = check_child(encoder(), inputs, schedule, purpose, call);
     if (!queries.is_given() && !fills) {

@@ -38,6 +38,7 @@ class Transformer final : public Layer {
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  RowMasks row_masks(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   DType row_dtype(const LayerInputs& inputs) const override;

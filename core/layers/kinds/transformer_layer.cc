@@ -151,7 +151,8 @@ namespace {
 // What cross attention reads in a call that fills a cache with the encoder's output.
 InputValues stored_rows(const InputValues& inputs) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = inputs;
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
+               encoder_lens] = inputs;
   return {.keys = keys,
           .values = keys,
           .sequences = sequences,
@@ -257,6 +258,8 @@ LayerInputs EncoderLayer::check_tensors(const LayerInputs& inputs) const {
   return inputs;
 }
 
+RowMasks EncoderLayer::row_masks(const LayerInputs& inputs) const { return masks_of_encoder(inputs); }
+
 InputRules EncoderLayer::input_rules(const LayerInputs&) const {
   static constexpr auto kRefusals = encoder_refusals(kNoEmbedding);
   static_assert(covers_all_inputs({kEncoderReads, kRefusals}));
@@ -265,7 +268,8 @@ InputRules EncoderLayer::input_rules(const LayerInputs&) const {
 
 InputValues EncoderLayer::attention_inputs(size_t, const LayerCall& call, const Value& queries, Schedule&) const {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
+               encoder_lens] = call.inputs;
   return {.queries = queries, .keys = queries, .values = queries, .sequences = sequences, .visibility = visibility};
 }
 
@@ -300,7 +304,8 @@ void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention,
     }
     for (const auto& [name, tensor] : {std::pair{INPUT("keys"), inputs.keys},
                                        {INPUT("decoder->memory"), inputs.decoder.memory},
-                                       {INPUT("valid_lens"), inputs.visibility.valid_lens}}) {
+                                       {INPUT("valid_lens"), inputs.visibility.valid_lens},
+                                       {kAttentionMask, inputs.attention_mask}}) {
       if (tensor == nullptr) continue;
       fail(Status::InvalidArgument,
            "%s is set, but so is " INPUT("%s") ", which has the keys and their number: expected " WORD("NULL"), name,
@@ -313,6 +318,32 @@ void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention,
              "HEED_CACHE_APPEND") ": self-attention of " KIND("a %s layer") " appends rows",
          kind);
   }
+}
+
+RowMasks masks_of_encoder(const LayerInputs& inputs) {
+  return {.of_queries = inputs.attention_mask, .queries_name = kAttentionMask};
+}
+
+RowMasks masks_of_decoder(const LayerInputs& inputs, bool has_cross_attention) {
+  const Tensor* const of_self = inputs.decoder.self_attention_mask;
+  const bool fills = fills_cache(inputs.cache);
+  if (has_cross_attention) {
+    return {.of_queries = fills ? nullptr : of_self,
+            .queries_name = kSelfAttentionMask,
+            .of_keys = inputs.attention_mask,
+            .keys_name = kAttentionMask,
+            .stores_keys = fills,
+            .has_decoder = true};
+  }
+  if (of_self != nullptr && inputs.attention_mask != nullptr) {
+    fail(Status::InvalidArgument,
+         "%s is set, but so is %s, and without cross attention both are of the same rows: expected " WORD(
+             "NULL") " for one of them",
+         kAttentionMask, kSelfAttentionMask);
+  }
+  return {.of_queries = of_self != nullptr ? of_self : inputs.attention_mask,
+          .queries_name = of_self != nullptr ? kSelfAttentionMask : kAttentionMask,
+          .has_decoder = true};
 }
 
 LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention) {
@@ -355,6 +386,10 @@ std::vector<TransformerLayer::Sublayer> DecoderLayer::sublayers_of(const std::sh
   return sublayers;
 }
 
+RowMasks DecoderLayer::row_masks(const LayerInputs& inputs) const {
+  return masks_of_decoder(inputs, has_cross_attention_);
+}
+
 InputRules DecoderLayer::input_rules(const LayerInputs& inputs) const {
   static constexpr auto kRefusals = decoder_refusals(kNoEmbedding);
   static_assert(covers_all_inputs({decoder_reads(false, false), kRefusals}));
@@ -371,7 +406,7 @@ namespace {
 Visibility self_attention_of(const DecoderInputs& inputs) {
   Visibility visibility;
   // Names every member of both, so that a new one does not compile until it is handled here.
-  const auto& [self_valid_lens, self_mask, self_bias, memory, memory_cache] = inputs;
+  const auto& [self_valid_lens, self_mask, self_bias, self_attention_mask, memory, memory_cache] = inputs;
   auto& [valid_lens, mask, bias, alibi_slopes, sinks, names] = visibility;
   valid_lens = self_valid_lens;
   mask = self_mask;
@@ -382,8 +417,8 @@ Visibility self_attention_of(const DecoderInputs& inputs) {
 
 SequenceInputs cross_attention_of(const SequenceInputs& sequences) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [positions, query_lens, query_offsets, key_offsets] = sequences;
-  return {nullptr, query_lens, query_offsets, key_offsets};
+  const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
+  return {nullptr, query_lens, query_offsets, key_offsets, nullptr};
 }
 
 }  // namespace
@@ -391,7 +426,8 @@ SequenceInputs cross_attention_of(const SequenceInputs& sequences) {
 InputValues DecoderLayer::attention_inputs(size_t index, const LayerCall& call, const Value& queries,
                                            Schedule& schedule) const {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
+               encoder_lens] = call.inputs;
   CallArena& arena = schedule.arena();
   if (index == 0) {
     return {.queries = queries,

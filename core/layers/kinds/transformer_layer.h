@@ -97,6 +97,7 @@ class EncoderLayer final : public TransformerLayer {
  protected:
   const char* options_of_attention(size_t) const override { return "attention"; }
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  RowMasks row_masks(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
@@ -118,6 +119,7 @@ class DecoderLayer final : public TransformerLayer {
     return index == 0 ? "self_attention" : "cross_attention";
   }
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  RowMasks row_masks(const LayerInputs& inputs) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
@@ -131,10 +133,10 @@ class DecoderLayer final : public TransformerLayer {
 
 // The input rules of encoder layers and encoders. `of_token_types`: the words for a refusal of token types.
 inline constexpr InputSet kEncoderReads =
-    kSequenceInputs.with(kVisibilityInputs).with({Input::Queries}).without({Input::KeyOffsets});
+    kSequenceInputs.with(kVisibilityInputs).with({Input::Queries}).without({Input::KeyOffsets, Input::KeyPositions});
 constexpr auto encoder_refusals(const char* of_token_types) {
   return std::to_array<Refusal>({
-      {{Input::Keys, Input::Values, Input::KeyOffsets},
+      {{Input::Keys, Input::Values, Input::KeyOffsets, Input::KeyPositions},
        KIND("%s %s layer") " has self-attention alone: expected " WORD("NULL")},
       {kDecoderInputs, KIND("%s %s layer") " is no decoder: expected " WORD("NULL")},
       {kCacheInputs, KIND("%s %s layer") " keeps no keys: expected " WORD("NULL") ", or " WORD(
@@ -145,9 +147,12 @@ constexpr auto encoder_refusals(const char* of_token_types) {
 
 // Those of decoder layers, decoders and, in part, Transformers.
 constexpr InputSet decoder_reads(bool has_cross_attention, bool fills_cache) {
-  const InputSet of_self = kSelfVisibilityInputs.with(kCacheInputs).with(kSequenceInputs).with({Input::Queries});
-  if (!has_cross_attention) return of_self.without({Input::KeyOffsets});
-  const InputSet all = of_self.with({Input::Keys, Input::ValidLens, Input::Mask, Input::Bias});
+  const InputSet of_self = kSelfVisibilityInputs.with(kCacheInputs)
+                               .with(kSequenceInputs)
+                               .with({Input::Queries})
+                               .without({Input::KeyPositions});
+  if (!has_cross_attention) return of_self.with({Input::AttentionMask}).without({Input::KeyOffsets});
+  const InputSet all = of_self.with({Input::Keys, Input::ValidLens, Input::Mask, Input::Bias, Input::AttentionMask});
   return fills_cache ? all : all.with(kMemoryCacheInputs);
 }
 inline constexpr Refusal kNoOwnValues = {
@@ -156,6 +161,8 @@ inline constexpr Refusal kNoSlopes = {{Input::AlibiSlopes},
                                       KIND("%s %s layer") " has slopes by the option alibi: expected " WORD("NULL")};
 inline constexpr Refusal kNoSinks = {{Input::Sinks},
                                      KIND("%s %s layer") " has sinks by the option sinks: expected " WORD("NULL")};
+inline constexpr Refusal kNoKeyPositions = {
+    {Input::KeyPositions}, KIND("%s %s layer") " has positions in its self-attention alone: expected " WORD("NULL")};
 inline constexpr Refusal kNoMemoryCache = {
     kMemoryCacheInputs, "the call of the " KIND("%s layer") " reads no memory: expected " WORD("NULL")};
 constexpr auto decoder_refusals(const char* of_token_types) {
@@ -165,6 +172,7 @@ constexpr auto decoder_refusals(const char* of_token_types) {
       kNoSlopes,
       kNoSinks,
       kNoMemoryCache,
+      kNoKeyPositions,
       {{Input::Keys, Input::ValidLens, Input::Mask, Input::Bias, Input::KeyOffsets},
        "the " KIND("%s layer") " has no cross attention: expected " WORD(
            "NULL") "; what self-attention reads is in " INPUT("decoder")},
@@ -174,6 +182,9 @@ constexpr auto decoder_refusals(const char* of_token_types) {
 
 // Checks which inputs of decoder layers, decoders and Transformers go together.
 void check_decoder_settings(const LayerInputs& inputs, bool has_cross_attention, const char* kind);
+// Of which rows the masks of tokenizers are.
+RowMasks masks_of_encoder(const LayerInputs& inputs);
+RowMasks masks_of_decoder(const LayerInputs& inputs, bool has_cross_attention);
 // Checks the tensors of decoder layers and decoders besides queries, and fills in their defaults.
 LayerInputs check_decoder_tensors(const LayerInputs& inputs, const char* kind, bool has_cross_attention);
 

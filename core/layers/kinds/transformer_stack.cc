@@ -113,7 +113,8 @@ LayerDescription TransformerStack::describe() const {
 
 InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows) const {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset] = call.inputs;
+  const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
+               encoder_lens] = call.inputs;
   return {.queries = rows,
           .keys = keys,
           .values = values,
@@ -193,7 +194,13 @@ InputRules Encoder::input_rules(const LayerInputs&) const {
 
 LayerInputs Encoder::check_tensors(const LayerInputs& inputs) const {
   check_rows_or_ids(inputs);
+  require_lens_of_elements(inputs.visibility.valid_lens, inputs.visibility.names->valid_lens, kAttentionMask);
   return inputs;
+}
+
+RowMasks Encoder::row_masks(const LayerInputs& inputs) const {
+  if (inputs.attention_mask != nullptr && reads_signals()) fail_mask_of_signals(words_of_input());
+  return masks_of_encoder(inputs);
 }
 
 Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options)
@@ -224,7 +231,11 @@ InputRules Decoder::input_rules(const LayerInputs& inputs) const {
 
 LayerInputs Decoder::check_tensors(const LayerInputs& inputs) const {
   if (!fills_cache(inputs.cache)) check_rows_or_ids(inputs);
+  require_lens_of_elements(inputs.visibility.valid_lens, inputs.visibility.names->valid_lens, kAttentionMask);
+  require_lens_of_elements(inputs.decoder.self_valid_lens, kSelfAttentionNames.valid_lens, kSelfAttentionMask);
   return check_decoder_tensors(inputs, kind(), has_cross_attention_);
 }
+
+RowMasks Decoder::row_masks(const LayerInputs& inputs) const { return masks_of_decoder(inputs, has_cross_attention_); }
 
 }  // namespace heed

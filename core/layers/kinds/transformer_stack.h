@@ -84,6 +84,7 @@ class Encoder final : public TransformerStack {
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  RowMasks row_masks(const LayerInputs& inputs) const override;
 };
 
 class Decoder final : public TransformerStack {
@@ -98,6 +99,7 @@ class Decoder final : public TransformerStack {
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
+  RowMasks row_masks(const LayerInputs& inputs) const override;
 
  private:
   bool has_cross_attention_;

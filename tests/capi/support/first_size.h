@@ -21,6 +21,10 @@ inline constexpr size_t kFirstSize<heed_rope_options> = offsetof(heed_rope_optio
 template <>
 inline constexpr size_t kFirstSize<heed_load_options> = offsetof(heed_load_options, progress);
 template <>
+inline constexpr size_t kFirstSize<heed_sequence_inputs> = offsetof(heed_sequence_inputs, key_positions);
+template <>
+inline constexpr size_t kFirstSize<heed_decoder_inputs> = offsetof(heed_decoder_inputs, self_attention_mask);
+template <>
 inline constexpr size_t kFirstSize<heed_layer_outputs> = offsetof(heed_layer_outputs, taps);
 template <>
 inline constexpr size_t kFirstSize<heed_patch_embedding_options> = offsetof(heed_patch_embedding_options, image_height);

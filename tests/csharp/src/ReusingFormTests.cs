@@ -105,6 +105,9 @@ public sealed class ReusingFormTests : IDisposable
         inputs.QueryLens = inputs.Queries;
         inputs.QueryOffsets = inputs.Queries;
         inputs.KeyOffsets = inputs.Queries;
+        inputs.KeyPositions = inputs.Queries;
+        inputs.AttentionMask = inputs.Queries;
+        inputs.SelfAttentionMask = inputs.Queries;
         inputs.SelfValidLens = inputs.Queries;
         inputs.SelfMask = inputs.Mask;
         inputs.SelfBias = inputs.Queries;
@@ -120,7 +123,8 @@ public sealed class ReusingFormTests : IDisposable
             {
                 inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
                 inputs.AlibiSlopes, inputs.Sinks, inputs.Positions, inputs.QueryLens, inputs.QueryOffsets,
-                inputs.KeyOffsets, inputs.SelfValidLens, inputs.SelfMask, inputs.SelfBias,
+                inputs.KeyOffsets, inputs.SelfValidLens, inputs.SelfMask, inputs.SelfBias, inputs.KeyPositions,
+                inputs.AttentionMask, inputs.SelfAttentionMask,
             },
             Assert.Null);
         Assert.Null(inputs.Cache);
@@ -181,6 +185,9 @@ public sealed class ReusingFormTests : IDisposable
             Closed("QueryLens", () => use(new AttentionInputs(open) { QueryLens = disposed }));
             Closed("QueryOffsets", () => use(new AttentionInputs(open) { QueryOffsets = disposed }));
             Closed("KeyOffsets", () => use(new AttentionInputs(open) { KeyOffsets = disposed }));
+            Closed("KeyPositions", () => use(new AttentionInputs(open) { KeyPositions = disposed }));
+            Closed("AttentionMask", () => use(new AttentionInputs(open) { AttentionMask = disposed }));
+            Closed("SelfAttentionMask", () => use(new AttentionInputs(open) { SelfAttentionMask = disposed }));
             Closed("SelfValidLens", () => use(new AttentionInputs(open) { SelfValidLens = disposed }));
             Closed("SelfMask", () => use(new AttentionInputs(open) { SelfMask = disposedMask }));
             Closed("SelfBias", () => use(new AttentionInputs(open) { SelfBias = disposed }));

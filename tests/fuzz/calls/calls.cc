@@ -117,13 +117,14 @@ Input random_offsets(int64_t batch, int64_t num_rows, property::Random& random) 
   return property::make_input({{batch + 1}, std::move(offsets)}, random.chance(0.5) ? HEED_I32 : HEED_I64);
 }
 
-// Where queries are among their keys; rarely beyond them, and rarely nowhere.
-Input random_positions(Dims dims, int64_t num_keys, property::Random& random) {
+// Where rows are among the keys; rarely beyond them, and rarely nowhere. `rise`: those of self-attention, which may not fall.
+Input random_positions(Dims dims, int64_t num_keys, bool rise, property::Random& random) {
   Array positions = property::filled(std::move(dims), 0);
   for (double& position : positions.values) {
     position = static_cast<double>(random.below(num_keys + 3));
     if (random.chance(0.02)) position = random.chance(0.5) ? INT32_MAX : -1;
   }
+  if (rise) property::sort_rows(positions);
   return property::make_input(std::move(positions), random.chance(0.5) ? HEED_I32 : HEED_I64);
 }
 
@@ -141,14 +142,18 @@ void add_sequences(Call& call, const CallSizes& sizes, int64_t num_keys) {
     call.query_offsets = random_offsets(sizes.batch, num_rows, random);
     if (call.keys && !random.chance(0.02))
       call.key_offsets = random_offsets(sizes.batch, sizes.batch * num_keys, random);
-    if (random.chance(0.5)) call.positions = random_positions({num_rows}, num_keys, random);
+    if (random.chance(0.5)) call.positions = random_positions({num_rows}, num_keys, !call.keys, random);
     if (random.chance(0.02)) return;
     call.valid_lens.reset();
     call.mask.reset();
     call.bias.reset();
     return;
   }
-  if (choice != kLens) call.positions = random_positions({sizes.batch, sizes.num_queries}, num_keys, random);
+  if (choice != kLens) {
+    call.positions = random_positions({sizes.batch, sizes.num_queries}, num_keys, !call.keys, random);
+    if (call.keys && random.chance(0.5))
+      call.key_positions = random_positions({sizes.batch, num_keys}, num_keys, false, random);
+  }
   if (choice == kPositions) return;
   Array lens = property::filled({sizes.batch}, 0);
   for (double& length : lens.values)
@@ -259,6 +264,7 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, hee
   if (call.query_lens) sequences.query_lens = tensors.add(*call.query_lens);
   if (call.query_offsets) sequences.query_offsets = tensors.add(*call.query_offsets);
   if (call.key_offsets) sequences.key_offsets = tensors.add(*call.key_offsets);
+  if (call.key_positions) sequences.key_positions = tensors.add(*call.key_positions);
   if (call.positions || call.query_lens || call.query_offsets) inputs.sequences = &sequences;
   inputs.dropout_seed = call.dropout_seed;
   inputs.training = call.training;
@@ -368,8 +374,9 @@ void Machine::call_layer() {
   const Results before = read_results(outputs);
   const Passed passed_inputs(inputs, bytes_);
   if (!passed_inputs.is_whole()) {
-    for (std::optional<Input> Call::*const member : {&Call::alibi_slopes, &Call::sinks, &Call::positions,
-                                                     &Call::query_lens, &Call::query_offsets, &Call::key_offsets})
+    for (std::optional<Input> Call::*const member :
+         {&Call::alibi_slopes, &Call::sinks, &Call::positions, &Call::query_lens, &Call::query_offsets,
+          &Call::key_offsets, &Call::key_positions})
       (call.*member).reset();
   }
   const Passed passed_outputs(outputs, bytes_);

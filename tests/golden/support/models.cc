@@ -18,9 +18,11 @@ using capi_test::Tensor;
 
 std::string folder_of(const std::string& family) {
   const std::string data = HEED_SOURCE_DIR "/tests/golden/data/";
-  const std::string with_other_settings = data + "model_settings/" + family;
-  return !family.empty() && std::filesystem::exists(with_other_settings) ? with_other_settings
-                                                                         : data + "models/" + family;
+  for (const char* const others : {"model_settings/", "model_heads/"}) {
+    const std::string folder = data + others + family;
+    if (!family.empty() && std::filesystem::exists(folder)) return folder;
+  }
+  return data + "models/" + family;
 }
 std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
 

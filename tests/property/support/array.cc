@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/array.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heed::property {
@@ -14,6 +15,11 @@ int64_t num_elements(const Dims& dims) {
 Array filled(Dims dims, double value) {
   const auto count = static_cast<size_t>(num_elements(dims));
   return {std::move(dims), std::vector<double>(count, value)};
+}
+
+void sort_rows(Array& array) {
+  const auto size = static_cast<std::ptrdiff_t>(array.dims.back());
+  for (auto row = array.values.begin(); size > 0 && row != array.values.end(); row += size) std::sort(row, row + size);
 }
 
 Array broadcast(const Array& array, const Dims& dims) {

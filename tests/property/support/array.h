@@ -18,6 +18,8 @@ struct Array {
 int64_t num_elements(const Dims& dims);
 
 Array filled(Dims dims, double value);
+// Sorts the elements along the last axis, ascending.
+void sort_rows(Array& array);
 
 // Calls visit(index, position) for each element: its index along each axis, and its position in row-major order.
 template <typename Visit>

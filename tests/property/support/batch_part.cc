@@ -66,6 +66,7 @@ Call part_of_packed(const Call& call, int64_t first, int64_t count) {
   if (call.keys) part.keys = rows_of(*call.keys, axis, keys.first, keys.count);
   if (call.values) part.values = rows_of(*call.values, axis, keys.first, keys.count);
   if (call.positions) part.positions = rows_of(*call.positions, 0, queries.first, queries.count);
+  if (call.key_positions) part.key_positions = rows_of(*call.key_positions, 0, keys.first, keys.count);
   part.query_offsets = part_of_offsets(*call.query_offsets, first, count);
   if (call.key_offsets) part.key_offsets = part_of_offsets(*call.key_offsets, first, count);
   return part;
@@ -82,6 +83,9 @@ Call part_of_batch(const Call& call, int64_t first, int64_t count) {
   part.values = part_of(call.values, Operand::Rows, batch, first, count);
   part.valid_lens = part_of(call.valid_lens, Operand::Rows, batch, first, count);
   part.positions = part_of(call.positions, Operand::Rows, batch, first, count);
+  part.key_positions = part_of(call.key_positions, Operand::Rows, batch, first, count);
+  part.attention_mask = part_of(call.attention_mask, Operand::Rows, batch, first, count);
+  part.self_attention_mask = part_of(call.self_attention_mask, Operand::Rows, batch, first, count);
   part.query_lens = part_of(call.query_lens, Operand::Rows, batch, first, count);
   part.mask = part_of(call.mask, Operand::Pairs, batch, first, count);
   part.bias = part_of(call.bias, Operand::Pairs, batch, first, count);

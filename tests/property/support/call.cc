@@ -86,11 +86,16 @@ class Arguments {
     if (call.query_lens) sequences_.query_lens = add_input(*call.query_lens);
     if (call.query_offsets) sequences_.query_offsets = add_input(*call.query_offsets);
     if (call.key_offsets) sequences_.key_offsets = add_input(*call.key_offsets);
-    if (call.positions || call.query_lens || call.query_offsets || call.key_offsets) inputs_.sequences = &sequences_;
+    if (call.key_positions) sequences_.key_positions = add_input(*call.key_positions);
+    if (call.positions || call.query_lens || call.query_offsets || call.key_offsets || call.key_positions)
+      inputs_.sequences = &sequences_;
+    if (call.attention_mask) inputs_.attention_mask = add_input(*call.attention_mask);
     if (call.self_valid_lens) decoder_.self_valid_lens = add_input(*call.self_valid_lens);
     if (call.self_mask) decoder_.self_mask = add_input(*call.self_mask);
     if (call.self_bias) decoder_.self_bias = add_input(*call.self_bias);
-    if (call.self_valid_lens || call.self_mask || call.self_bias) inputs_.decoder = &decoder_;
+    if (call.self_attention_mask) decoder_.self_attention_mask = add_input(*call.self_attention_mask);
+    if (call.self_valid_lens || call.self_mask || call.self_bias || call.self_attention_mask)
+      inputs_.decoder = &decoder_;
     inputs_.dropout_seed = call.dropout_seed;
     inputs_.training = call.training;
     inputs_.cache = call.cache;
@@ -271,7 +276,12 @@ reference::AttentionLimits reference_limits(const Call& given, const Call& call)
                             value_or(call.options.relative_bias_max_distance, 128),
                             call.options.relative_bias == HEED_RELATIVE_BIAS_BOTH_WAYS};
   }
-  if (call.positions) limits.positions = whole_numbers(call.positions->contents.values);
+  if (call.positions) {
+    limits.positions = whole_numbers(call.positions->contents.values);
+    limits.compares_rows = !given.keys && !given.key_offsets;
+    if (limits.compares_rows) limits.key_positions = limits.positions;
+  }
+  if (call.key_positions) limits.key_positions = whole_numbers(call.key_positions->contents.values);
   if (call.query_lens) limits.query_counts = whole_numbers(call.query_lens->contents.values);
   if (is_packed(given)) {
     limits.key_counts = counts_of(key_offsets_of(given));

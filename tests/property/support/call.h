@@ -57,10 +57,13 @@ struct Call {
   std::optional<Input> query_lens;
   std::optional<Input> query_offsets;
   std::optional<Input> key_offsets;
+  std::optional<Input> key_positions;
+  std::optional<Input> attention_mask;
   // A decoder's: those of its self-attention.
   std::optional<Input> self_valid_lens;
   std::optional<Input> self_mask;
   std::optional<Input> self_bias;
+  std::optional<Input> self_attention_mask;
   std::optional<heed_rope_options> rope;  // instead of options.rope; its factors are rope_factors
   std::vector<float> rope_factors;
   std::map<std::string, Input> parameters;

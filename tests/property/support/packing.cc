@@ -127,6 +127,7 @@ Call padded_form(const Call& packed, double fill) {
     call.*member = padded_input(*(packed.*member), row_axis((packed.*member)->contents.dims), of_keys, fill);
   }
   if (packed.positions) call.positions = padded_input(*packed.positions, 0, of_queries, 0.0);
+  if (packed.key_positions) call.key_positions = padded_input(*packed.key_positions, 0, of_keys, 0.0);
   call.query_lens = lens_of(of_queries);
   if (packed.keys) call.valid_lens = lens_of(of_keys);
   call.query_offsets.reset();

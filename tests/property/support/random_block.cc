@@ -230,16 +230,21 @@ class BlockMaker {
     return input;
   }
 
+  // Lengths of each query are of single layers.
+  bool is_stack() const { return call_.block->num_layers > 0; }
+
   void set_positions() {
     Array positions = filled({batch_, num_queries_}, 0.0);
     for (double& position : positions.values) position = static_cast<double>(random_.below(2 * num_queries_ + 1));
+    // Positions of self-attention may not fall.
+    sort_rows(positions);
     call_.positions = make_input(std::move(positions), HEED_I32);
   }
 
   void set_limits(std::optional<Input>& valid_lens, std::optional<Input>& mask, std::optional<Input>& bias,
                   int64_t num_keys, heed_dtype dtype) {
     if (random_.chance(0.3))
-      valid_lens = lengths(random_.chance(0.5) ? Dims{batch_} : Dims{batch_, num_queries_}, num_keys);
+      valid_lens = lengths(is_stack() || random_.chance(0.5) ? Dims{batch_} : Dims{batch_, num_queries_}, num_keys);
     const auto pairs = [&] {
       return random_.chance(0.5) ? Dims{num_queries_, num_keys}
                                  : Dims{batch_, random_.chance(0.5) ? num_heads_ : 1, 1, num_keys};

@@ -402,7 +402,13 @@ class CallMaker {
       const int64_t first = random_.below(sizes_.num_keys + 1);
       for_each_index(positions.dims,
                      [&](const Dims& index, size_t i) { positions.values[i] = position(first + index[1]); });
+      if (!call_.keys && !has_rows_of_pairs()) sort_rows(positions);
       call_.positions = limit(std::move(positions), dtype());
+      if (call_.keys && !call_.cache_layout && is(kCache, 0) && random_.chance(0.5)) {
+        Array of_keys = filled({sizes_.batch, sizes_.num_keys}, 0.0);
+        for_each_index(of_keys.dims, [&](const Dims& index, size_t i) { of_keys.values[i] = position(index[1]); });
+        call_.key_positions = limit(std::move(of_keys), dtype());
+      }
     }
     if (is(kSequences, kQueryLens)) {
       Array lens = filled({sizes_.batch}, 0.0);
@@ -435,6 +441,18 @@ class CallMaker {
     if (call_.values) call_.values = packed(call_.values, kValues, rows, key_offsets_of(call_));
     if (!call_.positions) return;
     call_.positions = limit(pack(call_.positions->contents, 0, *call_.query_offsets), call_.positions->dtype);
+    if (!call_.key_positions) return;
+    call_.key_positions = limit(pack(call_.key_positions->contents, 0, *call_.key_offsets), call_.key_positions->dtype);
+  }
+
+  // Whether a mask or bias has a row for each query, so that positions of self-attention may fall.
+  bool has_rows_of_pairs() const {
+    const auto has_rows = [](const std::optional<Input>& pairs) {
+      if (!pairs) return false;
+      const Dims& dims = pairs->contents.dims;
+      return dims[dims.size() - 2] > 1;
+    };
+    return has_rows(call_.mask) || has_rows(call_.bias);
   }
 
   double position(int64_t in_order) {
@@ -484,8 +502,9 @@ class CallMaker {
       if (random_.chance(0.5)) operand.unused_before = 1 + 2 * random_.below(8);
     };
     draw(call_.queries);
-    for (std::optional<Input>* input : {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias,
-                                        &call_.alibi_slopes, &call_.sinks, &call_.positions, &call_.query_lens}) {
+    for (std::optional<Input>* input :
+         {&call_.keys, &call_.values, &call_.valid_lens, &call_.mask, &call_.bias, &call_.alibi_slopes, &call_.sinks,
+          &call_.positions, &call_.key_positions, &call_.query_lens}) {
       if (*input) draw(**input);
     }
     for (auto& [name, parameter] : call_.parameters) draw(parameter);

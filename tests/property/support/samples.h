@@ -34,6 +34,11 @@ Call additive_call(int64_t num_hiddens, const MultiHeadSample& sample, Random& r
 // The layer of the general score with queries of sample.query_size elements.
 Call general_call(const MultiHeadSample& sample, Random& random);
 
+// Multi-head attention with everything that depends on positions but rotary ones, which are the call's.
+heed_multi_head_attention_options with_positions();
+// Such a call with rotary positions.
+Call positions_call(const heed_multi_head_attention_options& options, const MultiHeadSample& sample, Random& random);
+
 // One call of each kind: rank 3, rank 4 with grouped heads, multi-head with grouped heads and either scoring, additive,
 // general.
 std::vector<Call> call_of_each_kind(Random& random, heed_dtype dtype = HEED_F32, int64_t num_queries = 3,

@@ -222,8 +222,14 @@ static void load_pairs(const AttentionProblem& problem, const Pairs& pairs, int6
   transpose(values);
 }
 
+// The positions of queries and keys, if these do not continue; else null.
+HEED_INLINE const CachedElement* given_positions(const TileTask& task) {
+  return task.problem->cached.has_positions != 0 ? task.problem->cached.elements + task.batch_index : nullptr;
+}
+
 // The position of a query.
 HEED_INLINE int64_t position_of(const TileTask& task, int64_t query) {
+  if (const CachedElement* given = given_positions(task)) return given->query_positions[query];
   const Operand& positions = task.problem->limits.positions;
   if (positions.data == nullptr) return task.sequence->query_position + query;
   const int64_t index =
@@ -306,13 +312,42 @@ HEED_INLINE bool has_distance_terms(const AttentionProblem& problem) {
   return problem.alibi_slopes.data != nullptr || problem.relative_bias.data != nullptr;
 }
 
+// Whether terms, or the window, compare the given positions of each pair of query and key.
+HEED_INLINE bool compares_positions(const AttentionProblem& problem) {
+  return problem.cached.has_positions != 0 && (has_distance_terms(problem) || problem.cached.has_window != 0);
+}
+
 // The terms of distances of a vector of rows of a query tile.
 struct DistanceTerms {
   Alibi alibi;
   RelativeBias relative;
   bool has_alibi;
   bool has_relative;
+  // If positions of keys do not continue: those of key k0 on, of the rows, and the window. Else null.
+  const int32_t* keys;
+  IntVec queries;
+  bool has_window;
+  IntVec window_left;
+  IntVec window_right;
 };
+
+// What find_distance_terms adds where each pair of positions is compared.
+HEED_NOINLINE void find_positions(const TileTask& task, const QueryTile& query_tile, int64_t first_lane, int64_t k0,
+                                  DistanceTerms& terms) {
+  const CachedKeys& cached = task.problem->cached;
+  const CachedElement& given = *given_positions(task);
+  int32_t queries[kLanes] = {};
+  visit_rows(task, query_tile, first_lane,
+             [&](int64_t lane, int64_t, int64_t query) { queries[lane] = given.query_positions[query]; });
+  terms.keys = given.positions + k0;
+  terms.queries = load(queries);
+  terms.has_window = cached.has_window != 0;
+  terms.window_left = broadcast(static_cast<int32_t>(-smaller(cached.window_left, INT32_MAX)));
+  terms.window_right = broadcast(static_cast<int32_t>(smaller(cached.window_right, INT32_MAX)));
+  // A relative bias is read by k, which takes the place of the key's number.
+  terms.relative.consecutive = nullptr;
+  for (int64_t& element : terms.relative.elements) element += k0 + task.sequence->key_position;
+}
 
 static DistanceTerms find_distance_terms(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
                                          int64_t k0) {
@@ -321,6 +356,7 @@ static DistanceTerms find_distance_terms(const TileTask& task, const QueryTile& 
   terms.has_relative = task.problem->relative_bias.data != nullptr;
   if (terms.has_alibi) terms.alibi = load_alibi(task, query_tile, first_lane, k0);
   if (terms.has_relative) terms.relative = find_relative_bias(task, query_tile, first_lane, k0);
+  if (task.problem->cached.has_positions != 0) find_positions(task, query_tile, first_lane, k0, terms);
   return terms;
 }
 
@@ -331,20 +367,28 @@ struct QueryLanes {
   int64_t k;
   Vec added;  // of mask and bias
 
+  // Position of the key - positions of the queries, where each pair is compared.
+  HEED_INLINE_MEMBER IntVec distances() const { return broadcast(terms.keys[k]) - terms.queries; }
+
   HEED_INLINE_MEMBER bool has_alibi() const { return terms.has_alibi; }
   HEED_INLINE_MEMBER Vec with_alibi(Vec score) const {
+    if (terms.keys != nullptr) return add_alibi(score, terms.alibi.factors, __builtin_convertvector(distances(), Vec));
     return terms.alibi.added_to(score, broadcast(static_cast<float>(terms.alibi.index + k)));
   }
 
   HEED_INLINE_MEMBER bool has_relative_bias() const { return terms.has_relative; }
   HEED_INLINE_MEMBER Vec relative_bias() const {
-    return terms.relative.consecutive == nullptr ? gather_relative_bias(terms.relative, k)
-                                                 : load(consecutive_biases(terms.relative, k));
+    if (terms.relative.consecutive == nullptr)
+      return gather_relative_bias(terms.relative, terms.keys != nullptr ? terms.keys[k] : k);
+    return load(consecutive_biases(terms.relative, k));
   }
 
-  // The key ranges contain the window.
-  static constexpr bool has_window() { return false; }
-  static IntVec is_in_window() { return ~IntVec{}; }
+  // Otherwise the key ranges contain the window.
+  HEED_INLINE_MEMBER bool has_window() const { return terms.has_window; }
+  HEED_INLINE_MEMBER IntVec is_in_window() const {
+    const IntVec distance = distances();
+    return (distance >= terms.window_left) & (distance <= terms.window_right);
+  }
 
   static constexpr bool has_pair_terms() { return has_pairs; }
   HEED_INLINE_MEMBER Vec pair_terms() const { return added; }

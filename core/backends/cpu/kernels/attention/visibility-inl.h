@@ -62,7 +62,8 @@ template <int vectors>
 static void finish_scores(const TileTask& task, const QueryTile& query_tile, int64_t begin, int64_t k0, int64_t k1,
                           Vec (&maximum)[vectors]) {
   const AttentionProblem& problem = *task.problem;
-  const bool has_terms = problem.mask.data != nullptr || problem.bias.data != nullptr || has_distance_terms(problem);
+  const bool has_terms = problem.mask.data != nullptr || problem.bias.data != nullptr || has_distance_terms(problem) ||
+                         compares_positions(problem);
   const int64_t count = k1 - k0;
   float* scores = task.scores + (k0 - begin) * kQueryTileRows;
   // Additive scores are scaled already.
@@ -143,7 +144,8 @@ static void find_plain_keys(const TileTask& task, const QueryTile& query_tile, i
   const int64_t end = larger(smaller(k1, query_tile.all_end), first);
   const bool is_scaled = task.arguments->is_additive != 0 || task.arguments->score_scale == 1;
   const bool adds_terms =
-      has_distance_terms(problem) && (task.arguments->is_additive != 0 || task.row_queries != nullptr);
+      (has_distance_terms(problem) && (task.arguments->is_additive != 0 || task.row_queries != nullptr)) ||
+      compares_positions(problem);
   const bool are_products = problem.bias.data == nullptr && !adds_terms && problem.soft_cap == 0 && is_scaled &&
                             first < end &&
                             (problem.mask.data == nullptr || mask_hides_nothing(task, query_tile, first, end));

@@ -307,7 +307,12 @@ class ReusedForwardTest {
             closed("the array queryLens is closed", () -> use(all.setPositions(null).setQueryLens(closed), use));
             closed("the array queryOffsets is closed", () -> use(all.setQueryLens(null).setQueryOffsets(closed), use));
             closed("the array keyOffsets is closed", () -> use(all.setQueryOffsets(null).setKeyOffsets(closed), use));
-            all.setKeyOffsets(null);
+            closed("the array keyPositions is closed", () -> use(all.setKeyOffsets(null).setKeyPositions(closed), use));
+            closed("the array attentionMask is closed",
+                    () -> use(all.setKeyPositions(null).setAttentionMask(closed), use));
+            closed("the array selfAttentionMask is closed",
+                    () -> use(all.setAttentionMask(null).setSelfAttentionMask(closed), use));
+            all.setSelfAttentionMask(null);
         }
         AttentionOutputs written = new AttentionOutputs().setWeights(closed);
         closed("the array weights is closed", () -> attention.forward(inputs, written, null));
@@ -354,6 +359,9 @@ class ReusedForwardTest {
                 .setQueryLens(y)
                 .setQueryOffsets(x)
                 .setKeyOffsets(y)
+                .setKeyPositions(x)
+                .setAttentionMask(y)
+                .setSelfAttentionMask(x)
                 .setTraining(true)
                 .setDropoutSeed(-1);
         assertSame(x, all.getQueries());
@@ -368,6 +376,9 @@ class ReusedForwardTest {
         assertSame(y, all.getQueryLens());
         assertSame(x, all.getQueryOffsets());
         assertSame(y, all.getKeyOffsets());
+        assertSame(x, all.getKeyPositions());
+        assertSame(y, all.getAttentionMask());
+        assertSame(x, all.getSelfAttentionMask());
         assertTrue(all.isTraining());
         assertSame(all, all.clear());
         assertNull(all.getQueries());
@@ -382,6 +393,9 @@ class ReusedForwardTest {
         assertNull(all.getQueryLens());
         assertNull(all.getQueryOffsets());
         assertNull(all.getKeyOffsets());
+        assertNull(all.getKeyPositions());
+        assertNull(all.getAttentionMask());
+        assertNull(all.getSelfAttentionMask());
         assertFalse(all.isTraining());
         assertFalse(all.hasDropoutSeed());
         assertEquals(0, all.getDropoutSeed());

@@ -53,7 +53,8 @@ class CallTensors {
         read_struct(given_inputs, HEED_LAYER_INPUTS_INIT, kFirstInputsSize, "inputs", "HEED_LAYER_INPUTS_INIT");
     // Names every member, here and below, so that a new one does not compile until it is handled.
     const auto& [struct_size, queries, keys, values, valid_lens, mask, bias, dropout_seed, training, reserved,
-                 alibi_slopes, sequences, sinks, cache, decoder, token_types, progress, attention_mask] = read;
+                 alibi_slopes, sequences, sinks, cache, decoder, token_types, progress, attention_mask, num_last_rows,
+                 output_rows] = read;
     require_zero(reserved, INPUT("reserved"));
     inputs.queries = keep(queries);
     inputs.keys = keep(keys);
@@ -61,6 +62,7 @@ class CallTensors {
     inputs.visibility = {keep(valid_lens), keep(mask), keep(bias), keep(alibi_slopes), keep(sinks)};
     inputs.token_types = keep(token_types);
     inputs.attention_mask = keep(attention_mask);
+    inputs.wanted_output = {num_last_rows, keep(output_rows)};
     inputs.training = {read_flag(training, INPUT("training")), dropout_seed};
     if (progress != nullptr) inputs.progress = read_progress(*progress, INPUT("progress"));
     if (sequences != nullptr) inputs.sequences = read_sequences(*sequences);

@@ -35,8 +35,9 @@ enum class Input : uint8_t {
   MemoryCache,
   MemoryCacheSequences,
   TokenTypes,
+  OutputRows,
 };
-inline constexpr size_t kNumInputs = static_cast<size_t>(Input::TokenTypes) + 1;
+inline constexpr size_t kNumInputs = static_cast<size_t>(Input::OutputRows) + 1;
 static_assert(kNumInputs <= 64);
 
 using InputSet = EnumSet<Input>;
@@ -62,7 +63,7 @@ static_assert(kAllInputs == kRowInputs.with(kSequenceInputs)
                                 .with(kVisibilityInputs)
                                 .with(kCacheInputs)
                                 .with(kDecoderInputs)
-                                .with({Input::TokenTypes}),
+                                .with({Input::TokenTypes, Input::OutputRows}),
               "an input belongs to none of the sets");
 
 }  // namespace heed

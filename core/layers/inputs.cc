@@ -66,8 +66,8 @@ void GivenInputs::add(Input input, const char* name, const CacheInputs* cache, I
 
 GivenInputs::GivenInputs(const LayerInputs& inputs) {
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, training,
-               progress] = inputs;
+  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, wanted_output,
+               training, progress] = inputs;
   add(Input::Cache, INPUT("cache"), cache, Input::CacheSequences, INPUT("cache->sequences"));
   add(Input::Queries, INPUT("queries"), queries);
   add(Input::Keys, INPUT("keys"), keys);
@@ -94,6 +94,7 @@ GivenInputs::GivenInputs(const LayerInputs& inputs) {
   add(Input::MemoryCache, INPUT("decoder->memory_cache"), memory_cache, Input::MemoryCacheSequences,
       INPUT("decoder->memory_cache->sequences"));
   add(Input::TokenTypes, INPUT("token_types"), token_types);
+  add(Input::OutputRows, INPUT("output_rows"), wanted_output.rows);
 }
 
 void check_rows(const Tensor& rows, const char* name, const char* what) {

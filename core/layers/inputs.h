@@ -63,6 +63,14 @@ struct Training {
   uint64_t dropout_seed = 0;
 };
 
+// Which rows of a stack's output are wanted: all, if neither is given.
+struct WantedOutput {
+  int64_t num_last_rows = 0;
+  const Tensor* rows = nullptr;  // (B, n)
+
+  bool is_given() const { return num_last_rows != 0 || rows != nullptr; }
+};
+
 // heed_layer_inputs; null if not given.
 struct LayerInputs {
   const Tensor* queries = nullptr;
@@ -76,6 +84,8 @@ struct LayerInputs {
   DecoderInputs decoder = {};
   // Only layers with an embedding read them.
   const Tensor* token_types = nullptr;
+  // Only stacks of layers read it.
+  WantedOutput wanted_output = {};
   Training training = {};
   Progress progress = {};
 };

@@ -14,6 +14,7 @@
 #include "layers/cache_call.h"
 #include "layers/cache_changes.h"
 #include "layers/child_seed.h"
+#include "layers/output_rows.h"
 #include "tensor/device.h"
 
 namespace heed {
@@ -258,7 +259,16 @@ DType Layer::row_dtype(const LayerInputs& inputs) const {
 void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& schedule, CalledInputs& inputs,
                   LayerCall& call) const {
   const GivenInputs given(given_inputs);
-  refuse_unread(given, input_rules(given_inputs), kind());
+  const InputRules rules = input_rules(given_inputs);
+  refuse_unread(given, rules, kind());
+  const int64_t num_last_rows = given_inputs.wanted_output.num_last_rows;
+  if (num_last_rows != 0 && !rules.reads.has(Input::OutputRows)) {
+    fail(Status::InvalidArgument,
+         INPUT("num_last_rows") " is %" PRId64
+                                ", but the call of " KIND("%s %s layer") " gives the output of all rows, expected 0",
+         num_last_rows, article_of(kind()), kind());
+  }
+  check_output_rows(given_inputs.wanted_output);
   inputs.complete = check_tensors(given_inputs);
   check_devices(given, owner(), context_->device_name());
   call.called_dtype = row_dtype(inputs.complete);
@@ -266,8 +276,8 @@ void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& sc
   inputs.read = inputs.complete;
   inputs.masked.apply(row_masks(inputs.complete), schedule, purpose, inputs.read);
   // Names every member, so that a new one does not compile until it is handled here.
-  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, training,
-               progress] = inputs.read;
+  const auto& [queries, keys, values, sequences, visibility, attention_mask, cache, decoder, token_types, wanted_output,
+               training, progress] = inputs.read;
   call.inputs = {.queries = queries,
                  .keys = keys,
                  .values = values,
@@ -276,7 +286,8 @@ void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& sc
                  .cache = cache,
                  .decoder = &decoder,
                  .token_types = token_types,
-                 .memory = decoder.memory};
+                 .memory = decoder.memory,
+                 .wanted_output = &wanted_output};
   inputs.masked.set_rows(schedule, inputs.read, call.inputs);
   call.training = training;
   call.called_seed = training.dropout_seed;

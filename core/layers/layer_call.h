@@ -29,6 +29,8 @@ struct InputValues {
   int64_t cache_layer_offset = 0;
   // DecoderInputs::memory, which may be moved. Only Transformers read it.
   Value memory = {};
+  // Which rows of the output are wanted; null: all. Only stacks and Transformers read it.
+  const WantedOutput* wanted_output = nullptr;
   // How many rows of its keys a Transformer's encoder reads of each batch element; null: all.
   const Tensor* encoder_lens = nullptr;
 };
@@ -96,6 +98,8 @@ struct IdWords {
 inline constexpr IdWords kIdWords = {"the ids of an embedding", "an id of the embedding"};
 inline constexpr IdWords kTokenTypeWords = {"the token types of the ids", "a token type"};
 
+struct OutputRows;
+
 // Checked inputs, and what `check` computes for `compose`.
 struct LayerCall {
   InputValues inputs;
@@ -121,6 +125,9 @@ struct LayerCall {
   LayerCall* children = nullptr;
   // Arrays that `check` reserved and `compose` uses, if the kind needs them. Owned by the schedule.
   Value* arrays = nullptr;
+  // Of a stack with a wanted output: its rows, and all rows of its last layer. Null: none. Owned by the schedule.
+  const OutputRows* output_rows = nullptr;
+  Value all_rows = {};
   // Null for the called layer.
   LayerPath* path = nullptr;
   // Outputs of an attention that a caller taps, if they are requested.

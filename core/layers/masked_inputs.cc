@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/error.h"
+#include "layers/child_role.h"
 #include "layers/host_sequences.h"
+#include "ops/lengths.h"
+#include "ops/tensor_operand.h"
 #include "tensor/copy.h"
 #include "tensor/walk.h"
 
@@ -106,6 +110,30 @@ const Tensor* MaskedInputs::gathered(Schedule& schedule, const Tensor* tensor, c
   return keep(schedule, std::move(to));
 }
 
+const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, const VisibleRows& visible) {
+  if (numbers == nullptr || numbers->rank() != 2 || numbers->dim(0) != visible.batch || visible.places == nullptr ||
+      !numbers->has_data())
+    return numbers;
+  const Tensor& from = schedule.on_host(*numbers);
+  Tensor to = tensor_in_arena(schedule, from, DType::I64, from.shape(), true);
+  auto* next = reinterpret_cast<int64_t*>(to.data());
+  for (int64_t b = 0; b < visible.batch; ++b) {
+    for (int64_t i = 0; i < from.dim(1); ++i) {
+      Operand operand;
+      set_operand(operand, from, {0, -1, 1, -1});
+      const int64_t row = length_of(operand, b, i);
+      const bool is_visible = row >= 0 && row < visible.num_rows && visible.shows(b, row);
+      if (!is_visible) {
+        fail(Status::InvalidArgument,
+             INPUT("output_rows") "[%" PRId64 ", %" PRId64 "] is %" PRId64 ", which %s hides: expected a visible row",
+             b, i, row, visible.name);
+      }
+      *next++ = visible.places[b * visible.num_rows + row];
+    }
+  }
+  return keep(schedule, std::move(to));
+}
+
 const Tensor* MaskedInputs::gathered_pairs(Schedule& schedule, const Tensor* pairs, const VisibleRows* rows,
                                            const VisibleRows* columns) {
   if (pairs == nullptr || (pairs->rank() != 2 && pairs->rank() != 4) || !pairs->has_data()) return pairs;
@@ -177,6 +205,7 @@ void MaskedInputs::apply_to_queries(const RowMasks& masks, Schedule& schedule, L
   inputs.queries = gathered(schedule, inputs.queries, queries_);
   if (!masks.encodes_keys) inputs.token_types = gathered(schedule, inputs.token_types, queries_);
   inputs.sequences.positions = gathered(schedule, inputs.sequences.positions, queries_);
+  inputs.wanted_output.rows = placed(schedule, inputs.wanted_output.rows, queries_);
   mask = gathered_pairs(schedule, mask, &queries_, &queries_);
   bias = gathered_pairs(schedule, bias, &queries_, &queries_);
   if (!masks.has_decoder) return;
@@ -199,6 +228,7 @@ void MaskedInputs::apply_to_keys(const RowMasks& masks, Schedule& schedule, Laye
   if (masks.encodes_keys) {
     inputs.keys = gathered(schedule, inputs.keys, keys_);
     inputs.token_types = gathered(schedule, inputs.token_types, keys_);
+    if (encodes_alone_) inputs.wanted_output.rows = placed(schedule, inputs.wanted_output.rows, keys_);
     visibility.mask = gathered_pairs(schedule, visibility.mask, nullptr, &keys_);
   } else if (keys_.has_holes) {
     visibility.mask = mask_of_keys(schedule, visibility.mask);
@@ -210,6 +240,7 @@ void MaskedInputs::apply_to_keys(const RowMasks& masks, Schedule& schedule, Laye
 void MaskedInputs::apply(const RowMasks& masks, Schedule& schedule, Purpose purpose, LayerInputs& inputs) {
   masks_ = masks;
   appends_ = inputs.cache != nullptr;
+  has_wanted_output_ = inputs.wanted_output.is_given();
   encodes_alone_ = masks.encodes_keys && inputs.queries == nullptr;
   const std::pair<const char*, const Tensor*> packs = {INPUT("sequences->query_offsets"),
                                                        inputs.sequences.query_offsets};
@@ -276,7 +307,9 @@ Value MaskedInputs::moved_result(Schedule& schedule, const Value& output, Form f
 
 OutputValues MaskedInputs::results(Schedule& schedule, const OutputValues& outputs) {
   const VisibleRows* const rows = queries_.is_given() ? &queries_ : nullptr;
-  const VisibleRows* const of_output = encodes_alone_ ? &keys_ : rows;
+  const VisibleRows* const of_all = encodes_alone_ ? &keys_ : rows;
+  // Wanted rows are those of the caller's list already.
+  const VisibleRows* const of_output = has_wanted_output_ ? nullptr : of_all;
   OutputValues moved = outputs;
   moved.output = moved_result(schedule, outputs.output, Form::Rows, of_output, nullptr);
   moved.weights = moved_result(schedule, outputs.weights, Form::Pairs, rows, appends_ ? nullptr : rows);
@@ -288,9 +321,10 @@ Value MaskedInputs::tapped(Schedule& schedule, std::string_view child, const Ten
   const VisibleRows* const of_encoder = masks_.encodes_keys && keys_.is_given() ? &keys_ : nullptr;
   const VisibleRows* rows = queries_.is_given() ? &queries_ : nullptr;
   const VisibleRows* columns = appends_ ? nullptr : rows;
-  if (masks_.encodes_keys && child.starts_with("encoder.")) {
+  const std::string_view encoder = name_of(ChildRole::Encoder);
+  if (masks_.encodes_keys && child.starts_with(encoder) && child.substr(encoder.size()).starts_with('.')) {
     rows = columns = of_encoder;
-  } else if (child.ends_with("cross_attention")) {
+  } else if (child.ends_with(name_of(ChildRole::CrossAttention))) {
     columns = of_encoder;
   }
   return is_weights ? moved_result(schedule, output, Form::Pairs, rows, columns)

@@ -67,6 +67,7 @@ class MaskedInputs {
   const Tensor* keep(Schedule& schedule, Tensor tensor);
   const Tensor* counts_of(Schedule& schedule, const VisibleRows& visible);
   const Tensor* gathered(Schedule& schedule, const Tensor* tensor, const VisibleRows& visible);
+  const Tensor* placed(Schedule& schedule, const Tensor* numbers, const VisibleRows& visible);
   const Tensor* gathered_pairs(Schedule& schedule, const Tensor* pairs, const VisibleRows* rows,
                                const VisibleRows* columns);
   const Tensor* mask_of_keys(Schedule& schedule, const Tensor* mask);
@@ -80,7 +81,8 @@ class MaskedInputs {
   RowMasks masks_;
   VisibleRows queries_;
   VisibleRows keys_;
-  bool appends_ = false;        // to a cache, whose rows are the columns of weights
+  bool appends_ = false;  // to a cache, whose rows are the columns of weights
+  bool has_wanted_output_ = false;
   bool encodes_alone_ = false;  // The results are rows of the encoder.
   Kept* kept_ = nullptr;
   Copy* gathers_ = nullptr;

@@ -13,11 +13,12 @@
 
 namespace heed {
 
-// output[..., :] = table[id[...], :] * scale + addend[..., :], in f32. The last of the sizes is that of a row.
+// output[..., :] = table[id[...], :] * scale + addend[..., :], in f32. The last of the sizes is that of a row. Without an
+// addend, -1 in place of an id gives a row of zeros if has_gaps is 1.
 struct EmbeddingProblem {
   Op op = {OpKind{8}, sizeof(EmbeddingProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
-  // The ids in row-major order of all axes but the last, each from 0 to num_table_rows - 1, in host memory that lives until
+  // The ids in row-major order of all axes but the last, each from 0 to num_table_rows - 1, or -1, in host memory that lives until
   // `run` returns. Null in problems that are only planned.
   const int32_t* ids = nullptr;
   int64_t num_table_rows = 0;
@@ -29,7 +30,7 @@ struct EmbeddingProblem {
   ElementwiseOperand output;  // F32, F16, BF16
   // With 1 and no addend, rows of the table's dtype keep their bits.
   float scale = 1;
-  int32_t unused = 0;
+  int32_t has_gaps = 0;
 };
 
 // Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks

@@ -24,44 +24,30 @@ internal static class BertExample
 
         NDArray ids = manager.Load(cases, "input_ids");
         NDArray tokenTypes = manager.Load(cases, "token_type_ids");
-        int[] lengths = LengthsOf(manager.Load(cases, "attention_mask"));
-        NDArray validLens = manager.Create(lengths); // Padding is hidden.
-        NDList list = new NDList(ids, validLens, tokenTypes);
-        NDArray states = model.Block.Forward(new ParameterStore(manager, false), list).SingletonOrThrow();
+        NDArray mask = manager.Load(cases, "attention_mask");
+        // Padding is hidden.
+        NDArray states = model.Block.Forward(
+            new AttentionInputs(ids) { AttentionMask = mask, TokenTypes = tokenTypes });
         Console.WriteLine(states.Shape);
 
-        double difference = LargestDifference(states, manager.Load(cases, "last_hidden_state"), lengths);
+        double difference = LargestDifference(states, manager.Load(cases, "last_hidden_state"), mask);
         Console.WriteLine(string.Create(
             CultureInfo.InvariantCulture, $"hidden states of PyTorch: largest difference {difference:0.0e-00}"));
         return difference < 1e-4 ? 0 : 1;
     }
 
-    /// <summary>The number of tokens of each text: the mask (B, S) has ones for tokens and zeros for padding behind
-    /// them.</summary>
-    private static int[] LengthsOf(NDArray mask)
-    {
-        long[] ones = mask.ToLongArray();
-        int size = (int)mask.Shape[1];
-        var lengths = new int[ones.Length / size];
-        for (int i = 0; i < ones.Length; i++)
-        {
-            lengths[i / size] += (int)ones[i];
-        }
-        return lengths;
-    }
-
-    /// <summary>The largest difference in the rows of tokens; rows of padding have no meaning.</summary>
-    private static double LargestDifference(NDArray found, NDArray expected, int[] lengths)
+    /// <summary>The largest difference in the rows of tokens, for which the mask has ones; rows of padding have no
+    /// meaning.</summary>
+    private static double LargestDifference(NDArray found, NDArray expected, NDArray mask)
     {
         float[] a = found.ToFloatArray();
         float[] b = expected.ToFloatArray();
-        int size = (int)found.Shape[1];
+        long[] isToken = mask.ToLongArray();
         int width = (int)found.Shape[2];
         double largest = 0;
         for (int i = 0; i < a.Length; i++)
         {
-            int row = i / width;
-            if (row % size < lengths[row / size])
+            if (isToken[i / width] != 0)
             {
                 largest = Math.Max(largest, Math.Abs((double)a[i] - b[i])); // NaN stays.
             }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import io.heed.AttentionInputs;
 import io.heed.Model;
 import io.heed.NDArray;
-import io.heed.NDList;
 import io.heed.NDManager;
-import io.heed.ParameterStore;
-import io.heed.Shape;
 
 import java.nio.file.Path;
 import java.util.Locale;
@@ -36,40 +34,29 @@ public class BertExample {
 
             NDArray ids = manager.load(cases, "input_ids");
             NDArray tokenTypes = manager.load(cases, "token_type_ids");
-            long[] lengths = lengthsOf(manager.load(cases, "attention_mask"));
-            // Padding is hidden.
-            NDArray validLens = manager.create(lengths, new Shape(lengths.length));
-            NDList list = new NDList(ids, validLens, tokenTypes);
-            NDArray states = model.getBlock().forward(new ParameterStore(manager, false), list, false).head();
+            NDArray mask = manager.load(cases, "attention_mask");
+            AttentionInputs inputs = new AttentionInputs()
+                    .setQueries(ids)
+                    .setAttentionMask(mask) // Padding is hidden.
+                    .setTokenTypes(tokenTypes);
+            NDArray states = model.getBlock().forward(inputs);
             System.out.println(states.getShape());
 
-            double difference = largestDifference(states, manager.load(cases, "last_hidden_state"), lengths);
+            double difference = largestDifference(states, manager.load(cases, "last_hidden_state"), mask);
             System.out.printf(Locale.ROOT, "hidden states of PyTorch: largest difference %.2g%n", difference);
             return difference < 1e-4;
         }
     }
 
-    /** The number of tokens of each text: the mask (B, S) has ones for tokens and zeros for padding behind them. */
-    private static long[] lengthsOf(NDArray mask) {
-        long[] ones = mask.toLongArray();
-        int size = (int) mask.getShape().get(1);
-        long[] lengths = new long[ones.length / size];
-        for (int i = 0; i < ones.length; i++) {
-            lengths[i / size] += ones[i];
-        }
-        return lengths;
-    }
-
-    /** The largest difference in the rows of tokens; rows of padding have no meaning. */
-    private static double largestDifference(NDArray is, NDArray expected, long[] lengths) {
+    /** The largest difference in the rows of tokens, for which the mask has ones; rows of padding have no meaning. */
+    private static double largestDifference(NDArray is, NDArray expected, NDArray mask) {
         float[] a = is.toFloatArray();
         float[] b = expected.toFloatArray();
-        int size = (int) is.getShape().get(1);
+        long[] isToken = mask.toLongArray();
         int width = (int) is.getShape().get(2);
         double largest = 0;
         for (int i = 0; i < a.length; i++) {
-            int row = i / width;
-            if (row % size < lengths[row / size]) {
+            if (isToken[i / width] != 0) {
                 largest = Math.max(largest, Math.abs((double) a[i] - b[i])); // NaN stays.
             }
         }

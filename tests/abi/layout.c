@@ -313,7 +313,7 @@ AT(heed_decoder_inputs, memory, 32);
 AT(heed_decoder_inputs, memory_cache, 40);
 AT(heed_decoder_inputs, self_attention_mask, 48);
 
-SIZE(heed_layer_inputs, 136);
+SIZE(heed_layer_inputs, 152);
 AT(heed_layer_inputs, struct_size, 0);
 AT(heed_layer_inputs, queries, 8);
 AT(heed_layer_inputs, keys, 16);
@@ -332,6 +332,8 @@ AT(heed_layer_inputs, decoder, 104);
 AT(heed_layer_inputs, token_types, 112);
 AT(heed_layer_inputs, progress, 120);
 AT(heed_layer_inputs, attention_mask, 128);
+AT(heed_layer_inputs, num_last_rows, 136);
+AT(heed_layer_inputs, output_rows, 144);
 
 SIZE(heed_layer_tap, 32);
 AT(heed_layer_tap, struct_size, 0);

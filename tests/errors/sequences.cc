@@ -304,6 +304,31 @@ Cases masks_of_rows() {
   };
 }
 
+Cases rows_of_outputs() {
+  return {
+    PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), inputs.num_last_rows = 1),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder_layer();
+                inputs.output_rows = tensor_of(HEED_I32, {2, 1})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); inputs.num_last_rows = -1),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); inputs.num_last_rows = 1;
+                inputs.output_rows = tensor_of(HEED_I32, {2, 1})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                inputs.output_rows = tensor_of(HEED_F32, {2, 1})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                inputs.output_rows = tensor_of(HEED_I32, {3, 1})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder(); inputs.num_last_rows = 2;
+                outputs.output = tensor_of(HEED_F32, {2, 2, 8}); inputs.sequences = &sequences;
+                sequences.query_lens = numbers({3, 1})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                outputs.output = tensor_of(HEED_F32, {2, 1, 8});
+                inputs.output_rows = tensor_with<int32_t>({2, 1}, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_encoder();
+                outputs.output = tensor_of(HEED_F32, {2, 1, 8});
+                inputs.attention_mask = tensor_with<int32_t>({2, 3}, {1, 1, 1, 0, 1, 1});
+                inputs.output_rows = tensor_with<int32_t>({2, 1}, {2, 0})),
+  };
+}
+
 Cases sequences_of_layers_of_one_input() {
   return {
       by(Reach::Inputs, kKindsOfOneInput,
@@ -390,6 +415,7 @@ Topic sequences() {
           sequences_of_layers_of_one_input(),
           positions_of_keys(),
           masks_of_rows(),
+          rows_of_outputs(),
       }};
 }
 

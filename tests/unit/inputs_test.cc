@@ -164,6 +164,7 @@ class Inputs : public testing::Test {
         inputs.decoder.memory = &wrong_rows_;
         inputs.keys = nullptr;
         return;
+      case Input::OutputRows: inputs.wanted_output.rows = &wrong_numbers_; return;
       case Input::TokenTypes: inputs.token_types = &wrong_numbers_; return;
       case Input::Cache: inputs.cache = &new_cache(CacheUse::Append, 3); return;
       case Input::CacheSequences:

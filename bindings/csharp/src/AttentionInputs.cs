@@ -74,6 +74,7 @@ public sealed partial class AttentionInputs
         MemoryCache = null;
         MemorySequences = null;
         MemoryCacheLayer = 0;
+        NumLastRows = 0;
         return this;
     }
 

@@ -21,6 +21,7 @@ internal sealed unsafe class LayerCall : IDisposable
     private readonly CacheMembers memoryCache;
     private readonly TapMembers taps;
     private readonly long* seed;
+    private readonly long* lastRows;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
     private bool training;
@@ -39,6 +40,7 @@ internal sealed unsafe class LayerCall : IDisposable
         memoryCache = new CacheMembers(nativeDecoder.AddressOf(value => nativeDecoder.MemoryCache = new IntPtr(value)));
         taps = new TapMembers(nativeOutputs);
         seed = nativeInputs.AddressOf(value => nativeInputs.DropoutSeed = value);
+        lastRows = nativeInputs.AddressOf(value => nativeInputs.NumLastRows = value);
     }
 
     /// <summary>Begins a call. A call inside another one on the same thread gets structs of its own. That happens if
@@ -64,6 +66,7 @@ internal sealed unsafe class LayerCall : IDisposable
     internal LayerCall Read(AttentionInputs given)
     {
         given.Fill(inputs, cache, memoryCache);
+        *lastRows = given.NumLastRows;
         return this;
     }
 
@@ -75,17 +78,22 @@ internal sealed unsafe class LayerCall : IDisposable
         {
             inputs.Set(index, index < list.Length ? list[index] : null);
         }
+        ClearOthers();
+        return this;
+    }
+
+    private void ClearOthers()
+    {
         cache.Clear();
         memoryCache.Clear();
-        return this;
+        *lastRows = 0;
     }
 
     /// <summary>Sets inputs that have shapes only. A null shape is no input.</summary>
     internal LayerCall Read(NativeContext context, Shape?[] shapes, Func<int, DataType> typeOf)
     {
         inputs.Clear();
-        cache.Clear();
-        memoryCache.Clear();
+        ClearOthers();
         for (int index = 0; index < shapes.Length; index++)
         {
             if (shapes[index] is { } shape)

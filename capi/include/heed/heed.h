@@ -509,10 +509,16 @@ typedef struct heed_layer_inputs {
                                         visible rows before. Otherwise they are those of keys: of a decoder's memory, and of
                                         a Transformer's encoder. With a cache hidden rows are not appended. Not with lengths
                                         of the same rows, and not in a packed batch */
+  int64_t num_last_rows;          /* 0: all rows. n, of encoders, decoders and Transformers: the output has the last n visible
+                                     rows of each batch element alone, (B, n, ...), for packed batches too, so that the
+                                     final norm and the projection compute no others. Each has n rows at least, or none:
+                                     then its output is 0. Caches, weights and taps have all rows */
+  const heed_tensor* output_rows; /* NULL: all rows. Or (B, n) of I32 or I64: likewise the rows with these numbers, counted in
+                                     each batch element from 0, visible ones, in any order. Not with num_last_rows */
 } heed_layer_inputs;
 #define HEED_LAYER_INPUTS_INIT                                                                                         \
   { sizeof(heed_layer_inputs), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL }
+    NULL, 0, NULL }
 
 /* The outputs of a layer. NULL: not requested; at least one must be given. Requesting more outputs never changes the
  * others [rule 9]. Any positive strides are allowed (any at all for dims of 1), but no element may share memory with

@@ -59,6 +59,7 @@ Plan plan_embedding(const EmbeddingProblem& problem) {
   Plan plan;
   plan.kernel = is_lookup(problem) ? "ATB Gather" : "ATB Gather and Elewise";
   if (std::fabs(problem.scale) < kMinFactor) plan.add_reason(kTooSmallFactor);
+  if (problem.has_gaps != 0) plan.add_reason("ATB's Gather has no rows that are none");
   const int64_t size = problem.sizes[kElementwiseRank - 1];
   if (!can_arrange(table_of(problem.table, problem.num_table_rows, size)) ||
       !can_arrange(problem.addend, problem.sizes) || !can_arrange(problem.output, problem.sizes))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
@@ -21,6 +22,13 @@ StridedRow table_row(const KernelTable& kernels, const EmbeddingProblem& problem
   auto* const first =
       static_cast<std::byte*>(const_cast<void*>(data)) + row.first * static_cast<int64_t>(size_of(table.dtype));
   return {first, row.stride, table.dtype};
+}
+
+// 0 has no bits in any of the dtypes.
+void clear_row(const StridedRow& row, int64_t size) {
+  const size_t bytes = size_of(row.dtype);
+  for (int64_t i = 0; i < size; ++i)
+    std::memset(static_cast<std::byte*>(row.data) + i * row.stride * static_cast<int64_t>(bytes), 0, bytes);
 }
 
 }  // namespace
@@ -44,8 +52,12 @@ void run_problem(const KernelTable& kernels, const EmbeddingProblem& problem, co
   run_loop(plan, workers, [&](int64_t task) {
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
-      const StridedRow from = table_row(kernels, problem, problem.ids[row]);
       const StridedRow to = row_of(problem.sizes, problem.output, row, 0);
+      if (problem.has_gaps != 0 && problem.ids[row] < 0) {
+        clear_row(to, size);
+        continue;
+      }
+      const StridedRow from = table_row(kernels, problem, problem.ids[row]);
       if (problem.scale == 1 && problem.addend.given == 0) {
         kernels.copy_row(&from, &to, size);
         continue;

@@ -62,6 +62,7 @@ InputRules AttentionLayer::input_rules(const LayerInputs&) const {
   static constexpr Refusal kRefusals[] = {
       {kDecoderInputs, KIND("%s %s layer") " is no decoder: expected " WORD("NULL")},
       {{Input::TokenTypes}, KIND("%s %s layer") " has no embedding: expected " WORD("NULL")},
+      {{Input::OutputRows}, KIND("%s %s layer") " gives the output of all rows: expected " WORD("NULL")},
       {kCacheInputs,
        KIND("%s") " attends to keys as they are given: expected " WORD(
            "NULL") ", or a multi-head attention with " CONSTANT("HEED_SCORING_DOT_PRODUCT"),

@@ -137,7 +137,7 @@ EmbeddedLayer::EmbeddedLayer(std::shared_ptr<Context> context, std::span<const N
 Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [input, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
-               encoder_lens] = call.inputs;
+               wanted_output, encoder_lens] = call.inputs;
   const bool packed = is_packed(call.inputs);
   const int32_t rank = packed ? 2 : 3;
   if (has_embedding()) check_ids_of_rows(input, packed, call.ids_name);

@@ -138,13 +138,14 @@ InputRules Transformer::input_rules(const LayerInputs& inputs) const {
       kNoSinks,
       kNoMemoryCache,
       kNoKeyPositions,
+      kNoOutputRows,
       {{Input::Bias},
        KIND("%s %s layer") " has biases in its children alone: expected " WORD(
            "NULL") ", or a call of its children encoder and decoder"},
       {{Input::TokenTypes}, "the %s's encoder has no token types: expected " WORD("NULL")},
   };
   constexpr auto kReads = [](bool fills) {
-    return decoder_reads(true, fills).with({Input::Memory}).without({Input::Bias});
+    return with_output_rows(decoder_reads(true, fills).with({Input::Memory}).without({Input::Bias}), fills);
   };
   static_assert(covers_all_inputs({kReads(true), kRefusals}));
   const InputSet reads = kReads(fills_cache(inputs.cache));
@@ -238,7 +239,7 @@ Visibility without_lengths(const Visibility& visibility) {
 void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [queries, keys, values, sequences, visibility, cache, of_decoder, token_types, layer_offset, given_memory,
-               encoder_lens] = call.inputs;
+               wanted_output, encoder_lens] = call.inputs;
   const bool fills = fills_cache(cache);
   CallArena& arena = schedule.arena();
   make_children(schedule, call);
@@ -251,7 +252,8 @@ void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) co
         .queries = rows,
         .sequences = &of_encoder,
         .visibility = encoder_lens == nullptr ? visibility : &arena.make<Visibility>(without_lengths(*visibility)),
-        .token_types = token_types};
+        .token_types = token_types,
+        .wanted_output = queries.is_given() ? nullptr : wanted_output};
     call.children[encoder()].ids_name = INPUT("keys");
     const OutputShapes& shapes = check_child(encoder(), inputs, schedule, purpose, call);
     if (!queries.is_given() && !fills) {
@@ -267,7 +269,8 @@ void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) co
                         .sequences = sequences,
                         .visibility = visibility,
                         .cache = cache,
-                        .decoder = of_decoder};
+                        .decoder = of_decoder,
+                        .wanted_output = wanted_output};
   if (fills) {
     inputs.sequences = &arena.make<SequenceInputs>(stored_rows_of(*sequences, visibility->valid_lens));
     inputs.visibility = &arena.make<Visibility>(without_lengths(*visibility));

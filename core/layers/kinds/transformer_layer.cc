@@ -152,7 +152,7 @@ namespace {
 InputValues stored_rows(const InputValues& inputs) {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
-               encoder_lens] = inputs;
+               wanted_output, encoder_lens] = inputs;
   return {.keys = keys,
           .values = keys,
           .sequences = sequences,
@@ -269,7 +269,7 @@ InputRules EncoderLayer::input_rules(const LayerInputs&) const {
 InputValues EncoderLayer::attention_inputs(size_t, const LayerCall& call, const Value& queries, Schedule&) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
-               encoder_lens] = call.inputs;
+               wanted_output, encoder_lens] = call.inputs;
   return {.queries = queries, .keys = queries, .values = queries, .sequences = sequences, .visibility = visibility};
 }
 
@@ -427,7 +427,7 @@ InputValues DecoderLayer::attention_inputs(size_t index, const LayerCall& call, 
                                            Schedule& schedule) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
-               encoder_lens] = call.inputs;
+               wanted_output, encoder_lens] = call.inputs;
   CallArena& arena = schedule.arena();
   if (index == 0) {
     return {.queries = queries,

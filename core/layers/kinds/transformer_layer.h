@@ -142,6 +142,7 @@ constexpr auto encoder_refusals(const char* of_token_types) {
       {kCacheInputs, KIND("%s %s layer") " keeps no keys: expected " WORD("NULL") ", or " WORD(
                          "a decoder layer") " without cross attention"},
       {{Input::TokenTypes}, of_token_types},
+      {{Input::OutputRows}, KIND("%s %s layer") " gives the output of all rows: expected " WORD("NULL")},
   });
 }
 
@@ -163,6 +164,12 @@ inline constexpr Refusal kNoSinks = {{Input::Sinks},
                                      KIND("%s %s layer") " has sinks by the option sinks: expected " WORD("NULL")};
 inline constexpr Refusal kNoKeyPositions = {
     {Input::KeyPositions}, KIND("%s %s layer") " has positions in its self-attention alone: expected " WORD("NULL")};
+inline constexpr Refusal kNoOutputRows = {{Input::OutputRows},
+                                          KIND("%s %s layer") " gives the output of all rows: expected " WORD("NULL")};
+// Those of a stack, which has no output where it fills a cache.
+constexpr InputSet with_output_rows(InputSet reads, bool fills_cache) {
+  return fills_cache ? reads : reads.with({Input::OutputRows});
+}
 inline constexpr Refusal kNoMemoryCache = {
     kMemoryCacheInputs, "the call of the " KIND("%s layer") " reads no memory: expected " WORD("NULL")};
 constexpr auto decoder_refusals(const char* of_token_types) {
@@ -173,6 +180,7 @@ constexpr auto decoder_refusals(const char* of_token_types) {
       kNoSinks,
       kNoMemoryCache,
       kNoKeyPositions,
+      kNoOutputRows,
       {{Input::Keys, Input::ValidLens, Input::Mask, Input::Bias, Input::KeyOffsets},
        "the " KIND("%s layer") " has no cross attention: expected " WORD(
            "NULL") "; what self-attention reads is in " INPUT("decoder")},

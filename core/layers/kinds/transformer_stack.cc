@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "layers/errors_of_member.h"
 #include "layers/kinds/linear.h"
+#include "layers/output_rows.h"
 
 namespace heed {
 namespace {
@@ -114,7 +115,7 @@ LayerDescription TransformerStack::describe() const {
 InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& call, const Value& rows) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [queries, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
-               encoder_lens] = call.inputs;
+               wanted_output, encoder_lens] = call.inputs;
   return {.queries = rows,
           .keys = keys,
           .values = values,
@@ -124,6 +125,14 @@ InputValues TransformerStack::inputs_of_layer(size_t child, const LayerCall& cal
           .decoder = decoder,
           .cache_layer_offset = static_cast<int64_t>(child - num_first_children())};
 }
+
+namespace {
+
+bool has_wanted_output(const LayerCall& call) {
+  return call.inputs.wanted_output != nullptr && call.inputs.wanted_output->is_given();
+}
+
+}  // namespace
 
 void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   const size_t first = num_first_children();
@@ -144,9 +153,18 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
       set_row_limits(call, limits);
     }
     call.shapes.output = shapes.output;
+    if (i + 1 == first + num_layers_ && has_wanted_output(call)) {
+      call.all_rows = schedule.reserve_spread(shapes.output);
+      const int64_t num_rows = shapes.output[is_packed(call.inputs) ? 0 : 1];
+      const auto& wanted = schedule.arena().make<OutputRows>(
+          find_output_rows(schedule, call.inputs, batch_of(call.inputs), num_rows, purpose));
+      call.output_rows = &wanted;
+      call.shapes.output = {batch_of(call.inputs), wanted.count, shapes.output[shapes.output.rank - 1]};
+      call.row_limits = limits = wanted.limits;
+    }
   }
   call.shapes.dtype = has_embedding() ? call.called_dtype : call.inputs.queries.dtype();
-  call.shapes.is_packed = is_packed(call.inputs);
+  call.shapes.is_packed = is_packed(call.inputs) && call.output_rows == nullptr;
 }
 
 void TransformerStack::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
@@ -160,7 +178,10 @@ void TransformerStack::compose(Schedule& schedule, const LayerCall& call, const 
     const bool is_last = i + 1 == num_children();
     OutputValues result;
     result.output = is_last ? outputs.output : call.children[i + 1].inputs.queries;
+    const bool takes_rows = call.output_rows != nullptr && i + 1 == num_first_children() + num_layers_;
+    const Value wanted = std::exchange(result.output, takes_rows ? call.all_rows : result.output);
     compose_child(i, schedule, call, result);
+    if (takes_rows) add_output_rows(schedule, *call.output_rows, call.all_rows, wanted);
   }
 }
 
@@ -189,7 +210,8 @@ Encoder::Encoder(const std::shared_ptr<Context>& context, const EncoderOptions& 
 InputRules Encoder::input_rules(const LayerInputs&) const {
   static constexpr auto kRefusals = encoder_refusals(kNoTokenTypes);
   static_assert(covers_all_inputs({kEncoderReads, kRefusals}));
-  return {has_token_types() ? kEncoderReads.with({Input::TokenTypes}) : kEncoderReads, kRefusals};
+  const InputSet reads = with_output_rows(kEncoderReads, false);
+  return {has_token_types() ? reads.with({Input::TokenTypes}) : reads, kRefusals};
 }
 
 LayerInputs Encoder::check_tensors(const LayerInputs& inputs) const {
@@ -225,7 +247,8 @@ std::optional<Layer::CacheShape> Decoder::cache_shape() const {
 InputRules Decoder::input_rules(const LayerInputs& inputs) const {
   static constexpr auto kRefusals = decoder_refusals(kNoTokenTypes);
   static_assert(covers_all_inputs({decoder_reads(false, false), kRefusals}));
-  const InputSet reads = decoder_reads(has_cross_attention_, fills_cache(inputs.cache));
+  const bool fills = fills_cache(inputs.cache);
+  const InputSet reads = with_output_rows(decoder_reads(has_cross_attention_, fills), fills);
   return {has_token_types() ? reads.with({Input::TokenTypes}) : reads, kRefusals};
 }
 

@@ -108,6 +108,8 @@ public sealed class ReusingFormTests : IDisposable
         inputs.KeyPositions = inputs.Queries;
         inputs.AttentionMask = inputs.Queries;
         inputs.SelfAttentionMask = inputs.Queries;
+        inputs.OutputRows = inputs.Queries;
+        inputs.NumLastRows = 3;
         inputs.SelfValidLens = inputs.Queries;
         inputs.SelfMask = inputs.Mask;
         inputs.SelfBias = inputs.Queries;
@@ -124,12 +126,13 @@ public sealed class ReusingFormTests : IDisposable
                 inputs.Queries, inputs.Keys, inputs.Values, inputs.ValidLens, inputs.Mask, inputs.Bias,
                 inputs.AlibiSlopes, inputs.Sinks, inputs.Positions, inputs.QueryLens, inputs.QueryOffsets,
                 inputs.KeyOffsets, inputs.SelfValidLens, inputs.SelfMask, inputs.SelfBias, inputs.KeyPositions,
-                inputs.AttentionMask, inputs.SelfAttentionMask,
+                inputs.AttentionMask, inputs.SelfAttentionMask, inputs.OutputRows,
             },
             Assert.Null);
         Assert.Null(inputs.Cache);
         Assert.Null(inputs.Sequences);
         Assert.Equal(0, inputs.CacheLayer);
+        Assert.Equal(0, inputs.NumLastRows);
         Assert.Equal(CacheUse.Append, inputs.CacheUse);
         Assert.False(inputs.Training);
         Assert.Null(inputs.DropoutSeed);
@@ -188,6 +191,7 @@ public sealed class ReusingFormTests : IDisposable
             Closed("KeyPositions", () => use(new AttentionInputs(open) { KeyPositions = disposed }));
             Closed("AttentionMask", () => use(new AttentionInputs(open) { AttentionMask = disposed }));
             Closed("SelfAttentionMask", () => use(new AttentionInputs(open) { SelfAttentionMask = disposed }));
+            Closed("OutputRows", () => use(new AttentionInputs(open) { OutputRows = disposed }));
             Closed("SelfValidLens", () => use(new AttentionInputs(open) { SelfValidLens = disposed }));
             Closed("SelfMask", () => use(new AttentionInputs(open) { SelfMask = disposedMask }));
             Closed("SelfBias", () => use(new AttentionInputs(open) { SelfBias = disposed }));

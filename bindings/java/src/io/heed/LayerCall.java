@@ -33,6 +33,7 @@ final class LayerCall implements AutoCloseable {
     private final TapMembers taps = new TapMembers(outputs);
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
+    private final int lastRowsOffset = inputs.offsetOf(inputs::setNumLastRows);
     /** The value of the member `training` of {@link #inputs}. */
     private boolean training;
 
@@ -52,6 +53,7 @@ final class LayerCall implements AutoCloseable {
 
     LayerCall read(AttentionInputs given) {
         given.fill(read, cache, memoryCache);
+        inputBytes.putLong(lastRowsOffset, given.getNumLastRows());
         return this;
     }
 
@@ -60,16 +62,20 @@ final class LayerCall implements AutoCloseable {
         for (int i = 0; i < read.size(); i++) {
             read.set(i, i < list.length ? NDArray.tensorOf(list[i], AttentionInputs.nameOf(i)) : null);
         }
+        clearOthers();
+        return this;
+    }
+
+    private void clearOthers() {
         cache.clear();
         memoryCache.clear();
-        return this;
+        inputBytes.putLong(lastRowsOffset, 0);
     }
 
     /** Sets inputs that have shapes only. A null shape, or a missing one, is no input. */
     LayerCall read(NativeContext context, Shape[] shapes, Types types) {
         read.clear();
-        cache.clear();
-        memoryCache.clear();
+        clearOthers();
         for (int i = 0; i < shapes.length; i++) {
             if (shapes[i] != null) {
                 // It is closed at once, but destroyed only when this call has ended its use of it.

@@ -312,7 +312,9 @@ class ReusedForwardTest {
                     () -> use(all.setKeyPositions(null).setAttentionMask(closed), use));
             closed("the array selfAttentionMask is closed",
                     () -> use(all.setAttentionMask(null).setSelfAttentionMask(closed), use));
-            all.setSelfAttentionMask(null);
+            closed("the array outputRows is closed",
+                    () -> use(all.setSelfAttentionMask(null).setOutputRows(closed), use));
+            all.setOutputRows(null);
         }
         AttentionOutputs written = new AttentionOutputs().setWeights(closed);
         closed("the array weights is closed", () -> attention.forward(inputs, written, null));
@@ -362,6 +364,8 @@ class ReusedForwardTest {
                 .setKeyPositions(x)
                 .setAttentionMask(y)
                 .setSelfAttentionMask(x)
+                .setOutputRows(y)
+                .setNumLastRows(3)
                 .setTraining(true)
                 .setDropoutSeed(-1);
         assertSame(x, all.getQueries());
@@ -379,6 +383,8 @@ class ReusedForwardTest {
         assertSame(x, all.getKeyPositions());
         assertSame(y, all.getAttentionMask());
         assertSame(x, all.getSelfAttentionMask());
+        assertSame(y, all.getOutputRows());
+        assertEquals(3, all.getNumLastRows());
         assertTrue(all.isTraining());
         assertSame(all, all.clear());
         assertNull(all.getQueries());
@@ -396,6 +402,8 @@ class ReusedForwardTest {
         assertNull(all.getKeyPositions());
         assertNull(all.getAttentionMask());
         assertNull(all.getSelfAttentionMask());
+        assertNull(all.getOutputRows());
+        assertEquals(0, all.getNumLastRows());
         assertFalse(all.isTraining());
         assertFalse(all.hasDropoutSeed());
         assertEquals(0, all.getDropoutSeed());

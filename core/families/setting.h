@@ -114,6 +114,14 @@ enum class Setting : uint8_t {
   RotaryValue,
   UseRelativePositionBias,
   UseSharedRelativePositionBias,
+  // Parts that layers have or lack.
+  AttentionBias,
+  EnableBias,
+  IsGatedAct,
+  LayerNormElementwiseAffine,
+  MlpBias,
+  NormBias,
+  QkvBias,
   // Embeddings and heads.
   EmbeddingMultiplier,
   FinalLogitSoftcapping,

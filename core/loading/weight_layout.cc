@@ -317,6 +317,7 @@ constexpr WeightLayout kLayouts[] = {
     {"DJL Linear", kDjlLinear, {}, kDjlStyles},
     {layout_name::kPyTorchTransformer, kPyTorchFeedForward, {}},
     {layout_name::kBert, kBertFeedForward, {}},
+    {layout_name::kViT, kBertFeedForward, {}},
     {layout_name::kBart, kBartFeedForward, {}},
     {layout_name::kDistilBert, kDistilBertFeedForward, {}},
     {layout_name::kAlbert, kAlbertFeedForward, {}},

@@ -25,6 +25,42 @@ Topic model_folders() {
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'bert','num_hidden_layers':2}", {{"a", {1}}}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'bert','num_hidden_layers':1}", {{"a", {1}}}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2,'attention_bias':true}",
+                     {{"embed_tokens.weight", {10, 8}},
+                      {"layers.0.self_attn.q_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.k_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.v_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.o_proj.weight", {8, 8}},
+                      {"layers.0.post_attention_layernorm.weight", {8}},
+                      {"layers.0.input_layernorm.weight", {8}},
+                      {"layers.0.mlp.gate_proj.weight", {10, 8}},
+                      {"layers.0.mlp.up_proj.weight", {10, 8}},
+                      {"layers.0.mlp.down_proj.weight", {8, 10}},
+                      {"norm.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'opt','num_hidden_layers':1,'num_attention_heads':2,"
+                                                   "'layer_norm_elementwise_affine':false}",
+                                                   {{"decoder.layers.0.final_layer_norm.weight", {8}}}),
+                                            &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'opt','num_hidden_layers':1,'num_attention_heads':2}",
+                                                   {{"decoder.embed_tokens.weight", {10, 8}},
+                                                    {"decoder.embed_positions.weight", {10, 8}},
+                                                    {"decoder.layers.0.self_attn.q_proj.weight", {8, 8}},
+                                                    {"decoder.layers.0.final_layer_norm.weight", {8}}}),
+                                            &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
               context,
               folder("{'model_type':'llama','num_hidden_layers':2}",
                      {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),

@@ -54,7 +54,7 @@ template <typename F>
 constexpr void for_each_setting(const AttentionRules& attention, const F& f) {
   const auto& [scale_by, soft_cap, both_ways, qkv_biases, output_bias, no_key_bias, causal, scale, qk_norm, key_heads,
                sinks, tower_has_windows] = attention;
-  for_settings_of(f, scale_by, soft_cap, both_ways, qkv_biases, output_bias);
+  for_settings_of(f, scale_by, soft_cap, both_ways, qkv_biases, output_bias, Setting::IsCausal);
 }
 
 template <typename F>
@@ -62,6 +62,8 @@ constexpr void for_each_setting(const Positions& positions, const F& f) {
   const auto& [base, window_base, part, buckets, distance, layout, kind, first_row, only_with_window,
                yarn_is_longrope] = positions;
   for_settings_of(f, base, window_base, part, buckets, distance);
+  for_settings_of(f, Setting::PositionEmbeddingType);
+  if (first_row == FirstRow::AfterPadding) for_settings_of(f, Setting::PadTokenId);
   if (is_rotary(positions)) for_settings_of(f, Setting::RopeParameters, Setting::RopeScaling);
 }
 

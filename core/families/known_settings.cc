@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "families/known_settings.h"
 
+#include <cinttypes>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/shown_text.h"
@@ -67,6 +71,53 @@ bool is_of_another_family(const ModelSettings& settings, Setting setting, const 
   return users_of(setting) == Users::Readers && !has_setting(family, setting);
 }
 
+// Every known setting is written as it is read. Null and false say nothing of a setting that the family does not have.
+void require_jsons(const ModelConfig& config, const Family& family) {
+  for (size_t i = 1; i < kNumSettings; ++i) {
+    const auto setting = static_cast<Setting>(i);
+    // What is wrong with the size of images is said of the patches.
+    if (users_of(setting) == Users::NoWholeModels || setting == Setting::ImageSize) continue;
+    const std::string name = name_of(setting);
+    // A text of letters is one of other families' patterns.
+    const Json json = json_of(setting) == Json::Pattern ? Json::Count : json_of(setting);
+    const bool is_off = config.is_null(name) || config.flag(name) == false;
+    if (is_off ? has_setting(family, setting) : config.has(name))
+      require_json(config, name, json, may_be_null(setting));
+  }
+}
+
+// The kinds of layers: one word for each.
+void require_layer_types(const ModelConfig& config, const Family& family) {
+  const std::string list = name_of(Setting::LayerTypes);
+  if (family.windows.list != Setting::LayerTypes || !config.has(list)) return;
+  const std::vector<std::string> indices = config.members(list);
+  for (const std::string& index : indices) {
+    const std::string path = list + "." + index;
+    const std::string_view kind = config.text(path).value_or("");
+    if (kind == "full_attention" || kind == "sliding_attention") continue;
+    fail(Status::Unsupported,
+         "%s has %s as \"%s\", a kind of layer that heed does not know: expected "
+         "\"full_attention\" or \"sliding_attention\"",
+         in_quotes(config.path()).c_str(), config.text_of_value(path).c_str(), path.c_str());
+  }
+  const std::optional<int64_t> layers = ModelSettings(config, "").count({family.sizes.layers});
+  if (!layers || static_cast<int64_t>(indices.size()) == *layers) return;
+  fail(Status::InvalidArgument, "%s has %zu kinds of layers in \"%s\", expected one for each of the %" PRId64 " layers",
+       in_quotes(config.path()).c_str(), indices.size(), list.c_str(), *layers);
+}
+
+// Positions that the classes of the family do not have. Relative ones are refused where attention is read.
+void require_positions(const ModelConfig& config, const Family& family) {
+  const std::string name = name_of(Setting::PositionEmbeddingType);
+  const std::string_view word = config.text(name).value_or("absolute");
+  if (word == "absolute" || word.starts_with("relative_key")) return;
+  if (is_rotary(family.positions) && (word == "rotary" || word == "rope")) return;
+  fail(Status::Unsupported,
+       "%s has %s as \"%s\", positions that models of model_type \"%s\" do not have: expected \"absolute\"",
+       in_quotes(config.path()).c_str(), in_quotes(word).c_str(), name.c_str(),
+       std::string(family.model_types).c_str());
+}
+
 }  // namespace
 
 void require_known_settings(const ModelConfig& config, const Family& family) {
@@ -85,6 +136,10 @@ void require_known_settings(const ModelConfig& config, const Family& family) {
          "configuration without it",
          in_quotes(config.path()).c_str(), shown(name).c_str());
   }
+  require_jsons(config, family);
+  require_layer_types(config, family);
+  require_positions(config, family);
+  if (is_rotary(family.positions)) require_rope_members(config, family);
 }
 
 }  // namespace heed

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "families/family.h"
@@ -55,14 +54,6 @@ std::optional<int64_t> first_row(const Family& family, const ModelSettings& sett
 bool packs_in(const Family& family, std::string_view module);
 // The same of an attention of that path.
 bool packs_in(const Family& family, std::string_view module, const ModulePath& attention);
-
-// Whether a model of these settings has the part; false of one that only its file tells.
-bool has_part(const ModelSettings& settings, const Has& has);
-// Whether feed-forward networks have a gate.
-bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules);
-// The setting by which the model has a parameter of a layer, for sentences: `with "attention_bias" true`. "": the family
-// always has it.
-std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter);
 
 // Whether a tensor of this name outside a model's modules adds nothing to it.
 bool is_spare_tensor(const Family& family, std::string_view name);

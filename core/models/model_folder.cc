@@ -15,6 +15,7 @@
 #include "base/shown_text.h"
 #include "families/families.h"
 #include "families/known_settings.h"
+#include "families/model_block.h"
 #include "families/model_config.h"
 #include "families/model_settings.h"
 #include "families/rules.h"

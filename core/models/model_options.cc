@@ -288,14 +288,13 @@ void ModelOptions::set_image_size(PatchEmbeddingOptions& options) const {
   }
   // A number, or the height and the width.
   const std::optional<int64_t> both = settings_.count({Setting::ImageSize});
-  const std::optional<int64_t> height = both ? both : settings_.count(Setting::ImageSize, 0);
-  if (!height) {
+  if (!is_json(config_, name_of(Setting::ImageSize), Json::Size)) {
     fail(Status::InvalidArgument,
          "%s has an \"image_size\" that is no size, expected a number, or the height and the width in a list",
          in_quotes(config_.path()).c_str());
   }
-  options.image_height = *height;
-  options.image_width = both ? *both : settings_.count(Setting::ImageSize, 1).value_or(*height);
+  options.image_height = both ? *both : *settings_.count(Setting::ImageSize, 0);
+  options.image_width = both ? *both : *settings_.count(Setting::ImageSize, 1);
 }
 
 void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const {

@@ -72,6 +72,34 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
                  HEED_ERROR_INVALID_ARGUMENT, "options->causal is HEED_CAUSAL_BOTTOM_RIGHT, expected HEED_CAUSAL_NONE");
 }
 
+// Read as nothing, each would be its default.
+TEST_F(Families, SettingsOfAnotherKindOfJsonAreRefused) {
+  const struct {
+    const char* config;
+    const char* words;
+  } cases[] = {
+      {R"({"model_type":"bert","num_attention_heads":"2"})", "says \"2\" for the setting \"num_attention_heads\""},
+      {R"({"model_type":"bert","is_decoder":"true"})",
+       "says \"true\" for the setting \"is_decoder\", expected true or"},
+      {R"({"model_type":"bert","is_decoder":1})", "says 1 for the setting \"is_decoder\""},
+      {R"({"model_type":"bert","position_embedding_type":3})", "says 3 for the setting \"position_embedding_type\""},
+      {R"({"model_type":"bert","head_dim":true})", "says true for the setting \"head_dim\", expected a whole number"},
+  };
+  for (const auto& [config, words] : cases) {
+    SCOPED_TRACE(config);
+    const Answer answer = load(below("attention", kBert), config, "attention", two_of_four());
+    expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, words);
+    expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, "; with accept \"config\" the names alone are asked");
+  }
+  // Models of images have lists where others have one number, and "NaN" is a setting without a value.
+  for (const char* config :
+       {R"({"model_type":"bert","num_attention_heads":[2,4]})", R"({"model_type":"bert","num_attention_heads":NaN})",
+        R"({"model_type":"bert","num_attention_heads":null})"}) {
+    SCOPED_TRACE(config);
+    EXPECT_EQ(load(below("attention", kBert), config, "attention", two_of_four()).status, HEED_OK);
+  }
+}
+
 TEST_F(Families, WindowsDependOnTheLayersIndex) {
   const struct {
     const char* config;

@@ -101,6 +101,40 @@ Topic model_folders() {
                       {"layers.1.mlp.up_proj.weight", {10, 8}},
                       {"embed_tokens.weight", {10, 8}}}),
               &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','rope_theta':'500000'}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'mistral','sliding_window':3.5}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'qwen2','is_causal':null}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bart','scale_embedding':1}", {}),
+                                                &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context, folder("{'model_type':'llama','hidden_act':3}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_parameters':[{'rope_theta':700}]}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert','layer_norm_eps':{}}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','layer_types':'full_attention'}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'roberta','pad_token_id':0.5}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'phi3','rope_scaling':{'type':'longrope','long_factor':1}}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_scaling':{'type':'linear'}}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_parameters':{'full_attention':{'rope_theta':700}}}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','num_hidden_layers':2,'layer_types':['full_attention']}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','num_hidden_layers':1,'layer_types':['linear_attention']}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'bert','position_embedding_type':'rotary'}", {}), &new_layer)),
           PROVOKE(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &new_outputs), use_model("gpt2");
                   inputs.queries = tensor_of(HEED_I32, {2, 33})),
           PROVOKE(heed_layer_create_from_folder(

@@ -318,6 +318,7 @@ Topic weights() {
               heed_layer_load(layer, names({"layers.0.attn.Wqkv.weight", "layers.0.attn.Wo.weight"}), "layers.0.attn")),
           PROVOKE(
               heed_layer_load(layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "sinks"}), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_theta':'500000'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_theta':500000.0}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_scaling':{'type':'dynamic','factor':2}}"),
                                   NULL)),

@@ -21,7 +21,7 @@ constexpr void for_each_setting(const From& from, const F& f) {
 
 template <typename F>
 constexpr void for_each_setting(const Has& has, const F& f) {
-  const auto& [when, by, otherwise] = has;
+  const auto& [when, by] = has;
   for_each_setting(by, f);
 }
 

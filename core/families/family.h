@@ -30,16 +30,19 @@ struct Has {
   enum class When : uint8_t {
     Never,
     Always,
-    BySetting,
+    IfSet,
+    UnlessUnset,
     InFile,  // The class reads it if the file has it: published files of the family lack it.
   };
   When when = When::Never;
   Setting by = Setting::None;
-  bool otherwise = false;  // without the setting
 };
 inline constexpr Has kAlways = {.when = Has::When::Always};
 inline constexpr Has kInFile = {.when = Has::When::InFile};
-constexpr Has has_by(Setting by, bool otherwise = false) { return {Has::When::BySetting, by, otherwise}; }
+// `otherwise`: without the setting.
+constexpr Has has_by(Setting by, bool otherwise = false) {
+  return {otherwise ? Has::When::UnlessUnset : Has::When::IfSet, by};
+}
 
 // The settings of the sizes that every configuration of the family says.
 struct SizeSettings {
@@ -250,7 +253,7 @@ struct Head {
 struct Layouts {
   const char* model = nullptr;    // around its layers: in loading/block_layout.cc
   const char* layers = nullptr;   // the same
-  const char* tensors = nullptr;  // within the modules of layers, in loading/weight_layout.cc
+  const char* tensors = nullptr;  // within the modules of layers, in loading/weight_layout.cc; null: as `layers`
   const char* base = nullptr;     // "": the whole file
   // Of a Transformer: the layout of its encoder alone, which has the embedding. Null: there are no such models.
   const char* encoder = nullptr;

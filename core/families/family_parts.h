@@ -7,17 +7,12 @@
 
 namespace heed::records {
 
-inline constexpr Layouts kLlamaLayouts = {
-    .model = layout_name::kLlama, .layers = layout_name::kLlama, .tensors = layout_name::kLlama, .base = "model"};
+inline constexpr Layouts kLlamaLayouts = {.model = layout_name::kLlama, .layers = layout_name::kLlama, .base = "model"};
 inline constexpr Layouts kGemma2Layouts = {
     .model = layout_name::kLlama, .layers = layout_name::kGemma2, .tensors = layout_name::kLlama, .base = "model"};
-inline constexpr Layouts kBartLayouts = {
-    .model = layout_name::kBart, .layers = layout_name::kBart, .tensors = layout_name::kBart, .base = "model"};
-inline constexpr Layouts kT5Layouts = {.model = layout_name::kT5,
-                                       .layers = layout_name::kT5,
-                                       .tensors = layout_name::kT5,
-                                       .base = "",
-                                       .encoder = layout_name::kT5EncoderModel};
+inline constexpr Layouts kBartLayouts = {.model = layout_name::kBart, .layers = layout_name::kBart, .base = "model"};
+inline constexpr Layouts kT5Layouts = {
+    .model = layout_name::kT5, .layers = layout_name::kT5, .base = "", .encoder = layout_name::kT5EncoderModel};
 
 inline constexpr Norms kBertNorms = {
     .epsilon = {Setting::LayerNormEps, 1e-12}, .kind = NormKind::Layer, .biases = kAlways};

@@ -104,9 +104,10 @@ bool has_part(const ModelSettings& settings, const Has& has) {
     case Has::When::Never:
     case Has::When::InFile: return false;
     case Has::When::Always: return true;
-    case Has::When::BySetting: break;
+    case Has::When::IfSet: return settings.is_set(has.by);
+    case Has::When::UnlessUnset: break;
   }
-  return settings.flag(has.by).value_or(has.otherwise);
+  return !settings.is_cleared(has.by);
 }
 
 bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules) {
@@ -116,12 +117,15 @@ bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules) {
 
 std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter) {
   const Has& has = part_of(family, parameter);
-  if (has.when != Has::When::BySetting) return "";
+  if (has.by == Setting::None) return "";
   const std::string_view text = text_of_gate(settings, family.feed_forward);
-  if (&has == &family.feed_forward.gate && !text.empty())
-    return std::string("with \"") + name_of(family.feed_forward.older_activation) + "\" " + in_quotes(text);
-  return std::string("with \"") + name_of(has.by) + "\" true" +
-         (settings.is_left_out(has.by) ? ", which is the default" : "");
+  const bool is_text = &has == &family.feed_forward.gate && !text.empty();
+  std::string words = " with ";
+  words += in_quotes(name_of(is_text ? family.feed_forward.older_activation : has.by));
+  words += ' ';
+  words += is_text ? in_quotes(text) : "true";
+  if (!is_text && settings.is_left_out(has.by)) words += ", which is the default";
+  return words;
 }
 
 }  // namespace heed

@@ -47,7 +47,7 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
 bool has_part(const ModelSettings& settings, const Has& has);
 // Whether feed-forward networks have a gate.
 bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules);
-// The setting by which the model has a parameter of a layer, for sentences: `with "attention_bias" true`. "": the family
+// The setting by which the model has a parameter of a layer, for sentences: ` with "attention_bias" true`. "": the family
 // always has it.
 std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter);
 

@@ -207,6 +207,18 @@ bool ModelConfig::is_object(std::string_view setting) const {
   return found != nullptr && found->kind == Kind::Object;
 }
 
+std::string ModelConfig::path_in(const std::string& model, std::string_view path, SettingLevels levels) const {
+  std::string whole = joined(model, path);
+  if (levels == SettingLevels::One || path.empty() || has(whole)) return whole;
+  const std::string ending = "." + std::string(path);
+  const std::string beginning = joined(model, "");
+  for (const Setting& setting : settings_) {
+    if (setting.kind != Kind::Null && setting.path.starts_with(beginning) && setting.path.ends_with(ending))
+      return setting.path;
+  }
+  return whole;
+}
+
 bool ModelConfig::is_list(std::string_view setting) const {
   const Setting* found = find(setting);
   return found != nullptr && found->kind == Kind::Array;

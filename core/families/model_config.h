@@ -21,6 +21,12 @@ inline constexpr size_t kMaxModelSettings = 65'536;
 // More deeply nested settings are not kept: all settings that heed reads are in the first three levels.
 inline constexpr size_t kMaxModelSettingDepth = 6;
 
+// Where in the object of a model its settings are.
+enum class SettingLevels : uint8_t {
+  One,
+  All,  // also in the objects within it
+};
+
 // The members of a JSON object and of the objects and arrays in it, each with its path, such as
 // "text_config.layer_types.0".
 class ModelConfig {
@@ -42,6 +48,9 @@ class ModelConfig {
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
 
+  // The path of a setting of the object `model`, "" for the whole. On all levels: if the setting is not there, or null, that of the
+  // first in an object within it.
+  std::string path_in(const std::string& model, std::string_view path, SettingLevels levels) const;
   // Whether there is a list at this path.
   bool is_list(std::string_view setting) const;
   // The value at this path for sentences: `"text"`, `3`, `null`, `a list`, `an object`.

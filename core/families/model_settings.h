@@ -18,7 +18,8 @@ namespace heed {
 class ModelSettings {
  public:
   // `model`: the path of the model's object in the configuration, which must outlive this object; "": the whole.
-  ModelSettings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
+  ModelSettings(const ModelConfig& config, std::string model, SettingLevels levels = SettingLevels::One)
+      : config_(config), model_(std::move(model)), levels_(levels) {}
 
   bool is_whole_model() const { return model_.empty(); }
 
@@ -78,12 +79,11 @@ class ModelSettings {
     if (!value) refuse_another_scalar(config_, whole(name_of(setting)), setting);
     return value;
   }
-  std::string whole(std::string_view path) const {
-    return model_.empty() ? std::string(path) : model_ + "." + std::string(path);
-  }
+  std::string whole(std::string_view path) const { return config_.path_in(model_, path, levels_); }
 
   const ModelConfig& config_;
   std::string model_;
+  SettingLevels levels_;
 };
 
 }  // namespace heed

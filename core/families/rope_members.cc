@@ -2,7 +2,6 @@
 #include "families/known_settings.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -86,22 +85,20 @@ class RopeMembers {
   void require_numbers(const std::string& path) const {
     std::string_view type = config_.text(path + ".rope_type").value_or("");
     if (type.empty()) type = config_.text(path + ".type").value_or("");
-    constexpr const char* kFactor = "factor";
     constexpr const char* kLength = "original_max_position_embeddings";
-    const auto require = [&](std::initializer_list<const char*> names) {
-      for (const char* const name : names) {
-        // In earlier files the length is beside the object.
-        if (config_.number(path + "." + name) || (name == kLength && config_.number(name))) continue;
-        fail(Status::InvalidArgument,
-             "%s lacks the setting %s, which rotary positions of type %s need: expected a number",
-             in_quotes(config_.path()).c_str(), in_quotes(path + "." + name).c_str(), in_quotes(type).c_str());
-      }
-    };
-    if (type == "linear") require({kFactor});
-    if (type == "llama3") require({kFactor, "low_freq_factor", "high_freq_factor", kLength});
-    // It may be the quotient of two lengths.
+    // In earlier files the length is beside the object.
     const bool has_length = config_.number(path + "." + kLength) || config_.number(kLength);
-    if (type == "yarn" && !has_length) require({kFactor});
+    const bool is_llama3 = type == "llama3";
+    for (const char* const name : {"factor", "low_freq_factor", "high_freq_factor", kLength}) {
+      const bool is_factor = name == std::string_view("factor");
+      // A factor of YaRN may be the quotient of two lengths.
+      const bool is_needed = is_llama3 || (is_factor && (type == "linear" || (type == "yarn" && !has_length)));
+      const std::string inner = path + "." + name;
+      if (!is_needed || config_.number(inner) || (name == kLength && has_length)) continue;
+      fail(Status::InvalidArgument,
+           "%s lacks the setting %s, which rotary positions of type %s need: expected a number",
+           in_quotes(config_.path()).c_str(), in_quotes(inner).c_str(), in_quotes(type).c_str());
+    }
   }
 
   const ModelConfig& config_;

@@ -16,8 +16,9 @@ void add_missing(const Layer& layer, const SafetensorsFile& file, const std::str
                  std::vector<MissingTensor>& all) {
   if (layer.parameters().empty()) return;
   if (layer.num_own_parameters() != 0) {
+    const char* const layout = layouts.tensors != nullptr ? layouts.tensors : layouts.layers;
     for (MissingTensor& tensor :
-         missing_weights(file, prefix, layer.parameters(), layer.possible_parameters(), layouts.tensors)) {
+         missing_weights(file, prefix, layer.parameters(), layer.possible_parameters(), layout)) {
       const auto is_same = [&](const MissingTensor& other) { return other.name == tensor.name; };
       if (std::ranges::none_of(all, is_same)) all.push_back(std::move(tensor));
     }

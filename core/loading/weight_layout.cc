@@ -307,7 +307,7 @@ constexpr WeightLayout kLayouts[] = {
     {layout_name::kPhi3, kPhi3, kProjExtras},
     {layout_name::kMpt, kMpt, {}},
     {layout_name::kModernBert, kModernBert, {}},
-    {"timm Attention", kTimm, kTimmExtras},
+    {layout_name::kTimm, kTimm, kTimmExtras},
     {"Keras MultiHeadAttention", kKeras, {}, kKerasStyles},
     {"DJL ScaledDotProductAttentionBlock", kDjl, {}, kDjlStyles},
     {"d2l-java MultiHeadAttention", kD2lJava, {}, kDjlStyles},

@@ -85,9 +85,9 @@ void require_all_tensors(const Layer& layer, const SafetensorsFile& file, const 
   const std::string setting = setting_for(ModelSettings(config, ""), family, missing.front().parameter);
   const std::string more =
       missing.size() == 1 ? "" : ", the first of " + std::to_string(missing.size()) + " that are missing";
-  fail(Status::NotFound, "%s has no tensor %s%s: expected every tensor of a model of model_type \"%s\"%s%s",
+  fail(Status::NotFound, "%s has no tensor %s%s: expected every tensor of a model of model_type \"%s\"%s",
        in_quotes(file.path()).c_str(), in_quotes(missing.front().name).c_str(), more.c_str(),
-       std::string(family.model_types).c_str(), setting.empty() ? "" : " ", setting.c_str());
+       std::string(family.model_types).c_str(), setting.c_str());
 }
 
 // Reads the parameters. What is missing is said of the whole model, before what is wrong in one of its layers.

@@ -261,6 +261,8 @@ Topic weights() {
           PROVOKE(heed_layer_load(layer, model("{'model_type':'bloom'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'gpt_oss'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'longformer'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'roberta-prelayernorm'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'canine'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'olmo','use_qk_norm':true,'clip_qkv':8}"), NULL)),
           PROVOKE(heed_layer_load(layer_with(options),
                                   model("{'model_type':'bert','num_attention_heads':4,'num_key_value_heads':1}"),

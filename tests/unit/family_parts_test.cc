@@ -26,8 +26,10 @@ struct Parts {
       case Has::When::Never: break;
       case Has::When::Always: append(always, part); break;
       case Has::When::InFile: append(in_file, part); break;
-      case Has::When::BySetting:
-        append(by_setting["`" + std::string(name_of(has.by)) + "` (" + (has.otherwise ? "true" : "false") + ")"], part);
+      case Has::When::IfSet:
+      case Has::When::UnlessUnset:
+        const char* const otherwise = has.when == Has::When::UnlessUnset ? "true" : "false";
+        append(by_setting["`" + std::string(name_of(has.by)) + "` (" + otherwise + ")"], part);
         break;
     }
   }

@@ -150,8 +150,7 @@ inline constexpr Family kDecoders[] = {
      .kind = ModelKind::Decoder},
     {.model_types = "phi3",
      .packed_in = "layers.#.self_attn.qkv_proj",
-     .layouts =
-         {.model = layout_name::kLlama, .layers = layout_name::kLlama, .tensors = layout_name::kPhi3, .base = "model"},
+     .layouts = {.model = layout_name::kLlama, .layers = layout_name::kLlama, .base = "model"},
      .norms = {.epsilon = {Setting::RmsNormEps, 1e-5}, .kind = NormKind::Rms, .place = NormPlace::Before},
      .attention = {.causal = CausalRule::Always},
      .positions = {.base = {Setting::RopeTheta, Setting::None, 10000},

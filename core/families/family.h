@@ -251,10 +251,9 @@ struct Head {
 
 // The names of layouts (layout_names.h), and the module of the model in the file of one with a head.
 struct Layouts {
-  const char* model = nullptr;    // around its layers: in loading/block_layout.cc
-  const char* layers = nullptr;   // the same
-  const char* tensors = nullptr;  // within the modules of layers, in loading/weight_layout.cc; null: as `layers`
-  const char* base = nullptr;     // "": the whole file
+  const char* model = nullptr;   // around its layers: in loading/block_layout.cc
+  const char* layers = nullptr;  // the same
+  const char* base = nullptr;    // "": the whole file
   // Of a Transformer: the layout of its encoder alone, which has the embedding. Null: there are no such models.
   const char* encoder = nullptr;
 };

@@ -9,7 +9,7 @@ namespace heed::records {
 
 inline constexpr Layouts kLlamaLayouts = {.model = layout_name::kLlama, .layers = layout_name::kLlama, .base = "model"};
 inline constexpr Layouts kGemma2Layouts = {
-    .model = layout_name::kLlama, .layers = layout_name::kGemma2, .tensors = layout_name::kLlama, .base = "model"};
+    .model = layout_name::kLlama, .layers = layout_name::kGemma2, .base = "model"};
 inline constexpr Layouts kBartLayouts = {.model = layout_name::kBart, .layers = layout_name::kBart, .base = "model"};
 inline constexpr Layouts kT5Layouts = {
     .model = layout_name::kT5, .layers = layout_name::kT5, .base = "", .encoder = layout_name::kT5EncoderModel};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "families/family.h"
 #include "layers/layer.h"
@@ -12,9 +11,9 @@
 
 namespace heed {
 
-// The tensors that hold the layer's parameters and that the file lacks, each once, in the order of the parameters. `layouts`:
-// by which they are called where the file has nothing of a module.
-std::vector<MissingTensor> missing_tensors(const Layer& layer, const SafetensorsFile& file, std::string_view prefix,
-                                           const Layouts& layouts);
+// The tensors that hold the layer's parameters and that the file lacks, in the order of the parameters. Where the file has
+// nothing of a module they have the names of the family's files.
+MissingTensors missing_tensors(const Layer& layer, const SafetensorsFile& file, std::string_view prefix,
+                               const Family& family);
 
 }  // namespace heed

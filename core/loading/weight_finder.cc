@@ -127,20 +127,20 @@ class LayoutSearch {
             {known.begin(), known.end()},  std::move(changing), std::move(lacking)};
   }
 
-  std::vector<MissingTensor> missing(std::string_view layout_name) const {
+  void add_missing(std::string_view layout_name, MissingTensors& all) const {
     const Candidate* const named = find_named(layout_name);
     const Candidate& nearest = find_nearest();
     const bool is_named = named != nullptr && num_found(*named, prefix_) >= num_found(nearest, prefix_);
     const Candidate& candidate = is_named ? *named : nearest;
-    std::vector<MissingTensor> missing;
     for (const WeightSource* const source : missing_of(candidate)) {
       // One tensor of the first layer serves all of them.
       const std::optional<std::string> first =
           source->is_in_first_layer ? first_layer_of(prefix_, candidate.style.separator) : std::nullopt;
-      missing.push_back(
-          {prefixed(first ? *first : std::string(prefix_), candidate.style, source->name), source->parameter});
+      std::string name = prefixed(first ? *first : prefix_, candidate.style, source->name);
+      if (std::ranges::find(all.names, name) != all.names.end()) continue;
+      if (all.names.empty()) all.first_parameter = source->parameter;
+      all.names.push_back(std::move(name));
     }
-    return missing;
   }
 
  private:
@@ -558,10 +558,10 @@ FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, 
   return LayoutSearch(file, prefix, parameters, possible, sentences).find();
 }
 
-std::vector<MissingTensor> missing_weights(const SafetensorsFile& file, std::string_view prefix,
-                                           std::span<const Parameter> parameters,
-                                           std::span<const PossibleParameter> possible, std::string_view layout_name) {
-  return LayoutSearch(file, prefix, parameters, possible, {}).missing(layout_name);
+void add_missing_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                         std::span<const PossibleParameter> possible, std::string_view layout_name,
+                         MissingTensors& all) {
+  LayoutSearch(file, prefix, parameters, possible, {}).add_missing(layout_name, all);
 }
 
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {

@@ -63,10 +63,10 @@ struct StoredParameter {
 };
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
 
-// A tensor that the file lacks.
-struct MissingTensor {
-  std::string name;
-  std::string_view parameter;  // the first that it holds; static
+// The tensors that a file lacks.
+struct MissingTensors {
+  std::vector<std::string> names;    // each once
+  std::string_view first_parameter;  // of those that the first of them holds; static
 };
 
 // What errors say of the layer and its model, beside the names of parameters and tensors.
@@ -87,10 +87,10 @@ struct WeightSentences {
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
                           std::span<const PossibleParameter> possible, const WeightSentences& sentences);
 
-// The tensors of these parameters that the file lacks under the prefix, by the names of the layout that has most of the
+// Adds the tensors of these parameters that the file lacks under the prefix, by the names of the layout that has most of the
 // others; if the file has none, by those of the layout of that name. As for find_weights.
-std::vector<MissingTensor> missing_weights(const SafetensorsFile& file, std::string_view prefix,
-                                           std::span<const Parameter> parameters,
-                                           std::span<const PossibleParameter> possible, std::string_view layout_name);
+void add_missing_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                         std::span<const PossibleParameter> possible, std::string_view layout_name,
+                         MissingTensors& all);
 
 }  // namespace heed

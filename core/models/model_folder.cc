@@ -80,13 +80,13 @@ std::shared_ptr<Layer> make_layer_of(const std::shared_ptr<Context>& context, co
 // Fails if the file lacks tensors of the model.
 void require_all_tensors(const Layer& layer, const SafetensorsFile& file, const ModelConfig& config,
                          const Family& family, const std::string& prefix) {
-  const std::vector<MissingTensor> missing = missing_tensors(layer, file, prefix, family.layouts);
-  if (missing.empty()) return;
-  const std::string setting = setting_for(ModelSettings(config, ""), family, missing.front().parameter);
-  const std::string more =
-      missing.size() == 1 ? "" : ", the first of " + std::to_string(missing.size()) + " that are missing";
+  const MissingTensors missing = missing_tensors(layer, file, prefix, family);
+  const size_t count = missing.names.size();
+  if (count == 0) return;
+  const std::string setting = setting_for(ModelSettings(config, ""), family, missing.first_parameter);
+  const std::string more = count == 1 ? "" : ", the first of " + std::to_string(count) + " that are missing";
   fail(Status::NotFound, "%s has no tensor %s%s: expected every tensor of a model of model_type \"%s\"%s",
-       in_quotes(file.path()).c_str(), in_quotes(missing.front().name).c_str(), more.c_str(),
+       in_quotes(file.path()).c_str(), in_quotes(missing.names.front()).c_str(), more.c_str(),
        std::string(family.model_types).c_str(), setting.c_str());
 }
 

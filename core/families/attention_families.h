@@ -14,7 +14,12 @@ inline constexpr Family kAttentions[] = {
          "bert-generation dpr ernie flaubert layoutlm lilt luke markuplm megatron-bert mluke mobilebert qdqbert "
          "rembert roc_bert splinter xlm xmod",
      .attention = {.causal = CausalRule::IfDecoder}},
-    {.model_types = "data2vec-text ibert roberta-prelayernorm xlm-roberta-xl",
+    {.model_types = "data2vec-text ibert xlm-roberta-xl",
+     .attention = {.causal = CausalRule::IfDecoder},
+     .positions = {.kind = PositionRule::Table, .first_row = FirstRow::AfterPadding}},
+    // The norm is in the attention's module, by the name that BERT's norm behind the residual has there.
+    {.model_types = "roberta-prelayernorm",
+     .unsupported = &unsupported::kNormBefore,
      .attention = {.causal = CausalRule::IfDecoder},
      .positions = {.kind = PositionRule::Table, .first_row = FirstRow::AfterPadding}},
     {.model_types = "deit",

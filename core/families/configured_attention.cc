@@ -10,9 +10,11 @@ namespace heed {
 
 ModelAttention configured_attention(const ModelConfig& config, const std::string& model, const ModulePath& path,
                                     int64_t head_size) {
-  const ModelSettings settings(config, model);
-  const std::string_view model_type = settings.text(Setting::ModelType);
-  const AttentionPlace place = {settings, path, family_of(model_type), head_size};
+  const std::string_view model_type = ModelSettings(config, model).text(Setting::ModelType);
+  const Family& family = family_of(model_type);
+  // Nobody knows where another family has its settings.
+  const ModelSettings settings(config, model, family.is_known ? SettingLevels::One : SettingLevels::All);
+  const AttentionPlace place = {settings, path, family, head_size};
   ModelAttention attention;
   attention.source = "model_type \"" + shown(model_type) + "\" in config.json";
   // What is unknown or unsupported is listed in this order.

@@ -19,6 +19,12 @@ constexpr void for_each_setting(const From& from, const F& f) {
   for_each_setting(older, f);
 }
 
+template <typename F>
+constexpr void for_each_setting(const Has& has, const F& f) {
+  const auto& [when, by] = has;
+  for_each_setting(by, f);
+}
+
 // The members that name settings, one after another.
 template <typename F, typename... Members>
 constexpr void for_settings_of(const F& f, const Members&... members) {
@@ -33,20 +39,22 @@ constexpr void for_each_setting(const SizeSettings& sizes, const F& f) {
 
 template <typename F>
 constexpr void for_each_setting(const Norms& norms, const F& f) {
-  const auto& [epsilon, kind, place, place_by, adds_one, also_behind_parts, none_before_first] = norms;
-  for_settings_of(f, epsilon.name, place_by);
+  const auto& [epsilon, kind, place, place_by, biases, weights_by, adds_one, also_behind_parts, none_before_first] =
+      norms;
+  for_settings_of(f, epsilon.name, place_by, biases, weights_by);
 }
 
 template <typename F>
 constexpr void for_each_setting(const FeedForwardRules& feed_forward, const F& f) {
-  const auto& [activation, older_activation, older_says_gate, has_experts, usual] = feed_forward;
-  for_settings_of(f, activation, older_activation);
+  const auto& [activation, older_activation, gate, biases, older_says_gate, has_experts, usual] = feed_forward;
+  for_settings_of(f, activation, older_activation, gate, biases);
 }
 
 template <typename F>
 constexpr void for_each_setting(const AttentionRules& attention, const F& f) {
-  const auto& [scale_by, soft_cap, both_ways, causal, scale, qk_norm, key_heads, sinks, tower_has_windows] = attention;
-  for_settings_of(f, scale_by, soft_cap, both_ways);
+  const auto& [scale_by, soft_cap, both_ways, qkv_biases, output_bias, no_key_bias, causal, scale, qk_norm, key_heads,
+               sinks, tower_has_windows] = attention;
+  for_settings_of(f, scale_by, soft_cap, both_ways, qkv_biases, output_bias, Setting::IsCausal);
 }
 
 template <typename F>
@@ -54,6 +62,8 @@ constexpr void for_each_setting(const Positions& positions, const F& f) {
   const auto& [base, window_base, part, buckets, distance, layout, kind, first_row, only_with_window,
                yarn_is_longrope] = positions;
   for_settings_of(f, base, window_base, part, buckets, distance);
+  for_settings_of(f, Setting::PositionEmbeddingType);
+  if (first_row == FirstRow::AfterPadding) for_settings_of(f, Setting::PadTokenId);
   if (is_rotary(positions)) for_settings_of(f, Setting::RopeParameters, Setting::RopeScaling);
 }
 
@@ -71,8 +81,8 @@ constexpr void for_each_setting(const EmbeddingRules& embedding, const F& f) {
 
 template <typename F>
 constexpr void for_each_setting(const Head& head, const F& f) {
-  const auto& [soft_cap, divisor, scaled_by, tied_by, is_tied] = head;
-  for_settings_of(f, soft_cap, divisor, scaled_by, tied_by);
+  const auto& [soft_cap, divisor, scaled_by, tied_by, is_tied, bias] = head;
+  for_settings_of(f, soft_cap, divisor, scaled_by, tied_by, bias);
 }
 
 // Calls f(setting) for each setting in the record; for some twice.

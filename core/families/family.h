@@ -25,6 +25,25 @@ struct From {
   float otherwise = 0;
 };
 
+// Whether the classes have a part. What they have is required of a file.
+struct Has {
+  enum class When : uint8_t {
+    Never,
+    Always,
+    IfSet,
+    UnlessUnset,
+    InFile,  // The class reads it if the file has it: published files of the family lack it.
+  };
+  When when = When::Never;
+  Setting by = Setting::None;
+};
+inline constexpr Has kAlways = {.when = Has::When::Always};
+inline constexpr Has kInFile = {.when = Has::When::InFile};
+// `otherwise`: without the setting.
+constexpr Has has_by(Setting by, bool otherwise = false) {
+  return {otherwise ? Has::When::UnlessUnset : Has::When::IfSet, by};
+}
+
 // The settings of the sizes that every configuration of the family says.
 struct SizeSettings {
   Setting layers = Setting::None;
@@ -55,15 +74,19 @@ struct Norms {
   NormKind kind = NormKind::None;  // None: not known
   NormPlace place = NormPlace::Behind;
   Setting place_by = Setting::None;
-  bool adds_one = false;           // They multiply by 1 + weight.
-  bool also_behind_parts = false;  // before the residual's sum
-  bool none_before_first = false;  // The first layer has none before its attention.
+  Has biases = {};
+  Setting weights_by = Setting::None;  // Unless it is false, norms have weights. heed has no norms without.
+  bool adds_one = false;               // They multiply by 1 + weight.
+  bool also_behind_parts = false;      // before the residual's sum
+  bool none_before_first = false;      // The first layer has none before its attention.
 };
 
 struct FeedForwardRules {
   Setting activation = Setting::None;
   Setting older_activation = Setting::None;  // read if the file does not have the other
-  // T5's older setting is a text with more, as "gated-gelu".
+  Has gate = {};
+  Has biases = {};
+  // T5's older setting is a text with more, as "gated-gelu", which says before `gate` does whether there is one.
   bool older_says_gate = false;
   bool has_experts = false;  // heed has none.
   Activation usual = Activation::None;
@@ -90,9 +113,9 @@ enum class ScaleRule : uint8_t {
   IfSaid,  // only the configuration says it
 };
 
-// The norm of queries and keys, if the file has its weights.
+// The norm of queries and keys.
 enum class QkNormRule : uint8_t {
-  Unknown,
+  Unknown,     // Whole models have none.
   Rms,         // one weight for all heads
   RmsPlusOne,  // the same, and the norm multiplies by 1 + weight
   LayerIfSet,  // a layer norm with a weight for each head, if use_qk_norm is set
@@ -107,6 +130,9 @@ struct AttentionRules {
   From scale_by = {};
   From soft_cap = {};
   Setting both_ways = Setting::None;  // makes a causal model see both sides
+  Has qkv_biases = {};
+  Has output_bias = {};
+  bool no_key_bias = false;
   CausalRule causal = CausalRule::Never;
   ScaleRule scale = ScaleRule::Root;
   QkNormRule qk_norm = QkNormRule::Unknown;
@@ -220,6 +246,7 @@ struct Head {
   Setting scaled_by = Setting::None;
   Setting tied_by = Setting::None;
   bool is_tied = true;  // if the file does not say it
+  Has bias = {};        // of a head that is the embedding
 };
 
 // The names of layouts (layout_names.h), and the module of the model in the file of one with a head.

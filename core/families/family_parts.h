@@ -14,23 +14,35 @@ inline constexpr Layouts kBartLayouts = {.model = layout_name::kBart, .layers = 
 inline constexpr Layouts kT5Layouts = {
     .model = layout_name::kT5, .layers = layout_name::kT5, .base = "", .encoder = layout_name::kT5EncoderModel};
 
-inline constexpr Norms kBertNorms = {.epsilon = {Setting::LayerNormEps, 1e-12}, .kind = NormKind::Layer};
+inline constexpr Norms kBertNorms = {
+    .epsilon = {Setting::LayerNormEps, 1e-12}, .kind = NormKind::Layer, .biases = kAlways};
 inline constexpr Norms kLlamaNorms = {
     .epsilon = {Setting::RmsNormEps, 1e-6}, .kind = NormKind::Rms, .place = NormPlace::Before};
-inline constexpr Norms kNormsBehind = {.epsilon = {Setting::None, 1e-5}, .kind = NormKind::Layer};
+inline constexpr Norms kNormsBehind = {.epsilon = {Setting::None, 1e-5}, .kind = NormKind::Layer, .biases = kAlways};
 inline constexpr Norms kNormsBefore = {
-    .epsilon = {Setting::None, 1e-5}, .kind = NormKind::Layer, .place = NormPlace::Before};
+    .epsilon = {Setting::None, 1e-5}, .kind = NormKind::Layer, .place = NormPlace::Before, .biases = kAlways};
 inline constexpr Norms kT5Norms = {
     .epsilon = {Setting::LayerNormEpsilon, 1e-6}, .kind = NormKind::Rms, .place = NormPlace::Before};
 
-inline constexpr FeedForwardRules kHiddenGelu = {.activation = Setting::HiddenAct, .usual = Activation::Gelu};
-inline constexpr FeedForwardRules kLlamaFeedForward = {.activation = Setting::HiddenAct, .usual = Activation::Silu};
-inline constexpr FeedForwardRules kBartFeedForward = {.activation = Setting::ActivationFunction,
-                                                      .usual = Activation::Gelu};
+inline constexpr FeedForwardRules kHiddenGelu = {
+    .activation = Setting::HiddenAct, .biases = kAlways, .usual = Activation::Gelu};
+inline constexpr FeedForwardRules kGatedSilu = {
+    .activation = Setting::HiddenAct, .gate = kAlways, .usual = Activation::Silu};
+inline constexpr FeedForwardRules kLlamaFeedForward = {
+    .activation = Setting::HiddenAct, .gate = kAlways, .biases = has_by(Setting::MlpBias), .usual = Activation::Silu};
+inline constexpr FeedForwardRules kBartFeedForward = {
+    .activation = Setting::ActivationFunction, .biases = kAlways, .usual = Activation::Gelu};
 
-inline constexpr AttentionRules kTwoSides = {.causal = CausalRule::InDecoder};
+inline constexpr AttentionRules kAllBiases = {.qkv_biases = kAlways, .output_bias = kAlways};
+inline constexpr AttentionRules kBertAttention = {
+    .qkv_biases = kAlways, .output_bias = kAlways, .causal = CausalRule::IfDecoder};
+inline constexpr AttentionRules kTwoSides = {
+    .qkv_biases = kAlways, .output_bias = kAlways, .causal = CausalRule::InDecoder};
 inline constexpr AttentionRules kT5Attention = {.causal = CausalRule::InDecoder, .scale = ScaleRule::One};
 inline constexpr AttentionRules kCausal = {.causal = CausalRule::Always};
+inline constexpr AttentionRules kLlamaAttention = {.qkv_biases = has_by(Setting::AttentionBias),
+                                                   .output_bias = has_by(Setting::AttentionBias),
+                                                   .causal = CausalRule::Always};
 
 inline constexpr Positions kTable = {.kind = PositionRule::Table, .first_row = FirstRow::Zero};
 inline constexpr Positions kTableFromTwo = {.kind = PositionRule::Table, .first_row = FirstRow::Two};
@@ -58,6 +70,8 @@ inline constexpr EmbeddingRules kProjectedEmbedding = {
 
 inline constexpr Head kUntied = {.tied_by = Setting::TieWordEmbeddings, .is_tied = false};
 inline constexpr Head kTied = {.tied_by = Setting::TieWordEmbeddings};
+// The bias of logits is a buffer of zeros, which files may lack.
+inline constexpr Head kTiedWithBias = {.tied_by = Setting::TieWordEmbeddings, .bias = kInFile};
 
 inline constexpr SizeSettings kUsualSizes = {.layers = Setting::NumHiddenLayers, .heads = Setting::NumAttentionHeads};
 inline constexpr SizeSettings kDecoderSizes = {.layers = Setting::NumHiddenLayers,

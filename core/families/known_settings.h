@@ -9,7 +9,11 @@
 namespace heed {
 
 // Throws Unsupported that names the first setting which is neither null nor false, and not known or only of other
-// families. `family`: of whole models.
+// families; then InvalidArgument for the first that is not written as it is read. `family`: of whole models.
 void require_known_settings(const ModelConfig& config, const Family& family);
+
+// Of a whole model with rotary positions. Throws Unsupported for a member that heed does not know, and InvalidArgument for one
+// that is not written as it should be, or that the type of the positions needs and that is missing.
+void require_rope_members(const ModelConfig& config, const Family& family);
 
 }  // namespace heed

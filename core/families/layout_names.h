@@ -20,6 +20,7 @@ inline constexpr const char* kModernBert = "Hugging Face ModernBERT";
 inline constexpr const char* kClip = "Hugging Face CLIP";
 inline constexpr const char* kOpt = "Hugging Face OPT";
 inline constexpr const char* kGemma2 = "Hugging Face Gemma 2";
+inline constexpr const char* kTimm = "timm Attention";
 inline constexpr const char* kKerasTransformer = "Keras TransformerEncoder";
 inline constexpr const char* kPyTorchTransformer = "PyTorch nn.Transformer";
 

@@ -10,10 +10,10 @@ namespace heed {
 namespace {
 
 constexpr const char* kFeatures[] = {
-    feature::kAlibi,      feature::kAttention, feature::kBlock,        feature::kCausal,   feature::kClipQkv,
-    feature::kConfig,     feature::kConv1d,    feature::kFirstRow,     feature::kHeadSize, feature::kNumHeads,
-    feature::kNumKvHeads, feature::kQkNorm,    feature::kRelativeBias, feature::kRotary,   feature::kScale,
-    feature::kSinks,      feature::kSoftCap,   feature::kWindow,
+    feature::kAlibi,    feature::kAttention,  feature::kBlock,    feature::kCausal,       feature::kClipQkv,
+    feature::kConfig,   feature::kConv1d,     feature::kFirstRow, feature::kHeadSize,     feature::kModelType,
+    feature::kNumHeads, feature::kNumKvHeads, feature::kQkNorm,   feature::kRelativeBias, feature::kRotary,
+    feature::kScale,    feature::kSinks,      feature::kSoftCap,  feature::kWindow,
 };
 
 // A tensor whose name contains `piece` belongs to the feature `name`.

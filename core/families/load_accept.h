@@ -22,6 +22,7 @@ inline constexpr const char* kConfig = "config";  // a config.json that cannot b
 inline constexpr const char* kConv1d = "conv1d";
 inline constexpr const char* kFirstRow = "first_row";
 inline constexpr const char* kHeadSize = "head_size";
+inline constexpr const char* kModelType = "model_type";  // of a family that heed does not know
 inline constexpr const char* kNumHeads = "num_heads";
 inline constexpr const char* kNumKvHeads = "num_kv_heads";
 inline constexpr const char* kQkNorm = "qk_norm";

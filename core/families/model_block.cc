@@ -6,7 +6,6 @@
 
 #include "base/shown_text.h"
 #include "families/families.h"
-#include "families/model_settings.h"
 
 namespace heed {
 namespace {
@@ -57,6 +56,22 @@ bool is_norm_first(const ModelSettings& settings, const Norms& family) {
   return false;
 }
 
+// The text that says whether there is a gate, as "gated-gelu"; "": another setting says it.
+std::string_view text_of_gate(const ModelSettings& settings, const FeedForwardRules& rules) {
+  return rules.older_says_gate ? settings.text(rules.older_activation) : std::string_view();
+}
+
+// Which part of layers the parameter is of. Norms and what is around layers have a "bias" alone.
+const Has& part_of(const Family& family, std::string_view parameter) {
+  if (parameter == "W_gate.weight") return family.feed_forward.gate;
+  if (parameter == "W_o.bias") return family.attention.output_bias;
+  if (parameter == "bias") return family.norms.biases;
+  if (!parameter.starts_with("W_") || !parameter.ends_with(".bias")) return kAlways;
+  const char projection = parameter[2];
+  return projection == 'q' || projection == 'k' || projection == 'v' ? family.attention.qkv_biases
+                                                                     : family.feed_forward.biases;
+}
+
 }  // namespace
 
 ModelBlock configured_block(const ModelConfig& config, const std::string& model) {
@@ -82,6 +97,35 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
   block.layer.output_norms = family.norms.also_behind_parts;
   block.layer.residual_scale = settings.number(Setting::ResidualMultiplier).value_or(1);
   return block;
+}
+
+bool has_part(const ModelSettings& settings, const Has& has) {
+  switch (has.when) {
+    case Has::When::Never:
+    case Has::When::InFile: return false;
+    case Has::When::Always: return true;
+    case Has::When::IfSet: return settings.is_set(has.by);
+    case Has::When::UnlessUnset: break;
+  }
+  return !settings.is_cleared(has.by);
+}
+
+bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules) {
+  const std::string_view text = text_of_gate(settings, rules);
+  return text.empty() ? has_part(settings, rules.gate) : text.starts_with("gated-");
+}
+
+std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter) {
+  const Has& has = part_of(family, parameter);
+  if (has.by == Setting::None) return "";
+  const std::string_view text = text_of_gate(settings, family.feed_forward);
+  const bool is_text = &has == &family.feed_forward.gate && !text.empty();
+  std::string words = " with ";
+  words += in_quotes(name_of(is_text ? family.feed_forward.older_activation : has.by));
+  words += ' ';
+  words += is_text ? in_quotes(text) : "true";
+  if (!is_text && settings.is_left_out(has.by)) words += ", which is the default";
+  return words;
 }
 
 }  // namespace heed

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "families/family.h"
 #include "families/model_config.h"
+#include "families/model_settings.h"
 #include "ops/activation.h"
 #include "ops/norm.h"
 
@@ -37,5 +40,15 @@ struct ModelBlock {
 
 // The layers of the model that is configured in the object `model` of the configuration; "": the whole.
 ModelBlock configured_block(const ModelConfig& config, const std::string& model);
+
+// ---- parts that some models of a family have and others lack: biases and gates ----------------------------------------
+
+// Whether a model of these settings has the part; false of one that only its file tells.
+bool has_part(const ModelSettings& settings, const Has& has);
+// Whether feed-forward networks have a gate.
+bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules);
+// The setting by which the model has a parameter of a layer, for sentences: ` with "attention_bias" true`. "": the family
+// always has it.
+std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter);
 
 }  // namespace heed

@@ -2,11 +2,13 @@
 #include "families/model_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/shown_text.h"
+#include "families/model_numbers.h"
 
 namespace heed {
 namespace {
@@ -205,6 +207,50 @@ bool ModelConfig::is_object(std::string_view setting) const {
   return found != nullptr && found->kind == Kind::Object;
 }
 
+std::string ModelConfig::path_in(const std::string& model, std::string_view path, SettingLevels levels) const {
+  std::string whole = joined(model, path);
+  if (levels == SettingLevels::One || path.empty() || has(whole)) return whole;
+  const std::string ending = "." + std::string(path);
+  const std::string beginning = joined(model, "");
+  for (const Setting& setting : settings_) {
+    if (setting.kind != Kind::Null && setting.path.starts_with(beginning) && setting.path.ends_with(ending))
+      return setting.path;
+  }
+  return whole;
+}
+
+bool ModelConfig::is_list(std::string_view setting) const {
+  const Setting* found = find(setting);
+  return found != nullptr && found->kind == Kind::Array;
+}
+
+std::string ModelConfig::text_of_value(std::string_view setting) const {
+  const Setting* found = find_any(setting);
+  switch (found == nullptr ? Kind::Null : found->kind) {
+    case Kind::Null: break;
+    case Kind::Object: return "an object";
+    case Kind::Array: return "a list";
+    case Kind::Flag: return found->number != 0 ? "true" : "false";
+    case Kind::Number: return number_text(found->number);
+    case Kind::Text: return in_quotes(found->text);
+  }
+  return "null";
+}
+
+std::vector<std::string> ModelConfig::members(std::string_view setting) const {
+  std::vector<std::string> names;
+  const std::string beginning = std::string(setting) + ".";
+  const auto first = std::ranges::lower_bound(settings_, beginning, {}, &Setting::path);
+  for (auto at = first; at != settings_.end() && at->path.starts_with(beginning); ++at) {
+    std::string name = at->path.substr(beginning.size());
+    // Members of members come after them.
+    const size_t dot = name.find('.');
+    const bool is_inside = dot != std::string::npos && std::ranges::binary_search(names, name.substr(0, dot));
+    if (!is_inside) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::optional<double> ModelConfig::number(std::string_view setting) const {
   const Setting* found = find(setting);
   return found != nullptr && found->kind == Kind::Number ? std::optional(found->number) : std::nullopt;
@@ -227,6 +273,96 @@ std::vector<std::string> ModelConfig::names_in_use() const {
     if (!is_off && !setting.is_inner) names.push_back(setting.path);
   }
   return names;
+}
+
+namespace {
+
+// No sentence is of the others: sizes of images have one of their own, and no whole model has patterns or lists of lists.
+const char* text_of(Json json) {
+  switch (json) {
+    case Json::Size:
+    case Json::Pattern:
+    case Json::Count: return "a whole number above 0";
+    case Json::Integer: return "a whole number";
+    case Json::Number: return "a number";
+    case Json::Above0: return "a number above 0";
+    case Json::Flag: return "true or false";
+    case Json::Word: return "a text";
+    case Json::Words: return "a list of texts";
+    case Json::Lists:
+    case Json::Numbers: return "a list of numbers";
+    case Json::Object: break;
+  }
+  return "an object";
+}
+
+bool is_list_of(const ModelConfig& config, const std::string& path, Json elements) {
+  return config.is_list(path) && std::ranges::all_of(config.members(path), [&](const std::string& index) {
+           return elements == Json::Lists ? config.is_list(path + "." + index)
+                                          : is_json(config, path + "." + index, elements);
+         });
+}
+
+// Lists and objects say several numbers, as models of other kinds have them; NaN, which has no number, is read as "".
+bool is_another_scalar(const ModelConfig& config, const std::string& path, Json json) {
+  const bool is_number = config.number(path).has_value();
+  const bool is_flag = config.flag(path).has_value();
+  const bool is_text = !config.text(path).value_or("").empty();
+  switch (json) {
+    case Json::Count:
+    case Json::Integer:
+    case Json::Number:
+    case Json::Above0: return is_text || config.flag(path) == true;
+    case Json::Flag: return is_text || is_number;
+    case Json::Word: return is_number || is_flag;
+    case Json::Words:
+    case Json::Numbers:
+    case Json::Lists:
+    case Json::Size:
+    case Json::Pattern:
+    case Json::Object: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_json(const ModelConfig& config, const std::string& path, Json json) {
+  // As ModelSettings::count.
+  constexpr double kMostOfCount = 1 << 30;
+  const std::optional<double> number = config.number(path);
+  const bool is_whole = number && *number == std::floor(*number);
+  const bool is_count = is_whole && *number > 0 && *number < kMostOfCount;
+  const bool is_word = !config.text(path).value_or("").empty();
+  switch (json) {
+    case Json::Count: return is_count;
+    case Json::Integer: return is_whole;
+    case Json::Number: return number.has_value();
+    case Json::Above0: return number && *number > 0;
+    case Json::Flag: return config.flag(path).has_value();
+    case Json::Word: return is_word;
+    case Json::Words: return is_list_of(config, path, Json::Word);
+    case Json::Numbers: return is_list_of(config, path, Json::Number);
+    case Json::Lists: return is_list_of(config, path, Json::Lists);
+    case Json::Size: return is_count || (config.members(path).size() == 2 && is_list_of(config, path, Json::Count));
+    case Json::Pattern: return is_count || is_word;
+    case Json::Object: break;
+  }
+  return config.is_object(path);
+}
+
+void refuse_another_scalar(const ModelConfig& config, const std::string& path, Setting setting) {
+  if (!is_another_scalar(config, path, json_of(setting))) return;
+  fail(Status::InvalidArgument,
+       "%s says %s for the setting %s, expected %s; with accept \"config\" the names alone are asked",
+       in_quotes(config.path()).c_str(), config.text_of_value(path).c_str(), in_quotes(path).c_str(),
+       text_of(json_of(setting)));
+}
+
+void require_json(const ModelConfig& config, const std::string& path, Json json, bool may_be_null) {
+  if (is_json(config, path, json) || (may_be_null && config.is_null(path))) return;
+  fail(Status::InvalidArgument, "%s says %s for the setting %s, expected %s", in_quotes(config.path()).c_str(),
+       config.text_of_value(path).c_str(), in_quotes(path).c_str(), text_of(json));
 }
 
 std::optional<ModelConfig> find_model_config(const std::string& folder) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "families/setting.h"
 
 namespace heed {
 
@@ -19,6 +20,12 @@ inline constexpr uint64_t kMaxModelConfig = 16'000'000;
 inline constexpr size_t kMaxModelSettings = 65'536;
 // More deeply nested settings are not kept: all settings that heed reads are in the first three levels.
 inline constexpr size_t kMaxModelSettingDepth = 6;
+
+// Where in the object of a model its settings are.
+enum class SettingLevels : uint8_t {
+  One,
+  All,  // also in the objects within it
+};
 
 // The members of a JSON object and of the objects and arrays in it, each with its path, such as
 // "text_config.layer_types.0".
@@ -40,6 +47,16 @@ class ModelConfig {
   std::optional<double> number(std::string_view setting) const;
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
+
+  // The path of a setting of the object `model`, "" for the whole. On all levels: if the setting is not there, or null, that of the
+  // first in an object within it.
+  std::string path_in(const std::string& model, std::string_view path, SettingLevels levels) const;
+  // Whether there is a list at this path.
+  bool is_list(std::string_view setting) const;
+  // The value at this path for sentences: `"text"`, `3`, `null`, `a list`, `an object`.
+  std::string text_of_value(std::string_view setting) const;
+  // The names of the members of the object, or the indices in the list, at this path.
+  std::vector<std::string> members(std::string_view setting) const;
 
   // The names of the members of the whole object that are neither null nor false.
   std::vector<std::string> names_in_use() const;
@@ -72,5 +89,17 @@ class ModelConfig {
 
 // Reads the config.json in a folder. Returns nothing if there is none; throws Io if it cannot be read.
 std::optional<ModelConfig> find_model_config(const std::string& folder);
+
+// ---- the JSON that settings must have: written in another way, one would be read as its default -----------------------
+
+// Whether the value at this path is of that JSON. A whole number may be written as 12.0.
+bool is_json(const ModelConfig& config, const std::string& path, Json json);
+
+// Throws InvalidArgument, naming the path and the value, unless it is of that JSON. `may_be_null`: or null.
+void require_json(const ModelConfig& config, const std::string& path, Json json, bool may_be_null);
+
+// Throws InvalidArgument if the value at this path is a number, a truth value or a text in the place of another of them: of
+// files for layers, whose models may have lists where others have one number.
+void refuse_another_scalar(const ModelConfig& config, const std::string& path, Setting setting);
 
 }  // namespace heed

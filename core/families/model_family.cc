@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -38,24 +39,48 @@ std::string_view type_of(const ModelConfig& config, const std::string& model) {
   return ModelSettings(config, model).text(Setting::ModelType);
 }
 
+bool is_known(const ModelConfig& config, const std::string& model) {
+  return family_of(type_of(config, model)).is_known;
+}
+
+// The configured model that the path names; null: none.
+const std::string* named_model(const ModelConfig& config, const ModulePath& path) {
+  for (const std::string_view part : path.parts()) {
+    for (const std::string& model : config.models()) {
+      if (!model.empty() && is_module_of(part, model)) return &model;
+    }
+  }
+  return nullptr;
+}
+
 // The configured models that may contain the attention, as paths in the configuration.
 std::vector<std::string> models_of(const ModelConfig& config, const ModulePath& path) {
   const std::vector<std::string>& all = config.models();
-  for (const std::string_view part : path.parts()) {
-    for (const std::string& model : all) {
-      if (!model.empty() && is_module_of(part, model)) return {model};
-    }
-  }
+  if (const std::string* const named = named_model(config, path)) return {*named};
   // If the family of the whole model is known, it takes precedence over its sub-models. Otherwise the attention may
   // belong to any sub-model of a known family.
-  const auto is_known = [&](const std::string& model) { return family_of(type_of(config, model)).is_known; };
-  if (all.size() < 2 || is_known(all.front())) return {all.begin(), all.begin() + (all.empty() ? 0 : 1)};
+  if (all.size() < 2 || is_known(config, all.front())) return {all.begin(), all.begin() + (all.empty() ? 0 : 1)};
   std::vector<std::string> known;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(known), is_known);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(known),
+               [&](const std::string& model) { return is_known(config, model); });
   return known.empty() ? all : known;
 }
 
 }  // namespace
+
+std::string unknown_model_type(std::string_view prefix, const std::optional<ModelConfig>& config) {
+  if (!config || config->models().empty()) return "";
+  std::span<const std::string> models = config->models();
+  if (const std::string* const named = named_model(*config, ModulePath(prefix)))
+    models = {named, 1};
+  else if (models.size() == 1 || is_known(*config, models.front()))
+    models = models.first(1);
+  else if (models.front().empty())
+    models = models.subspan(1);  // the parts of a model of its own
+  const auto unknown =
+      std::ranges::find_if(models, [&](const std::string& model) { return !is_known(*config, model); });
+  return unknown == models.end() ? "" : std::string(type_of(*config, *unknown));
+}
 
 std::vector<ModelAttention> configured_attentions(std::string_view prefix, const std::optional<ModelConfig>& config,
                                                   int64_t head_size) {
@@ -76,11 +101,9 @@ std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::s
   std::vector<ModelAttention> attentions = configured_attentions(prefix, config, head_size);
   const ModulePath path(prefix);
   const std::vector<std::string> models = config ? models_of(*config, path) : std::vector<std::string>();
-  const bool is_known = !models.empty() && std::all_of(models.begin(), models.end(), [&](const std::string& model) {
-    return family_of(type_of(*config, model)).is_known;
-  });
   // A known family says more than the tensors' names.
-  if (is_known) return attentions;
+  const auto is_of_known = [&](const std::string& model) { return is_known(*config, model); };
+  if (!models.empty() && std::ranges::all_of(models, is_of_known)) return attentions;
   ModelAttention named = named_attention(file, prefix, layout_name);
   if (!named.source.empty()) attentions.push_back(std::move(named));
   return attentions;

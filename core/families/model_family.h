@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,10 @@ namespace heed {
 std::vector<ModelAttention> model_attentions(const SafetensorsFile& file, std::string_view prefix,
                                              std::string_view layout_name, const std::optional<ModelConfig>& config,
                                              int64_t head_size);
+
+// The model_type of the configured model that the prefix may be in, if no record knows it; "" if all are known, or without a
+// configuration.
+std::string unknown_model_type(std::string_view prefix, const std::optional<ModelConfig>& config);
 
 // Describes the attention by the configuration alone; empty without a configuration.
 std::vector<ModelAttention> configured_attentions(std::string_view prefix, const std::optional<ModelConfig>& config,

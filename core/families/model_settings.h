@@ -18,12 +18,13 @@ namespace heed {
 class ModelSettings {
  public:
   // `model`: the path of the model's object in the configuration, which must outlive this object; "": the whole.
-  ModelSettings(const ModelConfig& config, std::string model) : config_(config), model_(std::move(model)) {}
+  ModelSettings(const ModelConfig& config, std::string model, SettingLevels levels = SettingLevels::One)
+      : config_(config), model_(std::move(model)), levels_(levels) {}
 
   bool is_whole_model() const { return model_.empty(); }
 
   std::optional<double> number(Setting setting) const {
-    return setting == Setting::None ? std::nullopt : number_at(name_of(setting));
+    return setting == Setting::None ? std::nullopt : as_written(setting, number_at(name_of(setting)));
   }
   // The first of these settings that is a number.
   std::optional<double> number(std::initializer_list<Setting> settings) const {
@@ -34,7 +35,7 @@ class ModelSettings {
   }
   // Of an element of a list.
   std::optional<double> number(Setting list, int64_t index) const { return number_at(path_of(list, index)); }
-  std::optional<bool> flag(Setting setting) const { return flag_at(name_of(setting)); }
+  std::optional<bool> flag(Setting setting) const { return as_written(setting, flag_at(name_of(setting))); }
   bool is_set(Setting setting) const { return flag(setting).value_or(false); }
   bool is_cleared(Setting setting) const { return !flag(setting).value_or(true); }
   // Whether the file says nothing of the setting, not even null.
@@ -43,7 +44,8 @@ class ModelSettings {
     return !config_.has(path) && !config_.is_null(path);
   }
   std::string_view text(Setting setting) const {
-    return setting == Setting::None ? std::string_view() : text_at(name_of(setting));
+    if (setting == Setting::None) return {};
+    return as_written(setting, config_.text(whole(name_of(setting)))).value_or("");
   }
   std::string_view text(Setting list, int64_t index) const { return text_at(path_of(list, index)); }
 
@@ -71,12 +73,17 @@ class ModelSettings {
     if (value && *value > 0 && *value < kMost && *value == std::floor(*value)) return static_cast<int64_t>(*value);
     return std::nullopt;
   }
-  std::string whole(std::string_view path) const {
-    return model_.empty() ? std::string(path) : model_ + "." + std::string(path);
+  // Refuses a value that is written in another way than it is read.
+  template <typename T>
+  std::optional<T> as_written(Setting setting, std::optional<T> value) const {
+    if (!value) refuse_another_scalar(config_, whole(name_of(setting)), setting);
+    return value;
   }
+  std::string whole(std::string_view path) const { return config_.path_in(model_, path, levels_); }
 
   const ModelConfig& config_;
   std::string model_;
+  SettingLevels levels_;
 };
 
 }  // namespace heed

@@ -67,6 +67,12 @@ ModelAttention named_attention(const SafetensorsFile& file, std::string_view pre
              file.contains(std::string(prefix) + ".o_proj.weight")) {
     is_of("Hugging Face DINOv3");
     attention.add(unsupported::kAxes);
+  } else if ((layout_name == layout_name::kViT && path.ends_with({"layers", "#", "attention"})) ||
+             (layout_name == layout_name::kTimm && path.ends_with({"blocks", "#", "attn"}))) {
+    // Vision models with rotary positions or windows have these names, too.
+    is_of(layout_name == layout_name::kTimm ? "timm's ViT, Qwen-VL, EVA and others"
+                                            : "Hugging Face ViT, Pixtral and others");
+    attention.unknown = {feature::kRotary, feature::kWindow};
   } else if (layout_name == layout_name::kGptNeoX) {
     attention.causal = true;
     if (path.ends_with({"h", "#", "self_attention"})) {

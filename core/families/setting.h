@@ -114,6 +114,14 @@ enum class Setting : uint8_t {
   RotaryValue,
   UseRelativePositionBias,
   UseSharedRelativePositionBias,
+  // Parts that layers have or lack.
+  AttentionBias,
+  EnableBias,
+  IsGatedAct,
+  LayerNormElementwiseAffine,
+  MlpBias,
+  NormBias,
+  QkvBias,
   // Embeddings and heads.
   EmbeddingMultiplier,
   FinalLogitSoftcapping,
@@ -129,6 +137,7 @@ enum class Json : uint8_t {
   Count,    // an integer above 0
   Integer,  // a token may have the number 0
   Number,
+  Above0,  // a number
   Flag,
   Word,
   Words,    // a list
@@ -152,6 +161,8 @@ enum class Users : uint8_t {
 // The name in configurations; of a setting within an object with a dot between the names. Static.
 const char* name_of(Setting setting);
 Json json_of(Setting setting);
+// Whether null is a value of the classes that have the setting: none, or that of a file without it.
+bool may_be_null(Setting setting);
 Users users_of(Setting setting);
 
 // None for other names.

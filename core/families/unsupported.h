@@ -21,6 +21,7 @@ inline constexpr UnsupportedFeature kRelativeBias = {feature::kRelativeBias,
                                                      "a bias of relative positions of another kind"};
 inline constexpr UnsupportedFeature kQkNorm = {feature::kQkNorm, "norms of queries and keys of another kind"};
 inline constexpr UnsupportedFeature kClipQkv = {feature::kClipQkv, "clipped queries, keys and values"};
+inline constexpr UnsupportedFeature kNormBefore = {feature::kAttention, "a norm before its projections"};
 inline constexpr UnsupportedFeature kAttention = {feature::kAttention, "scores or visible keys of another kind"};
 }  // namespace unsupported
 

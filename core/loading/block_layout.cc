@@ -314,7 +314,7 @@ std::optional<std::string> module_of_child(std::string_view layout_name, std::st
 }
 
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
-                                  std::span<const ChildInFile> children) {
+                                  std::span<const ChildInFile> children, std::string_view layout_name) {
   ChildPrefixes result;
   size_t most = 0;
   for (const BlockLayout& layout : kBlockLayouts) {
@@ -328,7 +328,9 @@ ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view 
     most = count;
     result.layouts.push_back(&layout);
   }
-  const BlockLayout* const chosen = result.layouts.empty() ? nullptr : result.layouts.front();
+  const BlockLayout* const first = result.layouts.empty() ? nullptr : result.layouts.front();
+  const auto named = std::ranges::find(result.layouts, layout_name, &BlockLayout::name);
+  const BlockLayout* const chosen = named == result.layouts.end() ? first : *named;
   for (const auto& [name, role, number] : children) {
     result.prefixes.push_back(chosen == nullptr
                                   ? joined_modules(prefix, name)

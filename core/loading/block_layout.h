@@ -51,9 +51,9 @@ struct ChildPrefixes {
 };
 
 // Recognizes the layout of a layer of this kind by its modules: the one whose modules the file has for most children; of
-// several the first, which is heed's own. `children`: those that have parameters.
+// several the one of that name, or the first, which is heed's own. `children`: those that have parameters.
 ChildPrefixes find_child_prefixes(const SafetensorsFile& file, std::string_view prefix, std::string_view kind,
-                                  std::span<const ChildInFile> children);
+                                  std::span<const ChildInFile> children, std::string_view layout_name = {});
 
 // The name of a module below a prefix; either may be empty.
 std::string joined_modules(std::string_view prefix, std::string_view module, char separator = '.');

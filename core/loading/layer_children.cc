@@ -16,7 +16,6 @@
 #include "families/rules.h"
 #include "layers/errors_of_member.h"
 #include "loading/block_check.h"
-#include "loading/block_layout.h"
 #include "loading/file_context.h"
 
 namespace heed {
@@ -49,19 +48,24 @@ bool has_child(const Layer& layer, ChildRole role) {
 
 }  // namespace
 
-FoundWeights find_in_children(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
-                              std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around) {
-  const std::string_view prefix = without_separator(file, given_prefix);
-  std::vector<ChildInFile> with_parameters;
-  std::vector<size_t> indices;
+ChildrenWithParameters children_with_parameters(const Layer& layer) {
+  ChildrenWithParameters own;
   size_t num_layers = 0;  // before a child
   for (size_t i = 0; i < layer.num_children(); ++i) {
     const ChildRole role = layer.child_role(i);
     const size_t number = role == ChildRole::Layers ? num_layers++ : 0;
     if (layer.is_repeated(i) || layer.child_at(i).parameters().empty()) continue;
-    with_parameters.push_back({layer.child_name(i), role, number});
-    indices.push_back(i);
+    own.children.push_back({layer.child_name(i), role, number});
+    own.indices.push_back(i);
   }
+  return own;
+}
+
+FoundWeights find_in_children(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
+                              std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around) {
+  const std::string_view prefix = without_separator(file, given_prefix);
+  const ChildrenWithParameters own = children_with_parameters(layer);
+  const std::vector<size_t>& indices = own.indices;
   const LoadAccept accept(options.accept);
   const SharedConfig config(file, accept, options);
   LoadOptions of_children = options;
@@ -71,7 +75,7 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
   AroundLayer around_child;
   around_child.has_embedding = around.has_embedding || makes_own_rows;
   refuse_batch_norms(file, prefix);
-  const ChildPrefixes children = find_child_prefixes(file, prefix, layer.kind(), with_parameters);
+  const ChildPrefixes children = find_child_prefixes(file, prefix, layer.kind(), own.children);
   FoundWeights all{children.layouts.empty() ? kOwnLayout : children.layouts.front()->name, {}};
   std::vector<size_t> norms;  // indices of their weights
   const SafetensorsEntry* table = nullptr;

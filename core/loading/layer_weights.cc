@@ -78,6 +78,17 @@ void require_known_packing(const SafetensorsFile& file, std::string_view prefix,
   }
 }
 
+// Fails if the attention is of a family that no record knows: then neither names nor settings say what it computes.
+void require_known_family(const SafetensorsFile& file, std::string_view prefix,
+                          const std::optional<ModelConfig>& config, const LoadAccept& accept) {
+  const std::string model_type = unknown_model_type(prefix, config);
+  if (model_type.empty() || accept.has(feature::kModelType)) return;
+  fail(Status::Unsupported,
+       "%s is of model_type %s by config.json, a family that heed does not know: expected one of docs/weights.md; with "
+       "accept \"%s\" only its settings are compared",
+       in_quotes(file.path()).c_str(), in_quotes(model_type).c_str(), feature::kModelType);
+}
+
 // Throws if a found tensor's shape or dtype does not fit its parameter. `patch`: LayerDescription::patch.
 void check_found(const SafetensorsFile& file, const Layer& layer, const FoundWeights& found, const Shape& patch) {
   const std::span<const Parameter> parameters = layer.parameters();
@@ -111,6 +122,7 @@ FoundWeights find_own(const Layer& layer, const LayerDescription& description, c
                                     {.bias_option = around.bias_option, .biases = description.biases, .besides = note});
   require_known_packing(file, prefix, found, config, note);
   if (attention.is_multi_head) models = model_attentions(file, prefix, found.layout_name, config, attention.head_size);
+  if (attention.is_multi_head) require_known_family(file, prefix, config, accept);
   set_norms_plus_one(found, layer.parameters(), models);
   std::vector<UnsupportedTensor> changing = found.changing;
   if (description.reads_whole_module) {

@@ -383,7 +383,11 @@ void ModelCheck::warn(const Logger& logger, const char* function) const {
   const ModelAttention* first = nullptr;
   for (const ModelAttention& model : attentions_) {
     for (const char* feature : model.unknown) {
-      if (accept_.has(feature) || is_decided(feature) || !uses(feature) || !seen.insert(feature).second) continue;
+      // Whether there are rotary positions may be what is not known.
+      const bool may_be_rotary =
+          feature == std::string_view(feature::kRotary) && !model.is_rotary && !model.is_alibi_or_rotary;
+      const bool is_of_layer = uses(feature) || may_be_rotary;
+      if (accept_.has(feature) || is_decided(feature) || !is_of_layer || !seen.insert(feature).second) continue;
       if (first == nullptr) first = &model;
       features += (features.empty() ? "" : ", ") + std::string(feature);
       options += (options.empty() ? "" : ", ") + option_text(feature);

@@ -127,6 +127,22 @@ class LayoutSearch {
             {known.begin(), known.end()},  std::move(changing), std::move(lacking)};
   }
 
+  void add_missing(std::string_view layout_name, MissingTensors& all) const {
+    const Candidate* const named = find_named(layout_name);
+    const Candidate& nearest = find_nearest();
+    const bool is_named = named != nullptr && num_found(*named, prefix_) >= num_found(nearest, prefix_);
+    const Candidate& candidate = is_named ? *named : nearest;
+    for (const WeightSource* const source : missing_of(candidate)) {
+      // One tensor of the first layer serves all of them.
+      const std::optional<std::string> first =
+          source->is_in_first_layer ? first_layer_of(prefix_, candidate.style.separator) : std::nullopt;
+      std::string name = prefixed(first ? *first : prefix_, candidate.style, source->name);
+      if (std::ranges::find(all.names, name) != all.names.end()) continue;
+      if (all.names.empty()) all.first_parameter = source->parameter;
+      all.names.push_back(std::move(name));
+    }
+  }
+
  private:
   // heed's own layout: the parameter W_q.weight is read from the tensor "W_q.weight".
   void add_own_layout() {
@@ -395,8 +411,8 @@ class LayoutSearch {
            (are_biases ? ": expected " + fitting_biases(nearest) : "");
   }
 
-  [[noreturn]] void fail_not_found() const {
-    check_packed();
+  // The layout that has most of the parameters.
+  const Candidate& find_nearest() const {
     const Candidate* nearest = &candidates_.front();
     size_t most = 0;
     for (const Candidate& candidate : candidates_) {
@@ -406,6 +422,24 @@ class LayoutSearch {
         nearest = &candidate;
       }
     }
+    return *nearest;
+  }
+
+  // The layout of that name; null: none that is known by its names from those of other children.
+  const Candidate* find_named(std::string_view layout_name) const {
+    for (const Candidate& candidate : candidates_) {
+      const bool is_general = std::string_view(candidate.wanted.front().parameter) == "weight";
+      if (candidate.layout_name == layout_name && fits_prefix(candidate, prefix_) &&
+          (!is_general || candidate.unwanted.empty()))
+        return &candidate;
+    }
+    return nullptr;
+  }
+
+  [[noreturn]] void fail_not_found() const {
+    check_packed();
+    const Candidate* nearest = &find_nearest();
+    const size_t most = num_found(*nearest, prefix_);
     const std::vector<const WeightSource*> all_missing = missing_of(*nearest);
     const WeightSource* missing = all_missing.front();
     const std::string beginning = file_text() + " has no tensor " + tensor_text(*nearest, *missing);
@@ -522,6 +556,12 @@ FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, 
                           std::span<const PossibleParameter> possible, const WeightSentences& sentences) {
   if (parameters.empty()) return {kOwnLayout, {}};
   return LayoutSearch(file, prefix, parameters, possible, sentences).find();
+}
+
+void add_missing_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                         std::span<const PossibleParameter> possible, std::string_view layout_name,
+                         MissingTensors& all) {
+  LayoutSearch(file, prefix, parameters, possible, {}).add_missing(layout_name, all);
 }
 
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter) {

@@ -63,6 +63,12 @@ struct StoredParameter {
 };
 StoredParameter find_parameter(const SafetensorsFile& file, const std::string& module, std::string_view parameter);
 
+// The tensors that a file lacks.
+struct MissingTensors {
+  std::vector<std::string> names;    // each once
+  std::string_view first_parameter;  // of those that the first of them holds; static
+};
+
 // What errors say of the layer and its model, beside the names of parameters and tensors.
 struct WeightSentences {
   // The option, with its value, by which the caller gives the layer its parameter "bias", where a layer around it decides
@@ -80,5 +86,11 @@ struct WeightSentences {
 // Unsupported when the projections are packed in a way that no layout describes.
 FoundWeights find_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
                           std::span<const PossibleParameter> possible, const WeightSentences& sentences);
+
+// Adds the tensors of these parameters that the file lacks under the prefix, by the names of the layout that has most of the
+// others; if the file has none, by those of the layout of that name. As for find_weights.
+void add_missing_weights(const SafetensorsFile& file, std::string_view prefix, std::span<const Parameter> parameters,
+                         std::span<const PossibleParameter> possible, std::string_view layout_name,
+                         MissingTensors& all);
 
 }  // namespace heed

@@ -15,9 +15,12 @@
 #include "base/shown_text.h"
 #include "families/families.h"
 #include "families/known_settings.h"
+#include "families/model_block.h"
 #include "families/model_config.h"
+#include "families/model_settings.h"
 #include "families/rules.h"
 #include "loading/layer_parameters.h"
+#include "loading/missing_tensors.h"
 #include "models/model_options.h"
 #include "platform/file_io.h"
 #include "tensor/safetensors.h"
@@ -71,6 +74,32 @@ std::shared_ptr<Layer> make_layer_of(const std::shared_ptr<Context>& context, co
     return make_layer(context, options);
   } catch (const Error& error) {
     rethrow_of(config, error);
+  }
+}
+
+// Fails if the file lacks tensors of the model.
+void require_all_tensors(const Layer& layer, const SafetensorsFile& file, const ModelConfig& config,
+                         const Family& family, const std::string& prefix) {
+  const MissingTensors missing = missing_tensors(layer, file, prefix, family);
+  const size_t count = missing.names.size();
+  if (count == 0) return;
+  const std::string setting = setting_for(ModelSettings(config, ""), family, missing.first_parameter);
+  const std::string more = count == 1 ? "" : ", the first of " + std::to_string(count) + " that are missing";
+  fail(Status::NotFound, "%s has no tensor %s%s: expected every tensor of a model of model_type \"%s\"%s",
+       in_quotes(file.path()).c_str(), in_quotes(missing.names.front()).c_str(), more.c_str(),
+       std::string(family.model_types).c_str(), setting.c_str());
+}
+
+// Reads the parameters. What is missing is said of the whole model, before what is wrong in one of its layers.
+void load_model(Layer& layer, const SafetensorsFile& file, const ModelConfig& config, const Family& family,
+                const std::string& prefix, const LoadOptions& options) {
+  try {
+    load(layer, file, prefix, options);
+  } catch (const Error& error) {
+    const bool is_of_the_file = error.status == Status::NotFound || error.status == Status::InvalidArgument ||
+                                error.status == Status::Unsupported;
+    if (is_of_the_file) require_all_tensors(layer, file, config, family, prefix);
+    throw;
   }
 }
 
@@ -150,7 +179,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
   load_options.config = &config;
   std::vector<std::string> read;
   load_options.read = &read;
-  load(*layer, file, options.prefix(), load_options);
+  load_model(*layer, file, *config, *family, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
         FUNCTION("%s") ": %s ties the head to the embedding, but %s has another head, which the " WORD(

@@ -68,15 +68,17 @@ bool ModelOptions::has(const std::string& module) const {
   return false;
 }
 
-StoredParameter ModelOptions::require(const std::string& module, const char* parameter) const {
+StoredParameter ModelOptions::find(const std::string& module, const char* parameter) const {
   const StoredParameter stored = find_parameter(file_, module, parameter);
   if (stored.entry != nullptr) return stored;
   // The names of single tensors are the same in all layouts.
-  const SafetensorsEntry* const entry = file_.find(joined_modules(module, parameter));
   static constexpr WeightSource kAlone = {"weight", "weight"};
-  if (entry != nullptr) return {entry, &kAlone};
-  fail(Status::NotFound, "%s has no tensor for %s of module %s, expected one in a model of model_type \"%s\"",
-       in_quotes(file_.path()).c_str(), parameter, in_quotes(module).c_str(), std::string(family_.model_types).c_str());
+  return {file_.find(joined_modules(module, parameter)), &kAlone};
+}
+
+Shape ModelOptions::dims_of(const std::string& module, const char* parameter, const Shape& otherwise) const {
+  const SafetensorsEntry* const entry = find(module, parameter).entry;
+  return entry != nullptr ? entry->shape : otherwise;
 }
 
 // ---- sizes ----------------------------------------------------------------------------------------------------------
@@ -99,6 +101,11 @@ ModelOptions::StackInFile ModelOptions::stack_in_file(const char* kind, const ch
          in_quotes(config_.path()).c_str(), kind);
   }
   stack.num_layers = *count;
+  // Each layer has several tensors. Making layers without would take memory for nothing.
+  if (!family_.shares_layers && stack.num_layers > static_cast<int64_t>(file_.num_tensors())) {
+    fail(Status::NotFound, "%s has %zu tensors, expected those of the %" PRId64 " layers that %s says",
+         in_quotes(file_.path()).c_str(), file_.num_tensors(), stack.num_layers, in_quotes(config_.path()).c_str());
+  }
   return stack;
 }
 
@@ -114,7 +121,29 @@ std::string ModelOptions::module_of_layer(const StackInFile& stack, int64_t laye
 }
 
 int64_t ModelOptions::hidden_size(const StackInFile& stack) const {
-  return require(module_of_layer(stack, 0, ChildRole::Norm2), "weight").entry->shape[0];
+  for (int64_t i = 0; i < stack.num_layers; ++i) {
+    for (const ChildRole norm : {ChildRole::Norm2, ChildRole::Norm1}) {
+      if (const SafetensorsEntry* const entry = find(module_of_layer(stack, i, norm), "weight").entry)
+        return entry->shape[0];
+    }
+  }
+  const std::string table =
+      family_.kind == ModelKind::Transformer ? shared_embedding() : module_of(stack, ChildRole::Embedding);
+  if (const SafetensorsEntry* const entry = find(table, "weight").entry) return entry->shape[entry->shape.rank - 1];
+  fail(Status::NotFound, "%s has no norm of a layer of the %s, expected %s in a model of model_type \"%s\"",
+       in_quotes(file_.path()).c_str(), stack.kind,
+       in_quotes(joined_modules(module_of_layer(stack, 0, ChildRole::Norm2), "weight")).c_str(),
+       std::string(family_.model_types).c_str());
+}
+
+int64_t ModelOptions::feed_forward_size(const StackInFile& stack, int64_t layer) const {
+  const auto size_in = [&](int64_t i) -> int64_t {
+    const StoredParameter stored = find(module_of_layer(stack, i, ChildRole::FeedForward), "W_1.weight");
+    return stored.entry == nullptr ? 0 : rows_of(stored);
+  };
+  int64_t size = size_in(layer);
+  for (int64_t i = 0; i < stack.num_layers && size == 0; ++i) size = size_in(i);
+  return std::max<int64_t>(size, 1);
 }
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
@@ -125,22 +154,21 @@ void ModelOptions::set_layer(const StackInFile& stack, int64_t layer, Transforme
     fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
          block.unsupported);
   }
+  if (settings_.is_cleared(family_.norms.weights_by)) {
+    fail(Status::Unsupported, "%s has \"%s\" false, for norms without weights: heed has none, expected true",
+         in_quotes(config_.path()).c_str(), name_of(family_.norms.weights_by));
+  }
   options.norm.kind = block.layer.norm;
   options.norm.epsilon = static_cast<float>(block.layer.epsilon);
-  // Whether the file has biases is read from layer 0: another layer that lacks them is incomplete.
-  const std::string norm = module_of_layer(stack, 0, ChildRole::Norm2);
-  options.norm.no_bias = block.layer.norm == NormKind::Layer && find_parameter(file_, norm, "bias").entry == nullptr &&
-                         !file_.contains(joined_modules(norm, "bias"));
+  options.norm.no_bias = block.layer.norm == NormKind::Layer && !has_part(settings_, family_.norms.biases);
   options.norm_first = block.layer.norm_first;
   options.output_norms = block.layer.output_norms;
   options.no_first_norm = layer == 0 && family_.norms.none_before_first;
   options.residual_scale = static_cast<float>(block.layer.residual_scale);
-  options.feed_forward.hidden_size =
-      rows_of(require(module_of_layer(stack, layer, ChildRole::FeedForward), "W_1.weight"));
-  const std::string feed_forward = module_of_layer(stack, 0, ChildRole::FeedForward);
+  options.feed_forward.hidden_size = feed_forward_size(stack, layer);
   options.feed_forward.activation = block.layer.activation;
-  options.feed_forward.gated = find_parameter(file_, feed_forward, "W_gate.weight").entry != nullptr;
-  options.feed_forward.no_bias = find_parameter(file_, feed_forward, "W_1.bias").entry == nullptr;
+  options.feed_forward.gated = has_gate(settings_, family_.feed_forward);
+  options.feed_forward.no_bias = !has_part(settings_, family_.feed_forward.biases);
 }
 
 MultiHeadAttentionOptions ModelOptions::attention_options(const StackInFile& stack, int64_t layer, ChildRole child,
@@ -185,19 +213,18 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const StackInFile& sta
       if (lists.size() > 1) options.rope->short_factors = lists.back().factors;
     }
   }
-  const std::string first_module = module_of_layer(stack, 0, child);
-  if (attention.qk_norm && find_parameter(file_, first_module, "q_norm.weight").entry != nullptr) {
+  if (attention.qk_norm) {
     options.qk_norm_epsilon = static_cast<float>(attention.qk_norm->epsilon);
     options.qk_norm = attention.qk_norm->kind;
   }
   options.sinks = attention.sinks.value_or(false);
   if (attention.relative_bias) options.relative_bias = *attention.relative_bias;
   options.alibi = attention.alibi.value_or(AlibiUse::None);
-  constexpr std::pair<const char*, BiasBits> kBiases[] = {
-      {"W_q.bias", kBiasQ}, {"W_k.bias", kBiasK}, {"W_v.bias", kBiasV}, {"W_o.bias", kBiasO}};
-  for (const auto& [parameter, bit] : kBiases) {
-    if (find_parameter(file_, first_module, parameter).entry != nullptr) options.biases |= bit;
+  if (has_part(settings_, family_.attention.qkv_biases)) {
+    options.biases |= kBiasQ | kBiasV;
+    if (!family_.attention.no_key_bias) options.biases |= kBiasK;
   }
+  if (has_part(settings_, family_.attention.output_bias)) options.biases |= kBiasO;
   return options;
 }
 
@@ -212,7 +239,7 @@ void ModelOptions::require_row_size(const std::string& module, const Shape& tabl
 }
 
 EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int64_t size) const {
-  const Shape& table = require(module, "weight").entry->shape;
+  const Shape table = dims_of(module, "weight", {1, size});
   if (table.rank != 2) {
     fail(Status::InvalidArgument, "\"%s.weight\" in %s has " ARGUMENT("dims") " %s, expected a table of embeddings",
          module.c_str(), in_quotes(file_.path()).c_str(), to_string(table).c_str());
@@ -237,7 +264,7 @@ EmbeddingOptions ModelOptions::embedding_options(const std::string& module, int6
 }
 
 PatchEmbeddingOptions ModelOptions::patch_options(const std::string& module) const {
-  const Shape& weight = require(module, "weight").entry->shape;
+  const Shape weight = dims_of(module, "weight", {1, 1, 1, 1});
   if (weight.rank != 4) {
     fail(Status::InvalidArgument,
          "the patches' weight of module %s in %s has " ARGUMENT("dims") " %s, expected (E, C, height, width)",
@@ -261,14 +288,13 @@ void ModelOptions::set_image_size(PatchEmbeddingOptions& options) const {
   }
   // A number, or the height and the width.
   const std::optional<int64_t> both = settings_.count({Setting::ImageSize});
-  const std::optional<int64_t> height = both ? both : settings_.count(Setting::ImageSize, 0);
-  if (!height) {
+  if (!is_json(config_, name_of(Setting::ImageSize), Json::Size)) {
     fail(Status::InvalidArgument,
          "%s has an \"image_size\" that is no size, expected a number, or the height and the width in a list",
          in_quotes(config_.path()).c_str());
   }
-  options.image_height = *height;
-  options.image_width = both ? *both : settings_.count(Setting::ImageSize, 1).value_or(*height);
+  options.image_height = both ? *both : *settings_.count(Setting::ImageSize, 0);
+  options.image_width = both ? *both : *settings_.count(Setting::ImageSize, 1);
 }
 
 void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int64_t num_positions) const {
@@ -286,7 +312,7 @@ void ModelOptions::require_image_size(const PatchEmbeddingOptions& patches, int6
 }
 
 AudioEmbeddingOptions ModelOptions::audio_options(const std::string& module) const {
-  const Shape& weight = require(module, "conv_1.weight").entry->shape;
+  const Shape weight = dims_of(module, "conv_1.weight", {1, 1, 3});
   // The shapes of both weights are compared when they are loaded.
   return {.num_mels = weight.rank == 3 ? weight[1] : 0};
 }
@@ -317,19 +343,20 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
   constexpr std::string_view kWithHead[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"};
   if (!has_class(kWithHead)) return std::nullopt;
   OutputOptions output;
-  const SafetensorsEntry& table = *require(embedding, "weight").entry;
+  const SafetensorsEntry* const table = find(embedding, "weight").entry;
   const bool ties = settings_.flag(Setting::TieWordEmbeddings).value_or(family_.head.is_tied);
   // As in transformers 5: a head with other values than the embedding is not tied to it, although the configuration says
   // so, as that of every T5 does.
-  has_other_head_ = ties && find_other_head(table);
+  has_other_head_ = ties && table != nullptr && find_other_head(*table);
   output.is_tied = ties && !has_other_head_;
-  output.size = table.shape[0];
+  output.size = table != nullptr ? table->shape[0] : 1;
   if (!output.is_tied) {
-    const Shape& weight = require(kHead, "weight").entry->shape;
+    const Shape weight = dims_of(kHead, "weight", {output.size, size});
     if (weight.rank == 2) require_row_size(kHead, weight, size);
     output.size = weight[0];
   }
-  output.has_bias = file_.contains(kHeadBias) || (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
+  output.has_bias = (family_.head.bias.when == Has::When::InFile && file_.contains(kHeadBias)) ||
+                    (!output.is_tied && file_.contains(joined_modules(kHead, "bias")));
   const Setting scaled_by = family_.head.scaled_by;
   if (scaled_by != Setting::None && settings_.flag(scaled_by).value_or(ties))
     output.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
@@ -366,7 +393,7 @@ void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions
     options.embedding = embedding_options(module_of(stack, ChildRole::Embedding), size);
   }
   if (family_.embedding.token_types)
-    options.num_token_types = require(module_of(stack, ChildRole::TokenTypes), "weight").entry->shape[0];
+    options.num_token_types = dims_of(module_of(stack, ChildRole::TokenTypes), "weight", {1, size})[0];
   if (family_.positions.kind == PositionRule::Sinusoids) {
     const std::optional<int64_t> most = settings_.count({Setting::MaxPositionEmbeddings});
     if (!most) {
@@ -386,10 +413,12 @@ void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions
     const std::string module = module_of(stack, ChildRole::Positions);
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
-    positions.max_positions = rows_of(require(module, "weight")) - positions.first_row;
+    const StoredParameter table = find(module, "weight");
+    positions.max_positions = table.entry != nullptr ? rows_of(table) - positions.first_row : 1;
     name_positions(is_encoder, positions);
     if (family_.embedding.projection == EmbeddingProjection::WithoutBias) positions.size = size;
-    if (options.patches) require_image_size(*options.patches, positions.max_positions);
+    const bool has_patches = options.patches && find(module_of(stack, ChildRole::Patches), "weight").entry != nullptr;
+    if (has_patches && table.entry != nullptr) require_image_size(*options.patches, positions.max_positions);
     options.positions = positions;
   }
 }
@@ -454,6 +483,14 @@ DecoderOptions ModelOptions::decoder() {
   return options;
 }
 
+std::string ModelOptions::shared_embedding() const {
+  std::string module = module_in(base_, family_.layouts.model, kind_name::kTransformer, ChildRole::Embedding);
+  if (has(module)) return module;
+  const std::string decoder = module_in(base_, family_.layouts.model, kind_name::kTransformer, ChildRole::Decoder);
+  std::string of_decoder = module_in(decoder, family_.layouts.model, kind_name::kDecoder, ChildRole::Embedding);
+  return has(of_decoder) ? of_decoder : module;
+}
+
 TransformerOptions ModelOptions::transformer() {
   TransformerOptions options;
   const auto base_of = [&](ChildRole child) {
@@ -472,8 +509,7 @@ TransformerOptions ModelOptions::transformer() {
     options.decoder.output = output_options(size, module_of(decoder, ChildRole::Embedding));
     return options;
   }
-  std::string embedding = base_of(ChildRole::Embedding);
-  if (!has(embedding)) embedding = module_of(decoder, ChildRole::Embedding);
+  const std::string embedding = shared_embedding();
   options.embedding = embedding_options(embedding, size);
   options.output = output_options(size, embedding);
   return options;

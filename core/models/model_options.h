@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the layers of a whole model, by its configuration and, for what every file of weights says itself, by its
-// tensors: sizes, biases, gates and norms.
+// The options of the layers of a whole model, by its configuration and, for sizes, by its tensors. A file that lacks tensors
+// gives sizes of others: the model is made all the same, so that loading it can say everything that is missing.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,10 @@ class ModelOptions {
   static std::string module_of(const StackInFile& stack, ChildRole child, size_t number = 0);
   std::string module_of_layer(const StackInFile& stack, int64_t layer, ChildRole child) const;
   bool has(const std::string& module) const;
-  // Fails unless the file has the parameter.
-  StoredParameter require(const std::string& module, const char* parameter) const;
+  // Of the parameter in the file; no entry if it is missing.
+  StoredParameter find(const std::string& module, const char* parameter) const;
+  // The dims of the tensor, or those given if it is missing.
+  Shape dims_of(const std::string& module, const char* parameter, const Shape& otherwise) const;
 
   // The members of the layers' options that do not differ between encoder and decoder.
   void set_layer(const StackInFile& stack, int64_t layer, TransformerLayerOptions& options) const;
@@ -70,6 +72,7 @@ class ModelOptions {
   // Fails if ALBERT has several groups of layers.
   void require_one_shared_layer() const;
   int64_t hidden_size(const StackInFile& stack) const;
+  int64_t feed_forward_size(const StackInFile& stack, int64_t layer) const;
   // Sets what messages call the number of positions of a stack: the setting that says it.
   void name_positions(bool is_encoder, PositionalEncodingOptions& options) const;
   template <typename LayerOptions>
@@ -78,6 +81,8 @@ class ModelOptions {
   std::optional<OutputOptions> output_options(int64_t size, const std::string& embedding);
   // Whether the file has a head with other values than the table. Fails if the layer has no place for it.
   bool find_other_head(const SafetensorsEntry& table) const;
+  // The module of the embedding of both sides of a Transformer.
+  std::string shared_embedding() const;
   // Fails unless the table has rows of that size.
   void require_row_size(const std::string& module, const Shape& table, int64_t size) const;
   PatchEmbeddingOptions patch_options(const std::string& module) const;

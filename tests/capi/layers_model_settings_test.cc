@@ -63,13 +63,41 @@ TEST_F(Families, SettingsAreComparedWithTheOptions) {
   for (const auto& one : cases) {
     SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
     const auto options = one.is_causal ? causal() : two_of_four();
-    expect_refused(load(below(one.prefix, one.names), one.config, one.prefix, options), HEED_ERROR_INVALID_ARGUMENT,
-                   one.words);
+    expect_refused(load(below(one.prefix, one.names), one.config, one.prefix, options, "model_type"),
+                   HEED_ERROR_INVALID_ARGUMENT, one.words);
   }
   heed_multi_head_attention_options causal_from_the_end = two_of_four();
   causal_from_the_end.causal = HEED_CAUSAL_BOTTOM_RIGHT;
   expect_refused(load(below("attention", kBert), R"({"model_type":"bert"})", "attention", causal_from_the_end),
                  HEED_ERROR_INVALID_ARGUMENT, "options->causal is HEED_CAUSAL_BOTTOM_RIGHT, expected HEED_CAUSAL_NONE");
+}
+
+// Read as nothing, each would be its default.
+TEST_F(Families, SettingsOfAnotherKindOfJsonAreRefused) {
+  const struct {
+    const char* config;
+    const char* words;
+  } cases[] = {
+      {R"({"model_type":"bert","num_attention_heads":"2"})", "says \"2\" for the setting \"num_attention_heads\""},
+      {R"({"model_type":"bert","is_decoder":"true"})",
+       "says \"true\" for the setting \"is_decoder\", expected true or"},
+      {R"({"model_type":"bert","is_decoder":1})", "says 1 for the setting \"is_decoder\""},
+      {R"({"model_type":"bert","position_embedding_type":3})", "says 3 for the setting \"position_embedding_type\""},
+      {R"({"model_type":"bert","head_dim":true})", "says true for the setting \"head_dim\", expected a whole number"},
+  };
+  for (const auto& [config, words] : cases) {
+    SCOPED_TRACE(config);
+    const Answer answer = load(below("attention", kBert), config, "attention", two_of_four());
+    expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, words);
+    expect_refused(answer, HEED_ERROR_INVALID_ARGUMENT, "; with accept \"config\" the names alone are asked");
+  }
+  // Models of images have lists where others have one number, and "NaN" is a setting without a value.
+  for (const char* config :
+       {R"({"model_type":"bert","num_attention_heads":[2,4]})", R"({"model_type":"bert","num_attention_heads":NaN})",
+        R"({"model_type":"bert","num_attention_heads":null})"}) {
+    SCOPED_TRACE(config);
+    EXPECT_EQ(load(below("attention", kBert), config, "attention", two_of_four()).status, HEED_OK);
+  }
 }
 
 TEST_F(Families, WindowsDependOnTheLayersIndex) {
@@ -120,7 +148,9 @@ TEST_F(Families, WindowsDependOnTheLayersIndex) {
     SCOPED_TRACE(std::string(one.config) + " " + one.prefix);
     const bool is_cross = std::string(one.prefix).find("cross") != std::string::npos;
     heed_multi_head_attention_options options = is_cross ? two_of_four() : causal();
-    const auto answer = [&] { return load(below(one.prefix, kOwn), one.config, one.prefix, options, "rotary, sinks"); };
+    const auto answer = [&] {
+      return load(below(one.prefix, kOwn), one.config, one.prefix, options, "rotary, sinks, model_type");
+    };
     if (one.is_windowed) {
       expect_refused(answer(), HEED_ERROR_INVALID_ARGUMENT,
                      "options->window is HEED_WINDOW_NONE, expected options->window_left 6 and options->window_right "
@@ -168,7 +198,7 @@ TEST_F(Families, WarnOfSettingsThatThePrefixLeavesOpen) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.config);
-    const Answer answer = load(below("a", one.names), one.config, "a", causal(), "scale");
+    const Answer answer = load(below("a", one.names), one.config, "a", causal(), "scale, model_type");
     expect_loaded(answer);
     const std::string words = one.unknown;
     if (words == "scale") {
@@ -217,8 +247,8 @@ TEST_F(Families, SettingsThatHeedHasNoOptionForAreRefused) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.config);
-    expect_refused(load(below("layers.0.a", kOwn), one.config, "layers.0.a", two_of_four()), HEED_ERROR_UNSUPPORTED,
-                   std::string("has attention with ") + one.words + " (by model_type");
+    expect_refused(load(below("layers.0.a", kOwn), one.config, "layers.0.a", two_of_four(), "model_type"),
+                   HEED_ERROR_UNSUPPORTED, std::string("has attention with ") + one.words + " (by model_type");
   }
 }
 
@@ -285,7 +315,7 @@ TEST_F(Families, RotarySettingsAreComparedWithTheOptions) {
   options.num_heads = 1;
   for (const auto& one : cases) {
     SCOPED_TRACE(one.config);
-    Answer refused = load(below(one.prefix, kOwn), one.config, one.prefix, options, "scale, window, sinks");
+    Answer refused = load(below(one.prefix, kOwn), one.config, one.prefix, options, "scale, window, sinks, model_type");
     expect_refused(refused, HEED_ERROR_INVALID_ARGUMENT, "options->rope is NULL, expected options->rope->");
     constexpr std::string_view kMember = "options->rope->";
     for (size_t at; (at = refused.sentence.find(kMember)) != std::string::npos;)
@@ -297,7 +327,8 @@ TEST_F(Families, RotarySettingsAreComparedWithTheOptions) {
   for (const int32_t layout : {HEED_ROPE_HALF, HEED_ROPE_INTERLEAVED}) {
     rope.layout = layout;
     rope.base = 7;
-    const Answer loaded = load(below("a", kOwn), R"({"model_type":"x","rope_theta":7})", "a", options, "scale, causal");
+    const Answer loaded =
+        load(below("a", kOwn), R"({"model_type":"x","rope_theta":7})", "a", options, "scale, causal, model_type");
     expect_loaded(loaded);
     ASSERT_EQ(loaded.warnings.size(), 1U);
     EXPECT_NE(loaded.warnings[0].find("does not say its model's rotary, by model_type \"x\" in config.json: "
@@ -514,7 +545,8 @@ TEST_F(Families, TowersOfDecodersAreNotCausal) {
 TEST_F(Families, RefusalsNameTheirSource) {
   const char* const several = R"({"model_type":"foo_vl","text_config":{"model_type":"foo_text"},)"
                               R"("vision_config":{"model_type":"foo_vision"}})";
-  expect_refused(load(below("a", kLlama), several, "a", two_of_four(), "rotary"), HEED_ERROR_INVALID_ARGUMENT,
+  expect_refused(load(below("a", kLlama), several, "a", two_of_four(), "rotary, model_type"),
+                 HEED_ERROR_INVALID_ARGUMENT,
                  "with other options by the names of Hugging Face Llama and its kin: options->causal is");
   const char* const two = R"({"model_type":"foo_vl","vision_config":{"model_type":"clip_vision_model"},)"
                           R"("text_config":{"model_type":"llama"},"audio_config":{"model_type":"wav2vec2"}})";
@@ -524,9 +556,110 @@ TEST_F(Families, RefusalsNameTheirSource) {
       "the projections apart, as \"W_q.weight\", \"W_k.weight\" and \"W_v.weight\"");
 }
 
+// A family that no record knows is refused by its name: neither names nor settings say what its attention computes.
+TEST_F(Families, ThatAreNotKnownAreRefusedByTheirModelType) {
+  struct Unknown {
+    const char* config;
+    const char* prefix;
+    Names names;
+    const char* model_type;
+  };
+  const Unknown cases[] = {
+      {R"({"model_type":"unheard_of"})", "self_attn", kBart, "unheard_of"},
+      {R"({"model_type":"unheard_of"})", "a", kOwn, "unheard_of"},
+      {R"({"model_type":"clvp","text_config":{"model_type":"clvp_encoder"}})", "text_encoder_model.layers.0.self_attn",
+       kBart, "clvp_encoder"},
+      {R"({"model_type":"sam3_vit_model","rope_theta":10000.0})", "layers.0.attention", kLlama, "sam3_vit_model"},
+      {R"({"model_type":"hiera"})", "encoder.stages.0.layers.0.attn", kTimm, "hiera"},
+      {R"({"model_type":"canine"})", "encoder.layer.0.attention", kBert, "canine"},
+      {R"({"model_type":"bros"})", "encoder.layer.0.attention", kBert, "bros"},
+      {R"({"model_type":"florence2","text_config":{"model_type":"bart"},"vision_config":{"model_type":"florence_vision"}})",
+       "vision_tower.blocks.0.attn", kTimm, "florence_vision"},
+      {R"({"model_type":"d_fine"})", "model.encoder.encoder.0.layers.0.self_attn", kLlama, "d_fine"},
+      {R"({"model_type":"deimv2"})", "model.encoder.encoder.0.layers.0.self_attn", kLlama, "deimv2"},
+      {R"({"model_type":"rt_detr_v2"})", "model.decoder.layers.0.self_attn", kLlama, "rt_detr_v2"},
+      // One of the parts is not known, and the prefix does not say which it is.
+      {R"({"model_type":"my_vl","text_config":{"model_type":"bert"},"vision_config":{"model_type":"my_vision"}})", "a",
+       kBert, "my_vision"},
+  };
+  for (const auto& [config, prefix, names, model_type] : cases) {
+    SCOPED_TRACE(config);
+    expect_refused(
+        load(below(prefix, names), config, prefix, two_of_four()), HEED_ERROR_UNSUPPORTED,
+        "is of model_type \"" + std::string(model_type) + "\" by config.json, a family that heed does not know");
+    const Answer accepted = load(below(prefix, names), config, prefix, two_of_four(), "model_type, rotary, causal");
+    expect_loaded(accepted);
+  }
+  // The parts of a model of its own that are all known, and a part that the prefix names.
+  constexpr const char* kOfKnown =
+      R"({"model_type":"my_vl","text_config":{"model_type":"bert"},"vision_config":{"model_type":"vit"}})";
+  expect_loaded(load(below("a", kBert), kOfKnown, "a", two_of_four()));
+  constexpr const char* kOfOneKnown =
+      R"({"model_type":"my_vl","text_config":{"model_type":"bert"},"vision_config":{"model_type":"my_vision"}})";
+  expect_loaded(load(below("text_model.a", kBert), kOfOneKnown, "text_model.a", two_of_four()));
+}
+
+TEST_F(Families, ThatAreNotKnownHaveSettingsAtEveryLevel) {
+  const struct {
+    const char* config;
+    heed_status status;
+    const char* words;
+  } cases[] = {
+      {R"({"model_type":"x","backbone":{"rope_theta":10000.0}})", HEED_ERROR_INVALID_ARGUMENT, "options->rope is NULL"},
+      {R"({"model_type":"x","a":{"b":{"sliding_window":7}}})", HEED_ERROR_INVALID_ARGUMENT, "options->window_left 6"},
+      {R"({"model_type":"x","attention":{"num_attention_heads":4}})", HEED_ERROR_INVALID_ARGUMENT,
+       "options->num_heads is 2, expected 4"},
+      {R"({"model_type":"x","a":{"rope_scaling":{"type":"dynamic","factor":2.0}}})", HEED_ERROR_UNSUPPORTED,
+       "type \"dynamic\""},
+      {R"({"model_type":"x","a":{"use_relative_position_bias":true}})", HEED_ERROR_UNSUPPORTED,
+       "a bias of relative positions of another kind"},
+      // The outer one is nearer.
+      {R"({"model_type":"x","a":{"num_attention_heads":2},"num_attention_heads":4})", HEED_ERROR_INVALID_ARGUMENT,
+       "options->num_heads is 2, expected 4"},
+  };
+  for (const auto& [config, status, words] : cases) {
+    SCOPED_TRACE(config);
+    expect_refused(load(below("a", kOwn), config, "a", two_of_four(), "model_type"), status, words);
+  }
+  // A known family has them where its class has them.
+  expect_loaded(load(below("a", kBert), R"({"model_type":"bert","b":{"num_attention_heads":4}})", "a", two_of_four()));
+}
+
+// Its LayerNorm comes before the attention, by the name that BERT's has behind the residual.
+TEST_F(Families, OfANormBeforeTheAttentionAreRefused) {
+  const std::vector<FileTensor> tensors =
+      below("encoder.layer.0.attention", kBert) + FileTensor{"encoder.layer.0.attention.LayerNorm.weight", {8}};
+  const auto answer = [&](const char* accept) {
+    return load(tensors, R"({"model_type":"roberta-prelayernorm"})", "encoder.layer.0.attention", two_of_four(),
+                accept);
+  };
+  expect_refused(answer(nullptr), HEED_ERROR_UNSUPPORTED,
+                 "a norm before its projections (by model_type \"roberta-prelayernorm\" in config.json)");
+  expect_loaded(answer("attention"));
+}
+
+// Vision models with rotary positions or windows have the names of timm's and of ViT's attention.
+TEST_F(Families, WarnOfNamesThatModelsOfOtherPositionsShare) {
+  const std::pair<const char*, Names> cases[] = {{"visual.blocks.3.attn", kTimm},
+                                                 {"blocks.0.attn", kTimm},
+                                                 {"transformer.layers.0.attention", kLlama},
+                                                 {"layers.0.attention", kLlama}};
+  for (const auto& [prefix, names] : cases) {
+    SCOPED_TRACE(prefix);
+    const Answer answer = load(below(prefix, names), "", prefix, two_of_four());
+    expect_loaded(answer);
+    ASSERT_EQ(answer.warnings.size(), 1U);
+    EXPECT_NE(answer.warnings[0].find("does not say its model's rotary, window, by the names of"), std::string::npos)
+        << answer.warnings[0];
+    EXPECT_EQ(load(below(prefix, names), "", prefix, two_of_four(), "rotary, window").warnings, Names{});
+  }
+  EXPECT_EQ(load(below("blocks.0.attn", kTimm), R"({"model_type":"vit"})", "blocks.0.attn", two_of_four()).warnings,
+            Names{});
+}
+
 // Options that the names determine need no warning, even if the configuration does not state them.
 TEST_F(Families, WarnOnlyOfOptionsThatNothingDetermines) {
-  const Answer gpt2 = load(below("h.0.attn", kGpt2), R"({"model_type":"my_gpt"})", "h.0.attn", causal());
+  const Answer gpt2 = load(below("h.0.attn", kGpt2), R"({"model_type":"my_gpt"})", "h.0.attn", causal(), "model_type");
   expect_loaded(gpt2);
   ASSERT_EQ(gpt2.warnings.size(), 1U);
   EXPECT_NE(gpt2.warnings[0].find("does not say its model's scale, by model_type \"my_gpt\""), std::string::npos)

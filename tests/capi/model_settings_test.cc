@@ -227,6 +227,90 @@ TEST(ModelSettings, LeftOutAreTheDefaultsOfTransformers) {
   }
 }
 
+// Each of these was computed with the default.
+TEST(ModelSettings, OfAnotherKindOfJsonAreRefused) {
+  struct Wrong {
+    const char* family;
+    const char* setting;
+    const char* json;
+    const char* words;
+  };
+  constexpr Wrong kWrong[] = {
+      {"llama", "rope_theta", R"("700.0")", "says \"700.0\" for the setting \"rope_theta\", expected a number above 0"},
+      {"llama", "rope_theta", "0", "says 0 for the setting \"rope_theta\""},
+      {"llama", "rope_theta", "null", "says null for the setting \"rope_theta\""},
+      {"llama", "rope_parameters", R"({"rope_type": "default", "rope_theta": "700.0"})", "rope_parameters.rope_theta"},
+      {"llama", "rope_parameters", R"({"rope_type": "default", "rope_theta": null})", "rope_parameters.rope_theta"},
+      {"llama", "rope_parameters", R"([{"rope_type": "default", "rope_theta": 700.0}])", "says a list"},
+      {"llama", "rope_scaling", R"({"rope_type": "linear", "factor": "2"})", "rope_scaling.factor"},
+      {"llama", "rope_scaling", R"({"rope_type": "linear"})", "lacks the setting \"rope_scaling.factor\""},
+      {"llama", "rope_scaling", R"({"rope_type": "llama3", "factor": 8.0})", "rope_scaling.low_freq_factor"},
+      {"llama", "rms_norm_eps", R"("0.5")", "expected a number"},
+      {"llama", "hidden_act", "3", "expected a text"},
+      {"llama", "tie_word_embeddings", "1", "expected true or false"},
+      {"llama", "attention_bias", R"("true")", "expected true or false"},
+      {"bert", "layer_norm_eps", R"("0.5")", "expected a number"},
+      {"bert", "is_decoder", "1", "expected true or false"},
+      {"bart", "scale_embedding", "1", "expected true or false"},
+      {"bart", "scale_embedding", R"("true")", "expected true or false"},
+      {"gpt2", "scale_attn_by_inverse_layer_idx", "1", "expected true or false"},
+      {"mistral", "sliding_window", R"("2")", "expected a whole number above 0"},
+      {"mistral", "sliding_window", "3.5", "expected a whole number above 0"},
+      {"mistral", "sliding_window", "[2]", "expected a whole number above 0"},
+      {"qwen2", "use_sliding_window", R"("true")", "expected true or false"},
+      {"qwen2", "is_causal", "0", "expected true or false"},
+      {"qwen2", "is_causal", "null", "expected true or false"},
+      {"gemma2", "layer_types", R"("sliding_attention")", "expected a list of texts"},
+      {"gemma2", "layer_types", R"(["sliding_attention"])", "1 kinds of layers"},
+      {"gemma2", "attn_logit_softcapping", R"("50")", "expected a number above 0"},
+      {"gemma2", "final_logit_softcapping", "[30]", "expected a number above 0"},
+      {"gemma2", "query_pre_attn_scalar", R"("4")", "expected a number above 0"},
+      {"granite", "attention_multiplier", R"("0.5")", "expected a number above 0"},
+      {"granite", "embedding_multiplier", R"("0.5")", "expected a number above 0"},
+      {"granite", "logits_scaling", R"("0.5")", "expected a number above 0"},
+      {"granite", "residual_multiplier", R"("0.5")", "expected a number above 0"},
+      {"vit", "qkv_bias", "1", "expected true or false"},
+      {"t5", "relative_attention_num_buckets", R"("8")", "expected a whole number above 0"},
+  };
+  for (const auto& [family, setting, json, words] : kWrong) {
+    SCOPED_TRACE(testing::Message() << family << ": " << setting << " is " << json);
+    ModelCopy copy(family);
+    copy.set(setting, json);
+    EXPECT_TRUE(is_refused(try_model(copy), invalid({"config.json", setting, words})));
+  }
+  ModelCopy by_kind("llama");
+  by_kind.set("rope_parameters", R"({"full_attention": {"rope_type": "default", "rope_theta": 700.0}})");
+  EXPECT_TRUE(
+      is_refused(try_model(by_kind), {HEED_ERROR_UNSUPPORTED, {"\"rope_parameters.full_attention\"", "\"llama\""}}));
+}
+
+TEST(ModelSettings, OfWholeNumbersMayBeWrittenAsFractionsAndFractionsAsWholeNumbers) {
+  const auto bits = [](const char* family, const char* setting, const char* json) {
+    ModelCopy copy(family);
+    copy.set(setting, json);
+    return ModelCall(copy.write()).run();
+  };
+  EXPECT_EQ(bits("mistral", "sliding_window", "2"), bits("mistral", "sliding_window", "2.0"));
+  EXPECT_EQ(bits("llama", "num_hidden_layers", "2"), bits("llama", "num_hidden_layers", "2.0"));
+  EXPECT_EQ(bits("granite", "embedding_multiplier", "12"), bits("granite", "embedding_multiplier", "12.0"));
+  EXPECT_NE(bits("granite", "embedding_multiplier", "12"), bits("granite", "embedding_multiplier", "11"));
+}
+
+// transformers' BERT has no such positions.
+TEST(ModelSettings, OfPositionsThatTheClassLacksAreRefused) {
+  for (const char* const family : {"albert", "bert", "electra", "roberta"}) {
+    for (const char* const word : {"rotary", "alibi", "nobody_knows"}) {
+      SCOPED_TRACE(std::string(family) + ", " + word);
+      ModelCopy copy(family);
+      copy.set("position_embedding_type", "\"" + std::string(word) + "\"");
+      EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {word, "position_embedding_type"}}));
+    }
+    ModelCopy copy(family);
+    copy.set("position_embedding_type", R"("relative_key")");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"relative positions"}}));
+  }
+}
+
 // A head of its own is required where it is not tied.
 TEST(ModelSettings, LeftOutTieTheHeadAsInTransformers) {
   const auto expect_tied = [](ModelCopy& copy, bool is_tied) {
@@ -344,8 +428,7 @@ TEST(ModelSettings, OfAnyValueDoNoHarm) {
   }
 }
 
-// Without any one of its tensors a model is refused, unless it is no part of the layer, or a bias that all layers of a stack
-// may lack.
+// Without any one of its tensors a model is refused, unless it is no part of the layer.
 TEST(ModelSettings, WithoutAnyTensorAreRefused) {
   for (const std::string& family : every_model_of_any_input()) {
     ModelCopy copy(family);
@@ -363,9 +446,7 @@ TEST(ModelSettings, WithoutAnyTensorAreRefused) {
         return std::any_of(parts.begin(), parts.end(),
                            [&](const char* part) { return missing.name.find(part) != std::string::npos; });
       };
-      const bool has_one_layer = is_any_of({"model.decoder.layers.0.", "albert_layers.0."});
-      EXPECT_TRUE(is_any_of({"pooler.", "lm_head.", "final_logits_bias"}) ||
-                  (has_one_layer && missing.name.ends_with(".bias")));
+      EXPECT_TRUE(is_any_of({"pooler.", "lm_head.", "final_logits_bias"}));
     }
   }
 }

@@ -25,6 +25,42 @@ Topic model_folders() {
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'bert','num_hidden_layers':2}", {{"a", {1}}}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'bert','num_hidden_layers':1}", {{"a", {1}}}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2,'attention_bias':true}",
+                     {{"embed_tokens.weight", {10, 8}},
+                      {"layers.0.self_attn.q_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.k_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.v_proj.weight", {8, 8}},
+                      {"layers.0.self_attn.o_proj.weight", {8, 8}},
+                      {"layers.0.post_attention_layernorm.weight", {8}},
+                      {"layers.0.input_layernorm.weight", {8}},
+                      {"layers.0.mlp.gate_proj.weight", {10, 8}},
+                      {"layers.0.mlp.up_proj.weight", {10, 8}},
+                      {"layers.0.mlp.down_proj.weight", {8, 10}},
+                      {"norm.weight", {8}}}),
+              &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'opt','num_hidden_layers':1,'num_attention_heads':2,"
+                                                   "'layer_norm_elementwise_affine':false}",
+                                                   {{"decoder.layers.0.final_layer_norm.weight", {8}}}),
+                                            &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'opt','num_hidden_layers':1,'num_attention_heads':2}",
+                                                   {{"decoder.embed_tokens.weight", {10, 8}},
+                                                    {"decoder.embed_positions.weight", {10, 8}},
+                                                    {"decoder.layers.0.self_attn.q_proj.weight", {8, 8}},
+                                                    {"decoder.layers.0.final_layer_norm.weight", {8}}}),
+                                            &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
               context,
               folder("{'model_type':'llama','num_hidden_layers':2}",
                      {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
@@ -65,6 +101,40 @@ Topic model_folders() {
                       {"layers.1.mlp.up_proj.weight", {10, 8}},
                       {"embed_tokens.weight", {10, 8}}}),
               &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','rope_theta':'500000'}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'mistral','sliding_window':3.5}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'qwen2','is_causal':null}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bart','scale_embedding':1}", {}),
+                                                &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context, folder("{'model_type':'llama','hidden_act':3}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_parameters':[{'rope_theta':700}]}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert','layer_norm_eps':{}}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','layer_types':'full_attention'}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'roberta','pad_token_id':0.5}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'phi3','rope_scaling':{'type':'longrope','long_factor':1}}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_scaling':{'type':'linear'}}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_parameters':{'full_attention':{'rope_theta':700}}}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','num_hidden_layers':2,'layer_types':['full_attention']}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gemma2','num_hidden_layers':1,'layer_types':['linear_attention']}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'bert','position_embedding_type':'rotary'}", {}), &new_layer)),
           PROVOKE(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &new_outputs), use_model("gpt2");
                   inputs.queries = tensor_of(HEED_I32, {2, 33})),
           PROVOKE(heed_layer_create_from_folder(

@@ -261,6 +261,8 @@ Topic weights() {
           PROVOKE(heed_layer_load(layer, model("{'model_type':'bloom'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'gpt_oss'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'longformer'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'roberta-prelayernorm'}"), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'canine'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'olmo','use_qk_norm':true,'clip_qkv':8}"), NULL)),
           PROVOKE(heed_layer_load(layer_with(options),
                                   model("{'model_type':'bert','num_attention_heads':4,'num_key_value_heads':1}"),
@@ -318,6 +320,7 @@ Topic weights() {
               heed_layer_load(layer, names({"layers.0.attn.Wqkv.weight", "layers.0.attn.Wo.weight"}), "layers.0.attn")),
           PROVOKE(
               heed_layer_load(layer, names({"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "sinks"}), NULL)),
+          PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_theta':'500000'}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_theta':500000.0}"), NULL)),
           PROVOKE(heed_layer_load(layer, model("{'model_type':'llama','rope_scaling':{'type':'dynamic','factor':2}}"),
                                   NULL)),

@@ -261,12 +261,15 @@ class Model {
       // All features that a sentence may name.
       heed_load_options options = HEED_LOAD_OPTIONS_INIT;
       options.accept =
-          "alibi,attention,causal,clip_qkv,first_row,head_size,num_heads,num_kv_heads,qk_norm,relative_bias,rotary,"
-          "scale,sinks,soft_cap,window";
+          "alibi,attention,causal,clip_qkv,first_row,head_size,model_type,num_heads,num_kv_heads,qk_norm,relative_bias,"
+          "rotary,scale,sinks,soft_cap,window";
       const heed_status accepted =
           heed_layer_load_weights(module.layer.get(), module.weights.get(), module.prefix, &options);
       require_loaded_or_unchanged(module, accepted);
-      require(accepted == HEED_OK || accepted == HEED_ERROR_CORRUPT_FILE ||
+      // A setting of another JSON type is not read at all then.
+      const bool is_of_json = accepted == HEED_ERROR_INVALID_ARGUMENT &&
+                              std::string(heed_last_error()).find("with accept \"config\"") != std::string::npos;
+      require(accepted == HEED_OK || accepted == HEED_ERROR_CORRUPT_FILE || is_of_json ||
                   (module.is_packed && accepted == HEED_ERROR_UNSUPPORTED),
               "whatever differs can be accepted");
       require((accepted == HEED_ERROR_CORRUPT_FILE) == (status == HEED_ERROR_CORRUPT_FILE),

@@ -394,7 +394,7 @@ TEST(ModelStacks, AreComparedWithEveryFormOfTheirConfiguration) {
     const Context context = capi_test::make_context();
     StackOptions options(stack);
     const Layer layer = options.make(context.get());
-    EXPECT_EQ(heed_layer_load(layer.get(), path.c_str(), stack.prefix), status);
+    EXPECT_EQ(load_file_accepting(layer.get(), path, stack.prefix, "model_type"), status);
     if (status == HEED_OK) continue;
     EXPECT_NE(std::string(heed_last_error()).find(words), std::string::npos) << heed_last_error();
   }

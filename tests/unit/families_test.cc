@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -146,34 +145,12 @@ TEST(Families, SaySizesByTheNamesOfTheirConfigurations) {
   }
 }
 
-bool is_count(std::optional<double> number) { return number && *number > 0 && *number == std::floor(*number); }
-
-// Whether the configuration has the setting as its JSON says.
-bool has_its_json(const ModelConfig& config, Setting setting) {
-  const std::string name = name_of(setting);
-  const std::optional<double> number = config.number(name);
-  switch (json_of(setting)) {
-    case Json::Count: return is_count(number);
-    case Json::Integer: return number && *number == std::floor(*number);
-    case Json::Number: return number.has_value();
-    case Json::Flag: return config.flag(name).has_value();
-    case Json::Word: return config.text(name).has_value();
-    case Json::Words: return config.text(name + ".0").has_value();
-    case Json::Numbers: return config.number(name + ".0").has_value();
-    case Json::Lists: return config.has(name + ".0.0");
-    case Json::Size: return is_count(number) || is_count(config.number(name + ".1"));
-    case Json::Pattern: return is_count(number) || config.text(name).has_value();
-    case Json::Object: return config.is_object(name);
-  }
-  return false;
-}
-
 TEST(Settings, HaveTheirJsonInEachConfiguration) {
   std::set<Setting> seen;
   for (const ModelConfig& config : golden_configs()) {
     for (const Setting setting : all_settings()) {
       if (!config.has(name_of(setting))) continue;
-      EXPECT_TRUE(has_its_json(config, setting)) << config.path() << ": " << name_of(setting);
+      EXPECT_TRUE(is_json(config, name_of(setting), json_of(setting))) << config.path() << ": " << name_of(setting);
       seen.insert(setting);
     }
   }

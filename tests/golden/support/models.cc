@@ -27,9 +27,13 @@ std::string folder_of(const std::string& family) {
 std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
 
 heed_status load_accepting(heed_layer* layer, const std::string& family, const char* prefix, const char* accept) {
+  return load_file_accepting(layer, path_of(family), prefix, accept);
+}
+
+heed_status load_file_accepting(heed_layer* layer, const std::string& path, const char* prefix, const char* accept) {
   const Context context = capi_test::make_context();
   heed_weights* weights = nullptr;
-  property::check(heed_weights_open(context.get(), path_of(family).c_str(), &weights));
+  property::check(heed_weights_open(context.get(), path.c_str(), &weights));
   heed_load_options options = HEED_LOAD_OPTIONS_INIT;
   options.accept = accept;
   const heed_status status = heed_layer_load_weights(layer, weights, prefix, &options);

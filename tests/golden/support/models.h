@@ -18,6 +18,8 @@ std::string path_of(const std::string& family);
 
 // Loads the layer from that file although it lacks options of the model, which `accept` of heed_load_options names.
 heed_status load_accepting(heed_layer* layer, const std::string& family, const char* prefix, const char* accept);
+// The same of a file.
+heed_status load_file_accepting(heed_layer* layer, const std::string& path, const char* prefix, const char* accept);
 
 // A tensor of cases.safetensors; null if there is none of that name.
 capi_test::Tensor load_case(const capi_test::Context& context, const std::string& family, const std::string& name);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "families/known_settings.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/shown_text.h"
+
+namespace heed {
+namespace {
+
+// Arrays, since a pointer to each name would need a relocation. Null is none where it is a value.
+struct Member {
+  Json json;
+  bool may_be_null;
+  char name[34];
+};
+constexpr Member kMembers[] = {{Json::Number, true, "attention_factor"},
+                               {Json::Number, true, "beta_fast"},
+                               {Json::Number, true, "beta_slow"},
+                               {Json::Above0, true, "factor"},
+                               {Json::Number, true, "high_freq_factor"},
+                               {Json::Numbers, true, "long_factor"},
+                               {Json::Number, true, "long_mscale"},
+                               {Json::Number, true, "low_freq_factor"},
+                               {Json::Numbers, true, "mrope_section"},
+                               {Json::Number, true, "mscale"},
+                               {Json::Number, true, "mscale_all_dim"},
+                               {Json::Count, true, "original_max_position_embeddings"},
+                               {Json::Above0, true, "partial_rotary_factor"},
+                               {Json::Above0, false, "rope_theta"},
+                               {Json::Word, false, "rope_type"},
+                               {Json::Numbers, true, "short_factor"},
+                               {Json::Number, true, "short_mscale"},
+                               {Json::Flag, false, "truncate"},
+                               {Json::Word, false, "type"}};
+constexpr const char* kKinds[] = {"full_attention", "sliding_attention"};
+
+class RopeMembers {
+ public:
+  RopeMembers(const ModelConfig& config, const Family& family) : config_(config), family_(family) {}
+
+  // Of the object at the path, if it is there.
+  void require_known(const std::string& path) const {
+    const bool has_kinds =
+        family_.positions.window_base.otherwise != 0 &&
+        std::ranges::any_of(kKinds, [&](const char* kind) { return config_.has(path + "." + kind); });
+    if (has_kinds) {
+      for (const char* const kind : kKinds) require_json(config_, path + "." + kind, Json::Object, false);
+    }
+    for (const std::string& name : config_.members(path)) {
+      const std::string inner = path + "." + name;
+      if (!has_kinds) {
+        require_member(inner, name);
+      } else if (std::ranges::find(kKinds, name) != std::end(kKinds)) {
+        for (const std::string& of_kind : config_.members(inner)) require_member(inner + "." + of_kind, of_kind);
+        require_numbers(inner);
+      } else {
+        refuse(inner);
+      }
+    }
+    if (!has_kinds) require_numbers(path);
+  }
+
+ private:
+  void require_member(const std::string& path, std::string_view name) const {
+    const Member* const member = std::ranges::find(kMembers, name, [](const Member& row) { return row.name; });
+    if (member == std::end(kMembers)) return refuse(path);
+    require_json(config_, path, member->json, member->may_be_null);
+  }
+
+  void refuse(const std::string& path) const {
+    // As for other settings.
+    if (!config_.has(path) || config_.flag(path) == false) return;
+    fail(Status::Unsupported,
+         "%s has %s, which rotary positions of model_type \"%s\" do not have as heed knows them: expected a "
+         "configuration without it",
+         in_quotes(config_.path()).c_str(), in_quotes(path).c_str(), std::string(family_.model_types).c_str());
+  }
+
+  // The numbers without which a type of scaling is another one.
+  void require_numbers(const std::string& path) const {
+    std::string_view type = config_.text(path + ".rope_type").value_or("");
+    if (type.empty()) type = config_.text(path + ".type").value_or("");
+    constexpr const char* kLength = "original_max_position_embeddings";
+    // In earlier files the length is beside the object.
+    const bool has_length = config_.number(path + "." + kLength) || config_.number(kLength);
+    const bool is_llama3 = type == "llama3";
+    for (const char* const name : {"factor", "low_freq_factor", "high_freq_factor", kLength}) {
+      const bool is_factor = name == std::string_view("factor");
+      // A factor of YaRN may be the quotient of two lengths.
+      const bool is_needed = is_llama3 || (is_factor && (type == "linear" || (type == "yarn" && !has_length)));
+      const std::string inner = path + "." + name;
+      if (!is_needed || config_.number(inner) || (name == kLength && has_length)) continue;
+      fail(Status::InvalidArgument,
+           "%s lacks the setting %s, which rotary positions of type %s need: expected a number",
+           in_quotes(config_.path()).c_str(), in_quotes(inner).c_str(), in_quotes(type).c_str());
+    }
+  }
+
+  const ModelConfig& config_;
+  const Family& family_;
+};
+
+}  // namespace
+
+void require_rope_members(const ModelConfig& config, const Family& family) {
+  const RopeMembers members(config, family);
+  for (const Setting setting : {Setting::RopeParameters, Setting::RopeScaling}) {
+    if (config.has(name_of(setting))) members.require_known(name_of(setting));
+  }
+}
+
+}  // namespace heed

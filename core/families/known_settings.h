@@ -4,12 +4,13 @@
 #pragma once
 
 #include "families/family.h"
+#include "families/load_accept.h"
 #include "families/model_config.h"
 
 namespace heed {
 
 // Throws Unsupported that names the first setting which is neither null nor false, and not known or only of other
-// families. `family`: of whole models.
-void require_known_settings(const ModelConfig& config, const Family& family);
+// families. One that is not known may be accepted. `family`: of whole models.
+void require_known_settings(const ModelConfig& config, const Family& family, const LoadAccept& accept);
 
 }  // namespace heed

@@ -62,7 +62,7 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
     with_parameters.push_back({layer.child_name(i), role, number});
     indices.push_back(i);
   }
-  const LoadAccept accept(options.accept);
+  const LoadAccept accept(options.accept, options.offers_accept);
   const SharedConfig config(file, accept, options);
   LoadOptions of_children = options;
   of_children.config = &config.get();
@@ -123,8 +123,9 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
       unread.size() == 1 ? "" : ", nor " + std::to_string(unread.size() - 1) + " more tensors there";
   fail(Status::InvalidArgument,
        "%s has %s, which the " KIND("%s layer") " does not read%s: expected options with the layers, norms, "
-"biases and attentions that the file has, or the names of these tensors in accept",
-       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str());
+"biases and attentions that the file has%s",
+       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str(),
+       accept.is_offered() ? ", or the names of these tensors in accept" : "");
 }
 
 }  // namespace heed

@@ -1627,10 +1627,10 @@ HEED_API heed_status heed_cache_accept(heed_cache* cache, int64_t sequence, int6
  * text has a gap. With 1 num_rows is subtracted from their positions, and keys with rotary positions are rotated back
  * from those as stored, which rounds them once more (not with unrotated_keys): a context shift. All layers must have the
  * same rows.
- * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; a window of
- * layer_capacities that would then reach dropped rows; layers of different lengths; positions that would be negative), UNSUPPORTED (renumber with rotary positions in HEED_I8 without
- * unrotated_keys; in a cache that was loaded and that no layer has used since), CACHE_FULL as heed_cache_accept, BUSY; the
- * failure of a device as there. */
+ * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; rows without which a
+ * window of layer_capacities would reach dropped ones; layers of different lengths; positions that would be negative),
+ * UNSUPPORTED (renumber with rotary positions in HEED_I8 without unrotated_keys; in a cache that was loaded and that no
+ * layer has used since), CACHE_FULL as heed_cache_accept, BUSY; the failure of a device as there. */
 HEED_API heed_status heed_cache_discard(heed_cache* cache, int64_t sequence, int64_t first, int64_t num_rows,
                                         int32_t renumber) HEED_NOEXCEPT;
 
@@ -1691,8 +1691,8 @@ typedef struct heed_load_options {
 /* Options of heed_model_create. */
 typedef struct heed_model_options {
   size_t struct_size;
-  const heed_load_options* load; /* NULL: the macro's values. accept is about the weights, as in heed_layer_load_weights:
-                                    settings of config.json whose meaning heed does not know stay errors */
+  const heed_load_options* load; /* NULL: the macro's values. accept is that of heed_layer_load_weights, and also takes the
+                                    names of settings of config.json whose meaning heed does not know */
 } heed_model_options;
 #define HEED_MODEL_OPTIONS_INIT { sizeof(heed_model_options), NULL }
 

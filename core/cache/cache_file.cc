@@ -28,15 +28,8 @@ enum FileRow : size_t { kVersion = 0, kLength = 1, kNumSinks = 2, kFirst = 3, kU
 enum Part : size_t { kKeys = 0, kValues = 1, kKeyScales = 2, kValueScales = 3, kPositions = 4, kNumParts = 5 };
 constexpr const char* kCachePartNames[kNumParts] = {"keys", "values", "key_scales", "value_scales", "positions"};
 
-// The rows that a file has of a layer, in a row of the tensor "layers".
-struct FileLayer {
-  int64_t window = 0;  // the rows that the layer sees, if it keeps no others; 0: all
-  int64_t num_sinks = 0;
-  int64_t first = 0;
-  int64_t dropped_end = 0;  // of LayerRows
-};
+// The numbers of a layer in a row of the tensor "layers".
 constexpr int64_t kNumLayerNumbers = 4;
-static_assert(sizeof(FileLayer) == kNumLayerNumbers * sizeof(int64_t));
 
 // The name of a part of a layer.
 struct CachePartName {
@@ -118,10 +111,9 @@ class CacheFile {
     rows_[kVersion] = kFileVersion;
     rows_[kLength] = cache.shortest(sequence);
     rows_[kNumSinks] = std::min(cache.rows(0, sequence).num_sinks, rows_[kLength]);
-    // If all rows are sinks, none has been dropped.
-    rows_[kFirst] = rows_[kNumSinks] == rows_[kLength] ? 0 : std::min(cache.first(sequence), rows_[kLength]);
+    rows_[kFirst] = first_of(rows_[kNumSinks], cache.first(sequence));
     layers_.assign(static_cast<size_t>(options_.num_layers), {0, rows_[kNumSinks], rows_[kFirst], 0});
-    if (cache.has_windows() && rows_[kFirst] > 0) set_layers(cache, sequence);
+    if (cache.has_windows() && cache.first(sequence) > 0) set_layers(cache, sequence);
     rows_[kUnrotatedKeys] = options_.unrotated_keys ? 1 : 0;
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) ropes_.push_back(cache.rotary_text(layer));
     // One line for each layer, or one for all.
@@ -269,6 +261,15 @@ class CacheFile {
   }
 
  private:
+  // The rows that a file has of a layer, in a row of the tensor "layers".
+  struct FileLayer {
+    int64_t window = 0;  // the rows that the layer sees, if it keeps no others; 0: all
+    int64_t num_sinks = 0;
+    int64_t first = 0;
+    int64_t dropped_end = 0;  // of LayerRows
+  };
+  static_assert(sizeof(FileLayer) == kNumLayerNumbers * sizeof(int64_t));
+
   int64_t num_rows(int64_t layer) const {
     const FileLayer& rows = layers_[static_cast<size_t>(layer)];
     return std::min(rows.num_sinks, rows.first) + rows_[kLength] - rows.first;
@@ -276,6 +277,11 @@ class CacheFile {
   int64_t row(int64_t layer, int64_t i) const {
     const FileLayer& rows = layers_[static_cast<size_t>(layer)];
     return row_at(rows.num_sinks, rows.first, i);
+  }
+
+  // The first row after the sinks. If all rows are sinks, none has been dropped.
+  int64_t first_of(int64_t num_sinks, int64_t first) const {
+    return num_sinks == rows_[kLength] ? 0 : std::min(first, rows_[kLength]);
   }
 
   // The rows of each layer, which has those of its own window.
@@ -287,9 +293,9 @@ class CacheFile {
       if (!cache.can_be_cut(layer, sequence, length, length - 1))
         cache.require_equal_layers("heed_cache_save", sequence);
       const CacheGeometry& geometry = cache.geometry(layer);
-      layers_[static_cast<size_t>(layer)] = {geometry.serves_window ? geometry.visible_rows : 0,
-                                             std::min(held.num_sinks, length), std::min<int64_t>(held.first, length),
-                                             held.dropped_end};
+      const int64_t num_sinks = std::min(held.num_sinks, length);
+      layers_[static_cast<size_t>(layer)] = {geometry.serves_window ? geometry.visible_rows : 0, num_sinks,
+                                             first_of(num_sinks, held.first), held.dropped_end};
     }
   }
 

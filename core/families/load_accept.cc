@@ -49,12 +49,15 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Whether a tensor's name ends with that of a module or a part of one, and of what is in it.
+// Whether a tensor's name ends with that of something in a module.
 bool is_end_of(std::string_view end, std::string_view name) {
   constexpr std::string_view kSeparators = "./_";
-  return name.size() > end.size() && name.ends_with(end) && end.find_first_of("./") != std::string_view::npos &&
+  return name.size() > end.size() && name.ends_with(end) &&
          kSeparators.find(name[name.size() - end.size() - 1]) != std::string_view::npos;
 }
+
+// "weight" alone would accept every tensor.
+bool has_module(std::string_view end) { return end.find_first_of("./") != std::string_view::npos; }
 
 }  // namespace
 
@@ -81,7 +84,7 @@ bool LoadAccept::has(std::string_view name) const {
 bool LoadAccept::has_tensor(std::string_view name, std::string_view name_below) const {
   const char* feature = feature_of_tensor(name_below);
   return (feature != nullptr && has(feature)) || has(name_below) || has(name) ||
-         std::ranges::any_of(names_, [&](std::string_view end) { return is_end_of(end, name); });
+         std::ranges::any_of(names_, [&](std::string_view end) { return has_module(end) && is_end_of(end, name); });
 }
 
 std::string LoadAccept::offer(std::string_view names, const char* then) const {

@@ -21,6 +21,8 @@ inline constexpr size_t kFirstSize<heed_rope_options> = offsetof(heed_rope_optio
 template <>
 inline constexpr size_t kFirstSize<heed_load_options> = offsetof(heed_load_options, progress);
 template <>
+inline constexpr size_t kFirstSize<heed_cache_options> = offsetof(heed_cache_options, layer_capacities);
+template <>
 inline constexpr size_t kFirstSize<heed_layer_outputs> = offsetof(heed_layer_outputs, taps);
 template <>
 inline constexpr size_t kFirstSize<heed_patch_embedding_options> = offsetof(heed_patch_embedding_options, image_height);

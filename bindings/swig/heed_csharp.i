@@ -167,7 +167,7 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(imtype) heed_tensor*, heed_cache* "global::System.IntPtr"
 %typemap(cstype) heed_tensor*, heed_cache* "global::System.IntPtr"
 %typemap(csin) heed_tensor*, heed_cache* "$csinput"
-%typemap(csvarout, excode="") heed_tensor*, heed_cache*, const char*, const float* "
+%typemap(csvarout, excode="") heed_tensor*, heed_cache*, const char*, const float*, const int64_t* layer_capacities "
     get { return $imcall; }"
 
 /* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
@@ -182,8 +182,8 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 
 /* A member that is text, or an array of numbers, points to memory that the façade has pinned. */
 %typemap(memberin) const char* "$1 = $input;"
-%typemap(out) const char*, const float* "$result = $1;"
-%typemap(csout, excode="") const float* "{ return $imcall; }"
+%typemap(out) const char*, const float*, const int64_t* layer_capacities "$result = $1;"
+%typemap(csout, excode="") const float*, const int64_t* layer_capacities "{ return $imcall; }"
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 

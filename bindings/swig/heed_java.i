@@ -321,6 +321,16 @@ struct_bytes bytes_of_struct(int64_t address);
 %typemap(out) const float* factors, const float* short_factors
   "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, (void*)$1, (jlong)(arg1->num_factors * (int64_t)sizeof *$1));"
 
+/* So is the list of rows that the layers of a cache see. */
+%typemap(jni) const int64_t* layer_capacities "jobject"
+%typemap(jtype) const int64_t* layer_capacities "java.nio.ByteBuffer"
+%typemap(jstype) const int64_t* layer_capacities "java.nio.ByteBuffer"
+%typemap(javain) const int64_t* layer_capacities "keep($javainput)"
+%typemap(javaout) const int64_t* layer_capacities "{ return $jnicall; }"
+%typemap(in) const int64_t* layer_capacities "$1 = $input ? (int64_t*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;"
+%typemap(out) const int64_t* layer_capacities
+  "if ($1) $result = (*jenv)->NewDirectByteBuffer(jenv, (void*)$1, (jlong)(arg1->num_layers * (int64_t)sizeof *$1));"
+
 /* A member that is text takes a direct buffer (NativeText), which the struct keeps alive; null is NULL. */
 %typemap(jni) const char* "jobject"
 %typemap(jtype) const char* "java.nio.ByteBuffer"

@@ -43,6 +43,7 @@ CacheOptions read_cache_options(const heed_cache_options* options) {
   result.dtype =
       read_enum(read.dtype, DType::Bool, OPTION("dtype"),
                 CONSTANT("HEED_F32") ", " CONSTANT("HEED_F16") ", " CONSTANT("HEED_BF16") " or " CONSTANT("HEED_I8"));
+  result.layer_capacities = read.layer_capacities;
   result.unrotated_keys = read_flag(read.unrotated_keys, OPTION("unrotated_keys"));
   return result;
 }

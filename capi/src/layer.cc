@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -459,7 +461,7 @@ heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options
   return guarded(__func__, layer, [&] {
     const std::shared_ptr<Layer> self = layer_of(layer);
     require(options, "options");
-    // All four members are in the first version of the struct.
+    // The four sizes are in the first version of the struct.
     constexpr size_t kFirstCacheOptionsSize = 96;
     read_struct(options, HEED_CACHE_OPTIONS_INIT, kFirstCacheOptionsSize, "options", "HEED_CACHE_OPTIONS_INIT");
     const std::optional<Layer::CacheShape> shape = self->cache_shape();
@@ -474,6 +476,9 @@ heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options
     options->num_kv_heads = shape->num_kv_heads;
     options->head_size = shape->head_size;
     options->value_head_size = shape->value_head_size;
+    const std::span<const int64_t> windows = self->cache_windows();
+    if (options->struct_size >= offsetof(heed_cache_options, layer_capacities) + sizeof options->layer_capacities)
+      options->layer_capacities = windows.empty() ? nullptr : windows.data();
   });
 }
 

@@ -32,7 +32,7 @@ heed_status create_layer(const char* function, heed_context* context, const Opti
 
 // `function`: the C function's name in messages.
 heed_status create_model(const char* function, heed_context* context, const char* folder,
-                         const heed_model_options* options, heed_layer** layer) noexcept {
+                         const heed_model_options* options, bool has_options, heed_layer** layer) noexcept {
   return guarded(function, context, [&] {
     const std::shared_ptr<Context> owner = require(context, "context")->context;
     require(folder, "folder");
@@ -41,6 +41,7 @@ heed_status create_model(const char* function, heed_context* context, const char
         read_struct(options, HEED_MODEL_OPTIONS_INIT, kFirstModelOptionsSize, "options", "HEED_MODEL_OPTIONS_INIT");
     LoadOptions load = read_load_options(read.load, OPTION("load"), OPTION("load->progress"));
     load.function = function;
+    load.offers_accept = has_options;
     *layer = make_handle(heed_layer{model_from_folder(owner, folder, load)});
   });
 }
@@ -134,11 +135,11 @@ heed_status heed_transformer_create(heed_context* context, const heed_transforme
 
 heed_status heed_model_create(heed_context* context, const char* folder, const heed_model_options* options,
                               heed_layer** layer) noexcept {
-  return create_model(__func__, context, folder, options, layer);
+  return create_model(__func__, context, folder, options, true, layer);
 }
 
 heed_status heed_layer_create_from_folder(heed_context* context, const char* folder, heed_layer** layer) noexcept {
-  return create_model(__func__, context, folder, nullptr, layer);
+  return create_model(__func__, context, folder, nullptr, false, layer);
 }
 
 heed_status heed_dropout_create(heed_context* context, const heed_dropout_options* options,

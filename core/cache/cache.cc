@@ -19,9 +19,9 @@ size_t count_of(int64_t a, int64_t b = 1) { return static_cast<size_t>(a) * stat
 
 // The pages of all layers. In host memory they are in large pages of the system if it has them: attention reads pages of a
 // cache in any order, and finding the addresses of small ones takes up to a tenth of its time.
-Tensor make_pages(const std::shared_ptr<Context>& context, const CacheGeometry& geometry) {
-  const Shape shape = {geometry.num_bytes};
-  if (geometry.form == CacheForm::Rows) return Tensor::zeros(context, DType::U8, shape);
+Tensor make_pages(const std::shared_ptr<Context>& context, const std::vector<CacheGeometry>& geometries) {
+  const Shape shape = {num_bytes_of(geometries)};
+  if (geometries.front().form == CacheForm::Rows) return Tensor::zeros(context, DType::U8, shape);
   Tensor pages = Tensor::undefined(host_memory_of(context), DType::U8, shape);
   if (FreshMemory::is_for(context->host_allocator(), pages.num_bytes()))
     FreshMemory::request_large(pages.data(), pages.num_bytes());
@@ -45,7 +45,7 @@ void write_rotation(const RotaryTable& table, int64_t position, std::span<float>
 }  // namespace
 
 Cache::Place Cache::place_of(const Context& context, const CacheOptions& options) {
-  Place place = {with_defaults(options), 0};
+  Place place = {with_defaults(options), {}};
   CacheShape shape;
   shape.dtype = place.options.dtype;
   shape.is_ring = place.options.layout == CacheLayout::Ring ? 1 : 0;
@@ -55,52 +55,91 @@ Cache::Place Cache::place_of(const Context& context, const CacheOptions& options
   shape.value_head_size = place.options.value_head_size;
   shape.page_rows = options.page_size;
   const int64_t page_rows = context.cache_page_rows(shape);
+  place.geometries = geometries_of(place.options, 0);
   if (page_rows == 0) return place;
-  Place on_device = {place.options, page_rows};
+  Place on_device = {place.options, {}};
+  // No ring is in a device's memory, and a layer may keep more rows than it sees.
+  on_device.options.layer_capacities = nullptr;
   if (place.options.layout == CacheLayout::Paged) on_device.options.page_size = page_rows;
-  const CacheGeometry geometry = geometry_of(on_device.options, page_rows);
-  return geometry.num_pages <= kMaxRowsOfPages / page_rows ? on_device : place;
+  on_device.geometries = geometries_of(on_device.options, page_rows);
+  return on_device.geometries.front().num_pages <= kMaxRowsOfPages / page_rows ? on_device : place;
+}
+
+std::vector<CacheGeometry> Cache::geometries_of(const CacheOptions& options, int64_t device_page_rows) {
+  std::vector<CacheGeometry> geometries;
+  for (const CacheGroup& group : groups_of(options))
+    geometries.push_back(geometry_of(options, group, device_page_rows));
+  return geometries;
 }
 
 Cache::Cache(const std::shared_ptr<Context>& context, const CacheOptions& options)
     : Cache(context, place_of(*context, options)) {}
 
+Cache::LayerGroup::LayerGroup(const CacheGeometry& divided, int64_t max_sequences, int64_t offset,
+                              const HostAllocator& allocator)
+    : geometry(divided),
+      memory_offset(offset),
+      table(count_of(max_sequences, geometry.sequence_pages), allocator),
+      num_pages(count_of(max_sequences), allocator),
+      references(count_of(geometry.num_pages), allocator),
+      free(count_of(geometry.num_pages), allocator),
+      num_free(geometry.num_pages),
+      positions(allocator),
+      old_table(table.size(), allocator),
+      old_num_pages(num_pages.size(), allocator) {
+  for (int64_t i = 0; i < geometry.num_pages; ++i)
+    free[static_cast<size_t>(i)] = static_cast<int32_t>(geometry.num_pages - 1 - i);
+}
+
 Cache::Cache(std::shared_ptr<Context> context, const Place& place)
     : context_(std::move(context)),
       options_(place.options),
-      geometry_(geometry_of(options_, place.device_page_rows)),
-      memory_(make_pages(context_, geometry_)),
+      places_(context_->host_allocator()),
+      groups_(context_->host_allocator()),
+      memory_(make_pages(context_, place.geometries)),
       rows_(count_of(options_.num_layers, options_.max_sequences), context_->host_allocator()),
-      table_(count_of(options_.max_sequences, geometry_.sequence_pages), context_->host_allocator()),
-      num_pages_(count_of(options_.max_sequences), context_->host_allocator()),
-      references_(count_of(geometry_.num_pages), context_->host_allocator()),
-      free_(count_of(geometry_.num_pages), context_->host_allocator()),
-      num_free_(geometry_.num_pages),
-      positions_(context_->host_allocator()),
-      old_table_(table_.size(), context_->host_allocator()),
-      old_num_pages_(num_pages_.size(), context_->host_allocator()),
       old_rows_(rows_.size(), context_->host_allocator()),
       rotary_(context_->host_allocator()) {
+  const std::vector<CacheGeometry>& geometries = place.geometries;
+  const HostAllocator& allocator = context_->host_allocator();
+  groups_.reserve(geometries.size());
+  int64_t memory_offset = 0;
+  for (const CacheGeometry& geometry : geometries) {
+    groups_.emplace_back(geometry, options_.max_sequences, memory_offset, allocator);
+    memory_offset += geometry.num_bytes;
+  }
+  HostVector<int32_t> num_layers(groups_.size(), allocator);
   rotary_.reserve(count_of(options_.num_layers));
-  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
-    rotary_.push_back({Rotary::None, nullptr, HostString(context_->host_allocator())});
-  positions_.resize(count_of(options_.num_layers, geometry_.num_pages * geometry_.page_rows));
-  for (int64_t i = 0; i < geometry_.num_pages; ++i)
-    free_[static_cast<size_t>(i)] = static_cast<int32_t>(geometry_.num_pages - 1 - i);
+  places_.reserve(count_of(options_.num_layers));
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    rotary_.push_back({Rotary::None, nullptr, HostString(allocator)});
+    size_t group = 0;
+    const int64_t window = window_of(options_, layer);
+    while (geometries.size() > 1 && window != (geometries[group].serves_window ? geometries[group].visible_rows : 0))
+      ++group;
+    places_.push_back({static_cast<int32_t>(group), num_layers[group]++});
+  }
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    const CacheGeometry& geometry = geometries[group];
+    groups_[group].positions.resize(count_of(num_layers[group], geometry.num_pages * geometry.page_rows));
+  }
+  options_.layer_capacities = nullptr;  // it was the caller's
 }
 
-double Cache::table_bytes(const CacheOptions& options, const CacheGeometry& geometry) {
+double Cache::table_bytes(const CacheOptions& options, const CacheGroup& group, const CacheGeometry& geometry) {
   const double sequences = static_cast<double>(options.max_sequences);
-  const double layers = static_cast<double>(options.num_layers);
+  const double layers = static_cast<double>(group.num_layers);
   const double pages = static_cast<double>(geometry.num_pages);
-  return 2 * layers * sequences * sizeof(LayerRows) +
+  return layers * (2 * sequences * sizeof(LayerRows) + sizeof(LayerPlace)) + sizeof(LayerGroup) +
          2 * sequences * (static_cast<double>(geometry.sequence_pages) + 1) * sizeof(int32_t) +
          2 * pages * sizeof(int32_t) + layers * pages * static_cast<double>(geometry.page_rows) * sizeof(int32_t);
 }
 
 size_t Cache::num_bytes(const CacheOptions& options) {
-  const CacheGeometry geometry = geometry_of(with_defaults(options), 0);
-  return static_cast<size_t>(geometry.num_bytes) + static_cast<size_t>(geometry.table_bytes) + sizeof(Cache);
+  const std::vector<CacheGeometry> geometries = geometries_of(with_defaults(options), 0);
+  auto num_bytes = static_cast<size_t>(num_bytes_of(geometries));
+  for (const CacheGeometry& geometry : geometries) num_bytes += static_cast<size_t>(geometry.table_bytes);
+  return num_bytes + sizeof(Cache);
 }
 
 Cache::WriteLock::WriteLock(Cache& cache) : cache_(cache) {
@@ -160,7 +199,7 @@ int64_t Cache::first(int64_t sequence) const {
   return first;
 }
 
-int64_t Cache::free_pages() const { return num_free_; }
+int64_t Cache::free_pages() const { return groups_.front().num_free; }
 
 bool Cache::is_empty(int64_t layer) const {
   for (int64_t sequence = 0; sequence < options_.max_sequences; ++sequence) {
@@ -204,9 +243,10 @@ int64_t Cache::next_position(int64_t layer, int64_t sequence) const {
 }
 
 int32_t& Cache::position_at(int64_t layer, int64_t sequence, int64_t row) {
-  const int64_t stored = stored_row(row);
-  const int64_t page = pages_of(sequence)[stored / geometry_.page_rows];
-  return positions_of_page(layer, page)[stored % geometry_.page_rows];
+  const CacheGeometry& geometry = this->geometry(layer);
+  const int64_t stored = geometry.stored_row(row);
+  const int64_t page = pages_of(layer, sequence)[stored / geometry.page_rows];
+  return positions_of_page(layer, page)[stored % geometry.page_rows];
 }
 
 void Cache::set_position(int64_t layer, int64_t sequence, LayerRows& rows, int64_t row, int64_t position) noexcept {
@@ -243,36 +283,52 @@ void Cache::check_rotary(int64_t layer, const RotaryTable* rotary) const {
 
 // ---- pages ----------------------------------------------------------------------------------------------------------
 
-int64_t Cache::stored_row(int64_t row) const {
-  if (geometry_.ring_rows == 0 || row < geometry_.sink_rows) return row;
-  return geometry_.sink_rows + (row - geometry_.sink_rows) % geometry_.ring_rows;
-}
-
-int64_t Cache::pages_for(int64_t length) const {
-  return geometry_.ring_rows > 0 ? std::min<int64_t>(length, 1) : divide_up(length, geometry_.page_rows);
-}
-
-int32_t Cache::take_page() noexcept {
-  num_free_ = num_free_ - 1;
-  const int32_t page = free_[static_cast<size_t>(num_free_)];
-  references_[static_cast<size_t>(page)] = 1;
+int32_t Cache::LayerGroup::take_page() noexcept {
+  num_free = num_free - 1;
+  const int32_t page = free[static_cast<size_t>(num_free)];
+  references[static_cast<size_t>(page)] = 1;
   return page;
 }
 
-void Cache::take_pages(int64_t sequence, int64_t count) noexcept {
-  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
+void Cache::LayerGroup::take_pages(int64_t sequence, int64_t count) noexcept {
+  int32_t& held = num_pages[static_cast<size_t>(sequence)];
   while (held < count) page_table(sequence)[held++] = take_page();
 }
 
-void Cache::give_back_page(int32_t page) noexcept {
-  if (--references_[static_cast<size_t>(page)] > 0) return;
-  free_[static_cast<size_t>(num_free_)] = page;
-  num_free_ = num_free_ + 1;
+void Cache::LayerGroup::give_back_page(int32_t page) noexcept {
+  if (--references[static_cast<size_t>(page)] > 0) return;
+  free[static_cast<size_t>(num_free)] = page;
+  num_free = num_free + 1;
 }
 
-void Cache::cut_pages(int64_t sequence, int64_t count) noexcept {
-  int32_t& held = num_pages_[static_cast<size_t>(sequence)];
+void Cache::LayerGroup::cut_pages(int64_t sequence, int64_t count) noexcept {
+  int32_t& held = num_pages[static_cast<size_t>(sequence)];
   while (held > count) give_back_page(page_table(sequence)[--held]);
+}
+
+KeyRange Cache::LayerGroup::pages_with(int64_t first, int64_t end) const {
+  if (first >= end) return {0, 0};
+  if (geometry.ring_rows > 0) return {0, 1};
+  return {first / geometry.page_rows, divide_up(end, geometry.page_rows)};
+}
+
+int64_t Cache::LayerGroup::num_shared(int64_t sequence, int64_t first, int64_t end) const {
+  const KeyRange pages = pages_with(first, end);
+  int64_t count = 0;
+  for (int64_t page = pages.first; page < pages.end; ++page) count += is_shared(sequence, page) ? 1 : 0;
+  return count;
+}
+
+int64_t Cache::LayerGroup::num_lacking(int64_t sequence, int64_t length) const {
+  return std::max<int64_t>(0, geometry.pages_for(length) - num_pages[static_cast<size_t>(sequence)]);
+}
+
+void Cache::LayerGroup::require_free(int64_t needed) const {
+  if (needed <= num_free) return;
+  fail(Status::CacheFull,
+       "cache has no room: %" PRId64 " pages needed, %" PRId64 " free of %" PRId64
+       ": expected a cache with more pages, or sequences that are rewound",
+       needed, static_cast<int64_t>(num_free), geometry.num_pages);
 }
 
 void Cache::cut(int64_t sequence, int64_t length) noexcept {
@@ -287,21 +343,23 @@ void Cache::cut(int64_t sequence, int64_t length) noexcept {
     if (rows.length <= rows.num_sinks) rows.first = 0;
     rows.num_consecutive = std::min<int64_t>(rows.num_consecutive, rows.length);
   }
-  cut_pages(sequence, pages_for(length));
+  for (LayerGroup& group : groups_) group.cut_pages(sequence, group.geometry.pages_for(length));
 }
 
-void Cache::copy_page(int64_t sequence, int64_t page) {
-  int32_t& entry = page_table(sequence)[page];
+void Cache::copy_page(LayerGroup& group, int64_t sequence, int64_t page) {
+  const CacheGeometry& geometry = group.geometry;
+  int32_t& entry = group.page_table(sequence)[page];
   const int32_t from = entry;
   // The page that take_page takes, once all has been copied.
-  const int32_t to = free_[static_cast<size_t>(num_free_ - 1)];
+  const int32_t to = group.free[static_cast<size_t>(group.num_free - 1)];
   // Only the tiles that the sequence has. A ring has one page, page 0.
-  const int64_t used = longest(sequence) - page * geometry_.page_rows;
-  const int64_t num_rows = std::clamp<int64_t>(round_up(used, kCacheTileRows), 0, geometry_.page_rows);
+  const int64_t used = longest(sequence) - page * geometry.page_rows;
+  const int64_t num_rows = std::clamp<int64_t>(round_up(used, kCacheTileRows), 0, geometry.page_rows);
   const auto element = static_cast<int64_t>(size_of(options_.dtype));
   const int64_t key_bytes = num_rows * options_.head_size * element;
   const int64_t value_bytes = num_rows * options_.value_head_size * element;
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    if (!is_in(group, layer)) continue;
     std::byte* memory = layer_memory(layer);
     // Copies bytes of a part of each page.
     const auto copy = [&](int64_t offset, int64_t page_bytes, int64_t num_bytes) {
@@ -310,50 +368,42 @@ void Cache::copy_page(int64_t sequence, int64_t page) {
                           Direction::OnDevice);
     };
     std::copy_n(positions_of_page(layer, from), num_rows, positions_of_page(layer, to));
-    if (geometry_.form == CacheForm::Rows) {
-      copy(0, geometry_.page_bytes, key_bytes * options_.num_kv_heads);
-      copy(geometry_.values_offset, geometry_.value_page_bytes, value_bytes * options_.num_kv_heads);
+    if (geometry.form == CacheForm::Rows) {
+      copy(0, geometry.page_bytes, key_bytes * options_.num_kv_heads);
+      copy(geometry.values_offset, geometry.value_page_bytes, value_bytes * options_.num_kv_heads);
       continue;
     }
     for (int64_t head = 0; head < options_.num_kv_heads; ++head) {
-      const int64_t offset = head * geometry_.head_bytes;
-      copy(offset, geometry_.page_bytes, key_bytes);
-      copy(offset + geometry_.values_offset, geometry_.page_bytes, value_bytes);
+      const int64_t offset = head * geometry.head_bytes;
+      copy(offset, geometry.page_bytes, key_bytes);
+      copy(offset + geometry.values_offset, geometry.page_bytes, value_bytes);
       if (options_.dtype != DType::I8) continue;
       const int64_t scale_bytes = num_rows * static_cast<int64_t>(sizeof(float));
-      copy(offset + geometry_.key_scales_offset, geometry_.page_bytes, scale_bytes);
-      copy(offset + geometry_.value_scales_offset, geometry_.page_bytes, scale_bytes);
+      copy(offset + geometry.key_scales_offset, geometry.page_bytes, scale_bytes);
+      copy(offset + geometry.value_scales_offset, geometry.page_bytes, scale_bytes);
     }
   }
-  entry = take_page();
-  give_back_page(from);
-}
-
-void Cache::fail_full(int64_t needed) const {
-  fail(Status::CacheFull,
-       "cache has no room: %" PRId64 " pages needed, %" PRId64 " free of %" PRId64
-       ": expected a cache with more pages, or sequences that are rewound",
-       needed, free_pages(), geometry_.num_pages);
+  entry = group.take_page();
+  group.give_back_page(from);
 }
 
 void Cache::check_capacity(int64_t sequence, int64_t length) const {
-  if (length <= geometry_.max_rows) return;
+  const int64_t most = groups_.front().geometry.max_rows;
+  if (length <= most) return;
   const int64_t held = longest(sequence);
   fail(Status::CacheFull,
        "cache has no room: %" PRId64 " rows needed, %" PRId64 " free: sequence %" PRId64 " has %" PRId64
        " of at most %" PRId64 " rows",
-       length - std::min(held, length), geometry_.max_rows - held, sequence, held, geometry_.max_rows);
+       length - std::min(held, length), most - held, sequence, held, most);
 }
 
 void Cache::make_own(int64_t sequence, int64_t first, int64_t end) {
-  if (first >= end) return;
-  const int64_t first_page = geometry_.ring_rows > 0 ? 0 : first / geometry_.page_rows;
-  const int64_t end_page = geometry_.ring_rows > 0 ? 1 : divide_up(end, geometry_.page_rows);
-  int64_t needed = 0;
-  for (int64_t page = first_page; page < end_page; ++page) needed += is_shared(sequence, page) ? 1 : 0;
-  if (needed > free_pages()) fail_full(needed);
-  for (int64_t page = first_page; page < end_page; ++page) {
-    if (is_shared(sequence, page)) copy_page(sequence, page);
+  for (const LayerGroup& group : groups_) group.require_free(group.num_shared(sequence, first, end));
+  for (LayerGroup& group : groups_) {
+    const KeyRange pages = group.pages_with(first, end);
+    for (int64_t page = pages.first; page < pages.end; ++page) {
+      if (group.is_shared(sequence, page)) copy_page(group, sequence, page);
+    }
   }
 }
 
@@ -376,30 +426,34 @@ void Cache::commit(std::span<const PagesImage> images, int64_t sequence, int64_t
 }
 
 KeyRange Cache::pages_written(int64_t layer, const NewRows& added) const {
+  const LayerGroup& group = group_of(layer);
+  const CacheGeometry& geometry = group.geometry;
   const int64_t length = rows(layer, added.sequence).length;
-  const int64_t held = num_pages_[static_cast<size_t>(added.sequence)];
-  const int64_t first = geometry_.ring_rows > 0 ? 0 : length / geometry_.page_rows;
-  return {std::min(first, held), std::min(pages_for(length + added.count), held)};
+  const int64_t held = group.num_pages[static_cast<size_t>(added.sequence)];
+  const int64_t first = geometry.ring_rows > 0 ? 0 : length / geometry.page_rows;
+  return {std::min(first, held), std::min(geometry.pages_for(length + added.count), held)};
 }
 
 void Cache::remember(int64_t layer, std::span<const NewRows> rows) noexcept {
+  LayerGroup& group = group_of(layer);
   for (const NewRows& added : rows) {
     if (added.count == 0) continue;
     const auto sequence = static_cast<size_t>(added.sequence);
-    old_num_pages_[sequence] = num_pages_[sequence];
+    group.old_num_pages[sequence] = group.num_pages[sequence];
     const KeyRange pages = pages_written(layer, added);
-    const int64_t offset = added.sequence * geometry_.sequence_pages + pages.first;
-    std::copy_n(table_.data() + offset, pages.size(), old_table_.data() + offset);
+    const int64_t offset = added.sequence * group.geometry.sequence_pages + pages.first;
+    std::copy_n(group.table.data() + offset, pages.size(), group.old_table.data() + offset);
   }
 }
 
 bool Cache::is_as_before(int64_t layer, std::span<const NewRows> rows, int64_t sequence, int64_t page, int32_t number,
                          bool has_all_rows) const {
+  const LayerGroup& group = group_of(layer);
   for (const NewRows& other : rows) {
     if (other.count == 0 || other.sequence == sequence) continue;
     const KeyRange pages = pages_written(layer, other);
-    if (page < pages.first || page >= pages.end || pages_of(other.sequence)[page] != number) continue;
-    if (geometry_.ring_rows > 0 && !has_all_rows) return false;
+    if (page < pages.first || page >= pages.end || group.pages_of(other.sequence)[page] != number) continue;
+    if (group.geometry.ring_rows > 0 && !has_all_rows) return false;
     // It has written from its end on.
     for (int64_t each = 0; each < options_.num_layers; ++each) {
       if (this->rows(each, sequence).length > this->rows(each, other.sequence).length) return false;
@@ -409,22 +463,25 @@ bool Cache::is_as_before(int64_t layer, std::span<const NewRows> rows, int64_t s
 }
 
 void Cache::undo(int64_t layer, std::span<const NewRows> rows, bool has_all_rows) noexcept {
+  LayerGroup& group = group_of(layer);
   for (const NewRows& added : rows) {
     if (added.count == 0) continue;
-    cut_pages(added.sequence, old_num_pages_[static_cast<size_t>(added.sequence)]);
+    group.cut_pages(added.sequence, group.old_num_pages[static_cast<size_t>(added.sequence)]);
     const KeyRange pages = pages_written(layer, added);
     for (int64_t page = pages.first; page < pages.end; ++page) {
-      int32_t& number = page_table(added.sequence)[page];
-      const int32_t before = old_table_[static_cast<size_t>(added.sequence * geometry_.sequence_pages + page)];
+      int32_t& number = group.page_table(added.sequence)[page];
+      const auto entry = static_cast<size_t>(added.sequence * group.geometry.sequence_pages + page);
+      const int32_t before = group.old_table[entry];
       if (number == before || !is_as_before(layer, rows, added.sequence, page, before, has_all_rows)) continue;
-      give_back_page(number);
+      group.give_back_page(number);
       number = before;
-      ++references_[static_cast<size_t>(before)];
+      ++group.references[static_cast<size_t>(before)];
     }
   }
 }
 
 void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
+  LayerGroup& group = group_of(layer);
   // Several sequences of the call may share a page that is written; then all but the last one copy it.
   const auto visit_copies = [&](const auto& visit) {
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -438,25 +495,42 @@ void Cache::prepare(int64_t layer, std::span<const NewRows> rows) {
     if (added.count == 0) continue;
     const int64_t length = this->rows(layer, added.sequence).length + added.count;
     check_capacity(added.sequence, length);
-    needed += std::max<int64_t>(0, pages_for(length) - num_pages_[static_cast<size_t>(added.sequence)]);
+    needed += group.num_lacking(added.sequence, length);
   }
   visit_copies([&](size_t i, int64_t page) {
-    const int32_t number = pages_of(rows[i].sequence)[page];
-    int32_t others = references_[static_cast<size_t>(number)] - 1;
+    const int32_t number = group.pages_of(rows[i].sequence)[page];
+    int32_t others = group.references[static_cast<size_t>(number)] - 1;
     for (size_t j = 0; j < i && others > 0; ++j) {
       if (rows[j].count == 0) continue;
       const KeyRange earlier = pages_written(layer, rows[j]);
-      if (page >= earlier.first && page < earlier.end && pages_of(rows[j].sequence)[page] == number) --others;
+      if (page >= earlier.first && page < earlier.end && group.pages_of(rows[j].sequence)[page] == number) --others;
     }
     needed += others > 0 ? 1 : 0;
   });
-  if (needed > free_pages()) fail_full(needed);
+  group.require_free(needed);
   visit_copies([&](size_t i, int64_t page) {
-    if (is_shared(rows[i].sequence, page)) copy_page(rows[i].sequence, page);
+    if (group.is_shared(rows[i].sequence, page)) copy_page(group, rows[i].sequence, page);
   });
   for (const NewRows& added : rows) {
     if (added.count == 0) continue;
-    take_pages(added.sequence, pages_for(this->rows(layer, added.sequence).length + added.count));
+    const int64_t length = this->rows(layer, added.sequence).length + added.count;
+    group.take_pages(added.sequence, group.geometry.pages_for(length));
+  }
+}
+
+void Cache::note_dropped(int64_t layer, const NewRows& added, LayerRows& held) noexcept {
+  const int64_t begin = held.length;
+  const int64_t oldest = begin + added.count - geometry(layer).ring_rows;
+  if (oldest <= held.first) return;
+  int64_t next = next_position(layer, added.sequence);
+  if (held.num_consecutive == begin && (added.positions == nullptr || oldest <= begin)) {
+    held.dropped_end = std::max(held.dropped_end, oldest + (begin == 0 ? 0 : held.shift));
+    return;
+  }
+  for (int64_t row = held.first; row < oldest; ++row) {
+    if (row >= begin && added.positions != nullptr) next = added.positions[row - begin];
+    const int64_t position = row < begin ? position_of(layer, added.sequence, row) : next++;
+    held.dropped_end = std::max(held.dropped_end, position + 1);
   }
 }
 
@@ -465,8 +539,10 @@ void Cache::commit(int64_t layer, std::span<const NewRows> rows,
   LayerRotary& kept = rotary_[static_cast<size_t>(layer)];
   kept.kind = rotary != nullptr ? Rotary::Table : Rotary::None;
   if (kept.table != rotary) kept.table = rotary;
+  const CacheGeometry& geometry = this->geometry(layer);
   for (const NewRows& added : rows) {
     LayerRows& held = rows_at(layer, added.sequence);
+    if (geometry.serves_window) note_dropped(layer, added, held);
     const int64_t begin = held.length;
     int64_t next = next_position(layer, added.sequence);
     for (int64_t i = 0; i < added.count; ++i) {
@@ -474,16 +550,16 @@ void Cache::commit(int64_t layer, std::span<const NewRows> rows,
       held.length = begin + i + 1;
       set_position(layer, added.sequence, held, begin + i, next++);
     }
-    if (geometry_.ring_rows > 0) {
+    if (geometry.ring_rows > 0) {
       held.num_sinks = num_sinks(layer, added.sequence);
-      drop_rows(held);
+      drop_rows(geometry, held);
     }
   }
 }
 
-void Cache::drop_rows(LayerRows& rows) const noexcept {
-  const int64_t oldest = rows.length - geometry_.ring_rows;
-  if (oldest > geometry_.sink_rows) rows.first = std::max<int64_t>(rows.first, oldest);
+void Cache::drop_rows(const CacheGeometry& geometry, LayerRows& rows) noexcept {
+  const int64_t oldest = rows.length - geometry.ring_rows;
+  if (oldest > geometry.sink_rows) rows.first = std::max<int64_t>(rows.first, oldest);
 }
 
 // ---- changes --------------------------------------------------------------------------------------------------------
@@ -493,47 +569,63 @@ void Cache::reserve(int64_t sequence, int64_t length) {
   check_sequence("sequence", sequence);
   if (length < 0) fail(Status::InvalidArgument, "length is %" PRId64 ", expected at least 0", length);
   check_capacity(sequence, length);
-  const int64_t needed = pages_for(length) - num_pages_[static_cast<size_t>(sequence)];
-  if (needed > free_pages()) fail_full(needed);
-  take_pages(sequence, pages_for(length));
+  for (const LayerGroup& group : groups_) group.require_free(group.num_lacking(sequence, length));
+  for (LayerGroup& group : groups_) group.take_pages(sequence, group.geometry.pages_for(length));
 }
 
-void Cache::check_cut(int64_t sequence, int64_t length) const {
+bool Cache::can_be_cut(int64_t layer, int64_t sequence, int64_t length, int64_t last) const {
+  const LayerRows& held = rows(layer, sequence);
+  if (length >= held.length || held.first == 0 || length <= held.num_sinks) return true;
+  const CacheGeometry& geometry = this->geometry(layer);
+  // The next row sees the rows before it that a ring shows.
+  if (!geometry.serves_window) return held.first <= length - std::max<int64_t>(0, geometry.visible_rows - 1);
+  return last >= held.first && position_of(layer, sequence, last) + 1 - (geometry.visible_rows - 1) >= held.dropped_end;
+}
+
+void Cache::check_cut(int64_t sequence, int64_t length, int64_t last) const {
   const int64_t most = longest(sequence);
   check_row("length", length, most, sequence);
-  const int64_t oldest = first(sequence);
-  if (length == most || oldest == 0 || length <= rows(0, sequence).num_sinks) return;
-  // The next row sees the capacity - 1 rows before it.
-  const int64_t seen = geometry_.ring_rows > 0 ? length - options_.capacity + 1 : length;
-  if (oldest <= seen) return;
-  fail(Status::InvalidArgument,
-       "length is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
-       ": expected at most %" PRId64 ", or at least %" PRId64,
-       length, sequence, oldest, rows(0, sequence).num_sinks, oldest + length - seen);
+  if (length == 0) return;
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    if (can_be_cut(layer, sequence, length, last)) continue;
+    int64_t least = length + 1;
+    for (int64_t each = 0; each < options_.num_layers; ++each) {
+      const CacheGeometry& geometry = this->geometry(each);
+      const int64_t visible = geometry.serves_window ? 2 : std::max<int64_t>(1, geometry.visible_rows);
+      if (!can_be_cut(each, sequence, length, last)) least = std::max(least, rows(each, sequence).first + visible - 1);
+      while (least < most && !can_be_cut(each, sequence, least, least - 1)) ++least;
+    }
+    fail(Status::InvalidArgument,
+         "length is %" PRId64 ", but the oldest row that sequence %" PRId64 " keeps after its sinks is %" PRId64
+         ": expected at most %" PRId64 ", or at least %" PRId64,
+         length, sequence, first(sequence), rows(layer, sequence).num_sinks, least);
+  }
 }
 
 void Cache::rewind(int64_t sequence, int64_t length) {
   const WriteLock lock(*this);
   check_sequence("sequence", sequence);
-  check_cut(sequence, length);
+  check_cut(sequence, length, length - 1);
   cut(sequence, length);
 }
 
 void Cache::share(int64_t from, int64_t to) noexcept {
   for (int64_t layer = 0; layer < options_.num_layers; ++layer) rows_at(layer, to) = rows(layer, from);
-  const int32_t count = num_pages_[static_cast<size_t>(from)];
-  for (int32_t page = 0; page < count; ++page) {
-    page_table(to)[page] = page_table(from)[page];
-    ++references_[static_cast<size_t>(page_table(to)[page])];
+  for (LayerGroup& group : groups_) {
+    const int32_t count = group.num_pages[static_cast<size_t>(from)];
+    for (int32_t page = 0; page < count; ++page) {
+      group.page_table(to)[page] = group.page_table(from)[page];
+      ++group.references[static_cast<size_t>(group.page_table(to)[page])];
+    }
+    group.num_pages[static_cast<size_t>(to)] = count;
   }
-  num_pages_[static_cast<size_t>(to)] = count;
 }
 
 void Cache::fork(int64_t from, int64_t length, int64_t to) {
   const WriteLock lock(*this);
   check_sequence("from", from);
   check_sequence("to", to);
-  check_cut(from, length);
+  check_cut(from, length, length - 1);
   if (from == to) return cut(from, length);
   cut(to, 0);
   share(from, to);
@@ -547,25 +639,27 @@ void Cache::reorder(std::span<const int64_t> sources) {
     fail(Status::InvalidArgument, "sources[%zu] is %" PRId64 ", expected 0 to %" PRId64 ", a sequence of the cache", i,
          sources[i], options_.max_sequences - 1);
   }
-  std::copy(table_.begin(), table_.end(), old_table_.begin());
-  std::copy(num_pages_.begin(), num_pages_.end(), old_num_pages_.begin());
   std::copy(rows_.begin(), rows_.end(), old_rows_.begin());
-  const auto old_pages = [&](int64_t sequence) {
-    return std::span(old_table_.data() + sequence * geometry_.sequence_pages,
-                     static_cast<size_t>(old_num_pages_[static_cast<size_t>(sequence)]));
-  };
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const std::span<const int32_t> pages = old_pages(sources[i]);
-    for (const int32_t page : pages) ++references_[static_cast<size_t>(page)];
-    std::copy(pages.begin(), pages.end(), page_table(static_cast<int64_t>(i)));
-    num_pages_[i] = static_cast<int32_t>(pages.size());
-    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-      const auto row = static_cast<size_t>(layer * options_.max_sequences);
-      rows_[row + i] = old_rows_[row + static_cast<size_t>(sources[i])];
-    }
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    const auto row = static_cast<size_t>(layer * options_.max_sequences);
+    for (size_t i = 0; i < sources.size(); ++i) rows_[row + i] = old_rows_[row + static_cast<size_t>(sources[i])];
   }
-  for (size_t i = 0; i < sources.size(); ++i) {
-    for (const int32_t page : old_pages(static_cast<int64_t>(i))) give_back_page(page);
+  for (LayerGroup& group : groups_) {
+    std::copy(group.table.begin(), group.table.end(), group.old_table.begin());
+    std::copy(group.num_pages.begin(), group.num_pages.end(), group.old_num_pages.begin());
+    const auto old_pages = [&](int64_t sequence) {
+      return std::span(group.old_table.data() + sequence * group.geometry.sequence_pages,
+                       static_cast<size_t>(group.old_num_pages[static_cast<size_t>(sequence)]));
+    };
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const std::span<const int32_t> pages = old_pages(sources[i]);
+      for (const int32_t page : pages) ++group.references[static_cast<size_t>(page)];
+      std::copy(pages.begin(), pages.end(), group.page_table(static_cast<int64_t>(i)));
+      group.num_pages[i] = static_cast<int32_t>(pages.size());
+    }
+    for (size_t i = 0; i < sources.size(); ++i) {
+      for (const int32_t page : old_pages(static_cast<int64_t>(i))) group.give_back_page(page);
+    }
   }
 }
 
@@ -587,7 +681,7 @@ void Cache::accept(int64_t sequence, int64_t from, std::span<const int64_t> kept
   }
   const auto count = static_cast<int64_t>(kept.size());
   const int64_t end = from + count;
-  if (geometry_.ring_rows > 0 && end < length) check_cut(sequence, end);
+  if (has_ring() && end < length) check_cut(sequence, end, kept.empty() ? from - 1 : from + kept.back());
   int64_t first_moved = 0;
   while (first_moved < count && kept[static_cast<size_t>(first_moved)] == first_moved) ++first_moved;
   const bool moves = first_moved < count;
@@ -649,6 +743,26 @@ void Cache::check_renumbered(int64_t sequence, const MovedRows& moved) const {
   }
 }
 
+void Cache::check_windows(int64_t sequence, const MovedRows& moved) const {
+  const int64_t first_row = moved.first - moved.distance;
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    const CacheGeometry& geometry = this->geometry(layer);
+    const LayerRows& held = rows(layer, sequence);
+    if (!geometry.serves_window || held.first == 0) continue;
+    const bool is_end = moved.first == moved.end;
+    const int64_t last = is_end ? first_row - 1 : moved.end - 1;
+    if (last >= held.first) {
+      const int64_t next = position_of(layer, sequence, last) + 1 - (moved.renumbers && !is_end ? moved.distance : 0);
+      if (next - (geometry.visible_rows - 1) >= held.dropped_end) continue;
+    }
+    fail(Status::InvalidArgument,
+         ARGUMENT("num_rows") " is %" PRId64 ", but a window of layer %" PRId64
+                              " would then reach rows before row %" PRId64 ", the oldest one that sequence %" PRId64
+                              " keeps there: expected fewer",
+         moved.distance, layer, static_cast<int64_t>(held.first), sequence);
+  }
+}
+
 int64_t Cache::largest_rotary_size() const {
   int64_t largest = 0;
   for (const LayerRotary& rotary : rotary_) {
@@ -688,6 +802,7 @@ void Cache::discard(int64_t sequence, int64_t first_row, int64_t num_rows, bool 
   const bool rotates = renumber && moved.first < moved.end && has_rotated_keys();
   if (rotates) require_rotatable();
   if (renumber) check_renumbered(sequence, moved);
+  check_windows(sequence, moved);
   HostVector<float> rotation(context_->host_allocator());
   if (rotates) rotation.resize(static_cast<size_t>(largest_rotary_size()));
   const HostVector<PagesImage> images = images_of(sequence, first_row, moved.first < moved.end ? length : first_row);

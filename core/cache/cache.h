@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "attention/rotary_table.h"
 #include "backends/context.h"
@@ -48,6 +49,8 @@ struct LayerRows {
   // The position of row i < num_consecutive is i + shift. Those of later rows are in the cache's positions.
   int64_t num_consecutive = 0;
   int64_t shift = 0;
+  // In the ring of a window: all rows that have been dropped have positions below this.
+  int64_t dropped_end = 0;
 
   bool keeps(int64_t row) const { return row < num_sinks || row >= first; }
   int64_t num_kept() const { return std::min<int64_t>(num_sinks, first) + length - first; }
@@ -62,12 +65,12 @@ class Cache {
 
   // The bytes of pages and of all tables.
   static size_t num_bytes(const CacheOptions& options);
-  // The bytes of what a cache keeps beside its pages, in double, since they may overflow.
-  static double table_bytes(const CacheOptions& options, const CacheGeometry& geometry);
+  // The bytes of what a cache keeps beside the pages of a group, in double, since they may overflow.
+  static double table_bytes(const CacheOptions& options, const CacheGroup& group, const CacheGeometry& geometry);
 
   const std::shared_ptr<Context>& context() const { return context_; }
   const CacheOptions& options() const { return options_; }
-  const CacheGeometry& geometry() const { return geometry_; }
+  const CacheGeometry& geometry(int64_t layer) const { return group_of(layer).geometry; }
 
   // ---- locks: one that changes the cache, or many that read it; Busy otherwise ----
   class WriteLock {
@@ -116,17 +119,18 @@ class Cache {
   // the sequence was loaded from a file that lacks the others. Another layout has only those of a file.
   int64_t num_sinks(int64_t layer, int64_t sequence) const {
     const LayerRows& held = rows(layer, sequence);
-    return geometry_.ring_rows > 0 && held.first == 0 ? options_.num_sinks : held.num_sinks;
+    return geometry(layer).ring_rows > 0 && held.first == 0 ? options_.num_sinks : held.num_sinks;
   }
   // The position of a row that is kept.
   int64_t position_of(int64_t layer, int64_t sequence, int64_t row) const;
   // The position of a row that is appended, unless one is given.
   int64_t next_position(int64_t layer, int64_t sequence) const;
-  // Where a row is, counted through the pages of its sequence: in a ring, rows after the sinks repeat.
-  int64_t stored_row(int64_t row) const;
-  // The pages of a sequence, which `prepare` may replace.
-  const int32_t* pages_of(int64_t sequence) const { return table_.data() + sequence * geometry_.sequence_pages; }
-  std::byte* layer_memory(int64_t layer) const { return memory_.data() + layer * geometry_.layer_bytes; }
+  // The pages of a sequence in one layer, which `prepare` may replace.
+  const int32_t* pages_of(int64_t layer, int64_t sequence) const { return group_of(layer).pages_of(sequence); }
+  std::byte* layer_memory(int64_t layer) const {
+    const LayerGroup& group = group_of(layer);
+    return memory_.data() + group.memory_offset + index_in_group(layer) * group.geometry.layer_bytes;
+  }
   // What layer_memory is in: the context's memory, or host memory if the device does not keep such a cache.
   const Memory& memory() const { return *memory_.memory(); }
 
@@ -164,7 +168,61 @@ class Cache {
   LayerRows& rows_at(int64_t layer, int64_t sequence) {
     return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
   }
-  int32_t* page_table(int64_t sequence) { return table_.data() + sequence * geometry_.sequence_pages; }
+
+  // Layers that keep as many rows, and so have the same pages of a sequence.
+  struct LayerGroup {
+    LayerGroup(const CacheGeometry& divided, int64_t max_sequences, int64_t offset, const HostAllocator& allocator);
+
+    CacheGeometry geometry;
+    int64_t memory_offset;           // of the group's pages in memory_
+    HostVector<int32_t> table;       // [sequence][sequence_pages], the first num_pages of each are set
+    HostVector<int32_t> num_pages;   // [sequence]
+    HostVector<int32_t> references;  // [page], the sequences that have it
+    HostVector<int32_t> free;        // [page], the first num_free are pages that no sequence has, the next one last
+    SharedNumber num_free;
+    HostVector<int32_t> positions;  // [index in the group][page][page_rows]
+    // For reorder, remember and undo; as large as what they copy.
+    HostVector<int32_t> old_table;
+    HostVector<int32_t> old_num_pages;
+
+    const int32_t* pages_of(int64_t sequence) const { return table.data() + sequence * geometry.sequence_pages; }
+    int32_t* page_table(int64_t sequence) { return table.data() + sequence * geometry.sequence_pages; }
+    // Whether a page of a sequence is shared with another one.
+    bool is_shared(int64_t sequence, int64_t page) const {
+      return references[static_cast<size_t>(pages_of(sequence)[page])] > 1;
+    }
+    // The pages of rows first .. end - 1, those of a ring if there are any.
+    KeyRange pages_with(int64_t first, int64_t end) const;
+    // How many pages of rows first .. end - 1 of a sequence are shared.
+    int64_t num_shared(int64_t sequence, int64_t first, int64_t end) const;
+    // How many pages a sequence of that length lacks.
+    int64_t num_lacking(int64_t sequence, int64_t length) const;
+    int32_t take_page() noexcept;
+    // Takes pages until the sequence has `count`; as many are free.
+    void take_pages(int64_t sequence, int64_t count) noexcept;
+    void give_back_page(int32_t page) noexcept;
+    // Gives back the pages of a sequence beyond the first `count`.
+    void cut_pages(int64_t sequence, int64_t count) noexcept;
+    // Throws CacheFull if fewer pages are free.
+    void require_free(int64_t needed) const;
+  };
+  // The group of a layer, and its number there.
+  struct LayerPlace {
+    int32_t group;
+    int32_t index;
+  };
+  LayerGroup& group_of(int64_t layer) {
+    return groups_[static_cast<size_t>(places_[static_cast<size_t>(layer)].group)];
+  }
+  const LayerGroup& group_of(int64_t layer) const {
+    return groups_[static_cast<size_t>(places_[static_cast<size_t>(layer)].group)];
+  }
+  int64_t index_in_group(int64_t layer) const { return places_[static_cast<size_t>(layer)].index; }
+  bool is_in(const LayerGroup& group, int64_t layer) const { return &group_of(layer) == &group; }
+  // Whether a layer keeps its rows in a ring.
+  bool has_ring() const { return groups_.back().geometry.ring_rows > 0; }
+  // Whether a layer has a ring for its own window.
+  bool has_windows() const { return groups_.back().geometry.serves_window; }
   void check_sequence(const char* name, int64_t sequence) const;
   void check_layer(int64_t layer) const;
   // The largest and the smallest length of a sequence in any layer.
@@ -178,41 +236,34 @@ class Cache {
   void check_kept(const char* name, int64_t row, int64_t sequence) const;
   // Throws unless all layers have the same rows of the sequence.
   void require_equal_layers(const char* function, int64_t sequence) const;
+  // Whether a layer keeps all that the next row sees if the sequence is cut to that length. `last`: which row is the last
+  // one then.
+  bool can_be_cut(int64_t layer, int64_t sequence, int64_t length, int64_t last) const;
   // Throws unless a sequence can be cut to that length.
-  void check_cut(int64_t sequence, int64_t length) const;
-  // The pages that a sequence of that length needs.
-  int64_t pages_for(int64_t length) const;
-  // Throws CacheFull.
-  [[noreturn]] void fail_full(int64_t needed) const;
+  void check_cut(int64_t sequence, int64_t length, int64_t last) const;
   void check_capacity(int64_t sequence, int64_t length) const;
 
   // Counts as dropped the rows that a ring has no room for.
-  void drop_rows(LayerRows& rows) const noexcept;
+  static void drop_rows(const CacheGeometry& geometry, LayerRows& rows) noexcept;
+  // Before new rows are counted in: sets dropped_end to what it is once they are.
+  void note_dropped(int64_t layer, const NewRows& added, LayerRows& held) noexcept;
 
-  int32_t take_page() noexcept;
-  // Takes pages until the sequence has `count`; as many are free.
-  void take_pages(int64_t sequence, int64_t count) noexcept;
-  void give_back_page(int32_t page) noexcept;
   // The pages of a sequence that are written when rows are appended: those that it has, from the row where it ends.
   KeyRange pages_written(int64_t layer, const NewRows& added) const;
   // Whether no other sequence has written to a page what `sequence` sees: rows were written and not committed.
   bool is_as_before(int64_t layer, std::span<const NewRows> rows, int64_t sequence, int64_t page, int32_t number,
                     bool has_all_rows) const;
-  // Gives back the pages of a sequence beyond the first `count`.
-  void cut_pages(int64_t sequence, int64_t count) noexcept;
   // Cuts all layers of a sequence, and its pages.
   void cut(int64_t sequence, int64_t length) noexcept;
-  // Whether a page of a sequence is shared with another one.
-  bool is_shared(int64_t sequence, int64_t page) const {
-    return references_[static_cast<size_t>(pages_of(sequence)[page])] > 1;
-  }
   // The positions of the rows of a page in one layer.
   int32_t* positions_of_page(int64_t layer, int64_t page) {
-    return positions_.data() + (layer * geometry_.num_pages + page) * geometry_.page_rows;
+    LayerGroup& group = group_of(layer);
+    const CacheGeometry& geometry = group.geometry;
+    return group.positions.data() + (index_in_group(layer) * geometry.num_pages + page) * geometry.page_rows;
   }
   // Replaces a shared page of a sequence by a copy. Throws the failure of a device, and then the sequence has the shared
   // page.
-  void copy_page(int64_t sequence, int64_t page);
+  void copy_page(LayerGroup& group, int64_t sequence, int64_t page);
   // Makes the pages of rows first .. end - 1 the sequence's own. Throws CacheFull, without any change of its rows.
   void make_own(int64_t sequence, int64_t first, int64_t end);
   // Makes `to` have the same pages and rows as `from`.
@@ -229,6 +280,8 @@ class Cache {
   void check_discarded(int64_t sequence, int64_t first_row, int64_t num_rows, int64_t length) const;
   // Throws if a position would be below 0.
   void check_renumbered(int64_t sequence, const MovedRows& moved) const;
+  // Throws if a layer would lack rows that its window then reaches.
+  void check_windows(int64_t sequence, const MovedRows& moved) const;
   bool has_rotated_keys() const;
   // Throws unless keys that are rotated can be rotated once more.
   void require_rotatable() const;
@@ -250,30 +303,23 @@ class Cache {
   // Writes them to the cache. If a device fails, cuts the sequence to `unchanged` rows.
   void commit(std::span<const PagesImage> images, int64_t sequence, int64_t unchanged);
 
-  // The options with their defaults, and the rows of a page in the device's memory; 0: host memory.
+  // The options with their defaults, and how memory is divided: the device's, or that of the host.
   struct Place {
     CacheOptions options;
-    int64_t device_page_rows = 0;
+    std::vector<CacheGeometry> geometries;  // of the groups
   };
   static Place place_of(const Context& context, const CacheOptions& options);
+  // `device_page_rows`: as geometry_of.
+  static std::vector<CacheGeometry> geometries_of(const CacheOptions& options, int64_t device_page_rows);
   Cache(std::shared_ptr<Context> context, const Place& place);
 
   std::shared_ptr<Context> context_;
   CacheOptions options_;
-  CacheGeometry geometry_;
+  HostVector<LayerPlace> places_;   // [layer]
+  HostVector<LayerGroup> groups_;   // by rising windows
   Tensor memory_;                   // the pages of all layers
   HostVector<LayerRows> rows_;      // [layer][sequence]
-  HostVector<int32_t> table_;       // [sequence][sequence_pages], the first num_pages_ of each are set
-  HostVector<int32_t> num_pages_;   // [sequence]
-  HostVector<int32_t> references_;  // [page], the sequences that have it
-  HostVector<int32_t> free_;        // [page], the first num_free_ are pages that no sequence has, the next one last
-  SharedNumber num_free_;
-  HostVector<int32_t> positions_;  // [layer][page][page_rows]
-  // For reorder, and for remember and undo the first two; as large as what they copy.
-  HostVector<int32_t> old_table_;
-  HostVector<int32_t> old_num_pages_;
-  HostVector<LayerRows> old_rows_;
-
+  HostVector<LayerRows> old_rows_;  // for reorder
   HostVector<LayerRotary> rotary_;  // [layer]
   mutable SharedProcessLock lock_;
 };

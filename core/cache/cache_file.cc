@@ -19,12 +19,17 @@ namespace heed {
 namespace {
 
 constexpr int64_t kFileVersion = 1;
+// Of a file whose layers keep different rows: it has the tensor "layers".
+constexpr int64_t kFileVersionOfLayers = 2;
 // The elements of the tensor "rows".
 enum FileRow : size_t { kVersion = 0, kLength = 1, kNumSinks = 2, kFirst = 3, kUnrotatedKeys = 4, kNumFileRows = 5 };
 
 // The parts of each layer.
 enum Part : size_t { kKeys = 0, kValues = 1, kKeyScales = 2, kValueScales = 3, kPositions = 4, kNumParts = 5 };
 constexpr const char* kCachePartNames[kNumParts] = {"keys", "values", "key_scales", "value_scales", "positions"};
+
+// The numbers of a layer in a row of the tensor "layers".
+constexpr int64_t kNumLayerNumbers = 4;
 
 // The name of a part of a layer.
 struct CachePartName {
@@ -106,8 +111,9 @@ class CacheFile {
     rows_[kVersion] = kFileVersion;
     rows_[kLength] = cache.shortest(sequence);
     rows_[kNumSinks] = std::min(cache.rows(0, sequence).num_sinks, rows_[kLength]);
-    // If all rows are sinks, none has been dropped.
-    rows_[kFirst] = rows_[kNumSinks] == rows_[kLength] ? 0 : std::min(cache.first(sequence), rows_[kLength]);
+    rows_[kFirst] = first_of(rows_[kNumSinks], cache.first(sequence));
+    layers_.assign(static_cast<size_t>(options_.num_layers), {0, rows_[kNumSinks], rows_[kFirst], 0});
+    if (cache.has_windows() && cache.first(sequence) > 0) set_layers(cache, sequence);
     rows_[kUnrotatedKeys] = options_.unrotated_keys ? 1 : 0;
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) ropes_.push_back(cache.rotary_text(layer));
     // One line for each layer, or one for all.
@@ -124,14 +130,14 @@ class CacheFile {
         if (!has_part(options_, part)) continue;
         std::byte* to = data_.data() + offset_of(layer, part);
         if (part == kPositions) {
-          for (int64_t i = 0; i < num_rows(); ++i) {
-            const auto position = static_cast<int32_t>(cache.position_of(layer, sequence, row(i)));
+          for (int64_t i = 0; i < num_rows(layer); ++i) {
+            const auto position = static_cast<int32_t>(cache.position_of(layer, sequence, row(layer, i)));
             std::memcpy(to + i * 4, &position, sizeof position);
           }
           continue;
         }
         visit_rows(
-            options_, image, part, num_rows(), [&](int64_t i) { return row(i); }, to,
+            options_, image, part, num_rows(layer), [&](int64_t i) { return row(layer, i); }, to,
             [](const std::byte* stored, std::byte* file, size_t bytes) { std::memcpy(file, stored, bytes); });
       }
     }
@@ -166,6 +172,8 @@ class CacheFile {
            options_.num_layers);
     }
     check_rows(path);
+    layers_.assign(static_cast<size_t>(options_.num_layers), {0, rows_[kNumSinks], rows_[kFirst], 0});
+    if (rows_[kVersion] == kFileVersionOfLayers) read_layers(cache, file, require("layers"));
     rope_text_.resize(rope.num_bytes);
     file.read(rope, rope_text_.data());
     read_ropes(path);
@@ -173,7 +181,7 @@ class CacheFile {
     visit_parts([&](int64_t layer, size_t part) {
       const CachePartName name(layer, part);
       const SafetensorsEntry& entry = require(name.text);
-      const Shape expected = shape_of(options_, part, num_rows());
+      const Shape expected = shape_of(options_, part, num_rows(layer));
       const DType dtype = dtype_of(options_, part);
       if (entry.dtype != dtype || !(entry.shape == expected)) {
         fail(Status::InvalidArgument,
@@ -195,14 +203,16 @@ class CacheFile {
   template <typename Write>
   auto with_tensors(const Write& write) const {
     std::vector<std::string> names;
-    names.reserve(static_cast<size_t>(options_.num_layers) * kNumParts);
+    names.reserve(layers_.size() * kNumParts);
     std::vector<NamedTensor> tensors = {
         {"rows", DType::I64, {static_cast<int64_t>(kNumFileRows)}, rows_},
         {"rope", DType::U8, {static_cast<int64_t>(rope_text_.size())}, rope_text_.data()},
     };
+    if (rows_[kVersion] == kFileVersionOfLayers)
+      tensors.push_back({"layers", DType::I64, {options_.num_layers, kNumLayerNumbers}, layers_.data()});
     visit_parts([&](int64_t layer, size_t part) {
       names.emplace_back(CachePartName(layer, part).text);
-      tensors.push_back({names.back(), dtype_of(options_, part), shape_of(options_, part, num_rows()),
+      tensors.push_back({names.back(), dtype_of(options_, part), shape_of(options_, part, num_rows(layer)),
                          data_.data() + offset_of(layer, part)});
     });
     const FileText texts[] = {{"heed.kind", "cache"}};
@@ -215,34 +225,27 @@ class CacheFile {
     const int64_t length = rows_[kLength];
     cache.check_capacity(sequence, length);
     check_rotary(cache, sequence);
-    int64_t available = cache.free_pages();
-    for (int32_t page = 0; page < cache.num_pages_[static_cast<size_t>(sequence)]; ++page)
-      available += cache.is_shared(sequence, page) ? 0 : 1;
-    const int64_t needed = cache.pages_for(length);
-    if (needed > available) cache.fail_full(needed);
+    for (const Cache::LayerGroup& group : cache.groups_) {
+      int64_t own = 0;
+      for (int32_t page = 0; page < group.num_pages[static_cast<size_t>(sequence)]; ++page)
+        own += group.is_shared(sequence, page) ? 0 : 1;
+      group.require_free(group.geometry.pages_for(length) - own);
+    }
     HostVector<HostString> texts(cache.context()->host_allocator());
     texts.reserve(ropes_.size());
     for (const std::string_view rope : ropes_) texts.emplace_back(rope, cache.context()->host_allocator());
     const HostVector<PagesImage> images = cache.images_of(sequence, 0, length, PagesImage::Contents::Undefined);
     // Nothing but a device fails from here on.
     cache.cut(sequence, 0);
-    cache.take_pages(sequence, needed);
-    LayerRows rows;
-    rows.length = length;
-    rows.num_sinks = rows_[kNumSinks];
-    rows.first = rows_[kFirst];
-    if (cache.geometry().ring_rows > 0) {
-      rows.num_sinks =
-          rows_[kFirst] == 0 ? cache.options().num_sinks : std::min(rows_[kNumSinks], cache.options().num_sinks);
-      cache.drop_rows(rows);
-    }
-    const auto kept = [&](int64_t i) { return rows.keeps(row(i)) ? row(i) : int64_t{-1}; };
+    for (Cache::LayerGroup& group : cache.groups_) group.take_pages(sequence, group.geometry.pages_for(length));
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-      cache.rows_at(layer, sequence) = rows;
+      LayerRows& rows = cache.rows_at(layer, sequence);
+      rows = stored_rows(cache, layer);
+      const auto kept = [&](int64_t i) { return rows.keeps(row(layer, i)) ? row(layer, i) : int64_t{-1}; };
       for (size_t part = 0; part < kPositions; ++part) {
         if (!has_part(options_, part)) continue;
         auto* from = const_cast<std::byte*>(data_.data() + offset_of(layer, part));
-        visit_rows(options_, images[static_cast<size_t>(layer)], part, num_rows(), kept, from,
+        visit_rows(options_, images[static_cast<size_t>(layer)], part, num_rows(layer), kept, from,
                    [](std::byte* stored, const std::byte* file, size_t bytes) { std::memcpy(stored, file, bytes); });
       }
       store_positions(cache, sequence, layer);
@@ -258,22 +261,113 @@ class CacheFile {
   }
 
  private:
-  int64_t num_rows() const { return std::min(rows_[kNumSinks], rows_[kFirst]) + rows_[kLength] - rows_[kFirst]; }
-  int64_t row(int64_t i) const { return row_at(rows_[kNumSinks], rows_[kFirst], i); }
+  // The rows that a file has of a layer, in a row of the tensor "layers".
+  struct FileLayer {
+    int64_t window = 0;  // the rows that the layer sees, if it keeps no others; 0: all
+    int64_t num_sinks = 0;
+    int64_t first = 0;
+    int64_t dropped_end = 0;  // of LayerRows
+  };
+  static_assert(sizeof(FileLayer) == kNumLayerNumbers * sizeof(int64_t));
 
-  size_t layer_bytes() const {
+  int64_t num_rows(int64_t layer) const {
+    const FileLayer& rows = layers_[static_cast<size_t>(layer)];
+    return std::min(rows.num_sinks, rows.first) + rows_[kLength] - rows.first;
+  }
+  int64_t row(int64_t layer, int64_t i) const {
+    const FileLayer& rows = layers_[static_cast<size_t>(layer)];
+    return row_at(rows.num_sinks, rows.first, i);
+  }
+
+  // The first row after the sinks. If all rows are sinks, none has been dropped.
+  int64_t first_of(int64_t num_sinks, int64_t first) const {
+    return num_sinks == rows_[kLength] ? 0 : std::min(first, rows_[kLength]);
+  }
+
+  // The rows of each layer, which has those of its own window.
+  void set_layers(const Cache& cache, int64_t sequence) {
+    rows_[kVersion] = kFileVersionOfLayers;
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      const LayerRows& held = cache.rows(layer, sequence);
+      const int64_t length = rows_[kLength];
+      if (!cache.can_be_cut(layer, sequence, length, length - 1))
+        cache.require_equal_layers("heed_cache_save", sequence);
+      const CacheGeometry& geometry = cache.geometry(layer);
+      const int64_t num_sinks = std::min(held.num_sinks, length);
+      layers_[static_cast<size_t>(layer)] = {geometry.serves_window ? geometry.visible_rows : 0, num_sinks,
+                                             first_of(num_sinks, held.first), held.dropped_end};
+    }
+  }
+
+  void read_layers(const Cache& cache, const SafetensorsFile& file, const SafetensorsEntry& layers) {
+    const Shape expected = {options_.num_layers, kNumLayerNumbers};
+    if (layers.dtype != DType::I64 || !(layers.shape == expected)) {
+      fail(Status::InvalidArgument,
+           "\"layers\" of \"%s\" is %s with " ARGUMENT("dims") " %s, expected I64 with " ARGUMENT("dims") " %s",
+           path_.c_str(), name_of(layers.dtype), to_string(layers.shape).c_str(), to_string(expected).c_str());
+    }
+    file.read(layers, layers_.data());
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      const FileLayer& read = layers_[static_cast<size_t>(layer)];
+      const int64_t before = read.first == 0 ? rows_[kLength] : read.first;
+      const int64_t last = read.window > 0 && read.first > 0 ? rows_[kLength] - 1 : rows_[kLength];
+      const bool is_right = read.window >= 0 && read.window <= kMaxCacheRows && read.first >= 0 && read.first <= last &&
+                            read.num_sinks >= 0 && read.num_sinks <= before && read.dropped_end >= 0 &&
+                            read.dropped_end <= kMaxCacheRows;
+      if (!is_right) {
+        fail(Status::CorruptFile,
+             "\"layers\" of \"%s\" has the numbers %" PRId64 ", %" PRId64 ", %" PRId64 " and %" PRId64
+             " for layer %" PRId64 ", expected a window, sinks, a first row and a position of %" PRId64 " rows",
+             path_.c_str(), read.window, read.num_sinks, read.first, read.dropped_end, layer, rows_[kLength]);
+      }
+      const CacheGeometry& geometry = cache.geometry(layer);
+      const int64_t window = geometry.serves_window ? geometry.visible_rows : 0;
+      if (read.first == 0 || read.window == 0 || (window > 0 && window <= read.window)) continue;
+      fail(Status::InvalidArgument,
+           "\"%s\" has the rows of a window of %" PRId64 " rows of layer %" PRId64
+           ", but " OPTION("layer_capacities[%" PRId64 "]") " of the cache is %" PRId64 ": expected 1 to %" PRId64,
+           path_.c_str(), read.window, layer, layer, window, read.window);
+    }
+  }
+
+  // What a layer of the cache keeps of the file's rows.
+  LayerRows stored_rows(const Cache& cache, int64_t layer) const {
+    const FileLayer& file = layers_[static_cast<size_t>(layer)];
+    const CacheGeometry& geometry = cache.geometry(layer);
+    LayerRows rows;
+    rows.length = rows_[kLength];
+    rows.num_sinks = file.num_sinks;
+    rows.first = file.first;
+    if (geometry.ring_rows == 0) return rows;
+    rows.num_sinks = file.first == 0 ? cache.options().num_sinks : std::min(file.num_sinks, cache.options().num_sinks);
+    Cache::drop_rows(geometry, rows);
+    if (!geometry.serves_window) return rows;
+    rows.dropped_end = file.dropped_end;
+    for (int64_t i = 0; i < num_rows(layer); ++i) {
+      if (!rows.keeps(row(layer, i))) rows.dropped_end = std::max<int64_t>(rows.dropped_end, position(layer, i) + 1);
+    }
+    return rows;
+  }
+
+  size_t layer_bytes(int64_t layer) const { return part_bytes(layer, kNumParts); }
+  // The bytes of the first parts of a layer.
+  size_t part_bytes(int64_t layer, size_t num_parts) const {
     size_t bytes = 0;
-    for (size_t part = 0; part < kNumParts; ++part)
-      bytes += has_part(options_, part) ? num_bytes_of(options_, part, num_rows()) : 0;
+    for (size_t part = 0; part < num_parts; ++part)
+      bytes += has_part(options_, part) ? num_bytes_of(options_, part, num_rows(layer)) : 0;
     return bytes;
   }
   size_t offset_of(int64_t layer, size_t part) const {
-    size_t offset = layer_bytes() * static_cast<size_t>(layer);
-    for (size_t before = 0; before < part; ++before)
-      offset += has_part(options_, before) ? num_bytes_of(options_, before, num_rows()) : 0;
-    return offset;
+    return offsets_[static_cast<size_t>(layer)] + part_bytes(layer, part);
   }
-  void reserve() { data_.resize(layer_bytes() * static_cast<size_t>(options_.num_layers)); }
+  void reserve() {
+    size_t end = 0;
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      offsets_.push_back(end);
+      end += layer_bytes(layer);
+    }
+    data_.resize(end);
+  }
 
   // Calls visit(layer, part) for each part that the file has.
   template <typename Visit>
@@ -286,9 +380,9 @@ class CacheFile {
   }
 
   void check_rows(const std::string& path) const {
-    if (rows_[kVersion] != kFileVersion) {
-      fail(Status::Unsupported, "\"%s\" has version %" PRId64 " of a cache's file, expected %" PRId64, path.c_str(),
-           rows_[kVersion], kFileVersion);
+    if (rows_[kVersion] != kFileVersion && rows_[kVersion] != kFileVersionOfLayers) {
+      fail(Status::Unsupported, "\"%s\" has version %" PRId64 " of a cache's file, expected %" PRId64 " or %" PRId64,
+           path.c_str(), rows_[kVersion], kFileVersion, kFileVersionOfLayers);
     }
     const int64_t length = rows_[kLength];
     if (length < 0 || length > kMaxCacheRows || rows_[kFirst] < 0 || rows_[kFirst] > length || rows_[kNumSinks] < 0) {
@@ -323,7 +417,7 @@ class CacheFile {
   }
 
   void check_positions(const std::string& path, int64_t layer) const {
-    for (int64_t i = 0; i < num_rows(); ++i) {
+    for (int64_t i = 0; i < num_rows(layer); ++i) {
       if (position(layer, i) >= 0) continue;
       fail(Status::CorruptFile, "\"%s\" of \"%s\" has %d at row %" PRId64 ", expected at least 0",
            CachePartName(layer, kPositions).text, path.c_str(), position(layer, i), i);
@@ -379,19 +473,22 @@ class CacheFile {
 
   void store_positions(Cache& cache, int64_t sequence, int64_t layer) const {
     LayerRows& rows = cache.rows_at(layer, sequence);
-    if (num_rows() == 0) {
+    if (num_rows(layer) == 0) {
       // The next row has the number of the rows before as its position.
       rows.shift = 0;
       rows.num_consecutive = static_cast<int64_t>(rows.length);
       return;
     }
-    const int64_t shift = position(layer, 0) - row(0);
+    const int64_t shift = position(layer, 0) - row(layer, 0);
     bool is_consecutive = true;
-    for (int64_t i = 0; i < num_rows(); ++i) {
-      is_consecutive = is_consecutive && position(layer, i) == row(i) + shift;
-      if (rows.keeps(row(i))) cache.position_at(layer, sequence, row(i)) = position(layer, i);
+    for (int64_t i = 0; i < num_rows(layer); ++i) {
+      is_consecutive = is_consecutive && position(layer, i) == row(layer, i) + shift;
+      if (rows.keeps(row(layer, i))) cache.position_at(layer, sequence, row(layer, i)) = position(layer, i);
     }
     rows.shift = shift;
+    // The rows that were dropped may have had other positions.
+    const int64_t seen = rows.length + shift - (cache.geometry(layer).visible_rows - 1);
+    is_consecutive = is_consecutive && (rows.dropped_end == 0 || seen >= rows.dropped_end);
     rows.num_consecutive = is_consecutive ? static_cast<int64_t>(rows.length) : 0;
   }
 
@@ -399,6 +496,8 @@ class CacheFile {
   int64_t rows_[kNumFileRows] = {};
   std::string path_;  // of the file, for messages
   std::string rope_text_;
+  std::vector<FileLayer> layers_;
+  std::vector<size_t> offsets_;          // [layer], of its parts in data_
   std::vector<std::string_view> ropes_;  // [layer], lines of rope_text_ or texts of the cache
   HostVector<std::byte> data_;           // the parts of each layer, one after another
 };

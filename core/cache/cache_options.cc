@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/cache_options.h"
 
+#include <algorithm>
 #include <cinttypes>
 
 #include "base/checked.h"
@@ -93,9 +94,41 @@ CacheOptions with_defaults(const CacheOptions& given) {
              "HEED_CACHE_RING") ": expected " FLAG("unrotated_keys", "0") ", since a ring drops rows itself");
   }
   if (options.num_layers == 0) options.num_layers = 1;
+  for (int64_t layer = 0; options.layer_capacities != nullptr && layer < options.num_layers; ++layer) {
+    const int64_t rows = options.layer_capacities[layer];
+    if (rows >= 0 && rows <= kMaxCacheRows) continue;
+    fail(Status::InvalidArgument,
+         OPTION("layer_capacities[%" PRId64 "]") " is %" PRId64 ", expected 0 to %" PRId64 ", 0 for all rows", layer,
+         rows, kMaxCacheRows);
+  }
+  if (options.layout == CacheLayout::Ring || options.unrotated_keys) options.layer_capacities = nullptr;
   if (options.max_sequences == 0) options.max_sequences = 1;
   if (options.value_head_size == 0) options.value_head_size = options.head_size;
   return options;
+}
+
+namespace {
+
+int64_t ring_rows_of(int64_t visible_rows) { return round_up(visible_rows, kCacheTileRows) + kRingSlack; }
+
+}  // namespace
+
+int64_t window_of(const CacheOptions& options, int64_t layer) {
+  const int64_t rows = options.layer_capacities != nullptr ? options.layer_capacities[layer] : 0;
+  return ring_rows_of(rows) < options.capacity ? rows : 0;
+}
+
+std::vector<CacheGroup> groups_of(const CacheOptions& options) {
+  if (options.layer_capacities == nullptr) return {{options.num_layers, 0}};
+  std::vector<int64_t> windows;
+  for (int64_t layer = 0; layer < options.num_layers; ++layer) windows.push_back(window_of(options, layer));
+  std::sort(windows.begin(), windows.end());
+  std::vector<CacheGroup> groups;
+  for (const int64_t window : windows) {
+    if (groups.empty() || groups.back().window != window) groups.push_back({0, window});
+    ++groups.back().num_layers;
+  }
+  return groups;
 }
 
 namespace {
@@ -130,23 +163,25 @@ void set_tiles(const CacheOptions& options, CacheGeometry& geometry) {
 
 }  // namespace
 
-CacheGeometry geometry_of(const CacheOptions& options, int64_t device_page_rows) {
+CacheGeometry geometry_of(const CacheOptions& options, const CacheGroup& group, int64_t device_page_rows) {
   CacheGeometry geometry;
   geometry.form = device_page_rows > 0 ? CacheForm::Rows : CacheForm::Tiles;
   geometry.max_rows = options.capacity;
   geometry.num_pages = options.max_sequences;
   geometry.sequence_pages = 1;
-  switch (options.layout) {
+  geometry.serves_window = group.window > 0;
+  switch (geometry.serves_window ? CacheLayout::Ring : options.layout) {
     case CacheLayout::Contiguous:
       geometry.page_rows = device_page_rows > 0 ? device_page_rows : round_up(options.capacity, kCacheTileRows);
       geometry.sequence_pages = divide_up(options.capacity, geometry.page_rows);
       geometry.num_pages = product(options.max_sequences, geometry.sequence_pages);
       break;
     case CacheLayout::Ring:
+      geometry.visible_rows = geometry.serves_window ? group.window : options.capacity;
       geometry.sink_rows = round_up(options.num_sinks, kCacheTileRows);
-      geometry.ring_rows = round_up(options.capacity, kCacheTileRows) + kRingSlack;
+      geometry.ring_rows = ring_rows_of(geometry.visible_rows);
       geometry.page_rows = geometry.sink_rows + geometry.ring_rows;
-      geometry.max_rows = kMaxCacheRows;
+      if (!geometry.serves_window) geometry.max_rows = kMaxCacheRows;
       break;
     case CacheLayout::Paged:
       geometry.page_rows = options.page_size;
@@ -158,12 +193,21 @@ CacheGeometry geometry_of(const CacheOptions& options, int64_t device_page_rows)
     set_rows(options, geometry);
   else
     set_tiles(options, geometry);
-  // Kernels read whole vectors.
-  geometry.num_bytes = product(options.num_layers, geometry.layer_bytes) + static_cast<int64_t>(kMemoryAlignment);
-  const double table_bytes = Cache::table_bytes(options, geometry);
+  geometry.num_bytes = product(group.num_layers, geometry.layer_bytes);
+  const double table_bytes = Cache::table_bytes(options, group, geometry);
   check_size(table_bytes <= 0x1p61);
   geometry.table_bytes = static_cast<int64_t>(table_bytes);
   return geometry;
+}
+
+int64_t num_bytes_of(const std::vector<CacheGeometry>& groups) {
+  // Kernels read whole vectors.
+  auto num_bytes = static_cast<int64_t>(kMemoryAlignment);
+  for (const CacheGeometry& group : groups) {
+    check_size(num_bytes <= INT64_MAX / 4);
+    num_bytes += group.num_bytes;
+  }
+  return num_bytes;
 }
 
 }  // namespace heed

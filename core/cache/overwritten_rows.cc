@@ -31,7 +31,7 @@ void OverwrittenRows::restore() const noexcept {
 template <typename Visit>
 void OverwrittenRows::visit_tiles(const Visit& visit) const {
   const CacheOptions& options = cache_->options();
-  const CacheGeometry& geometry = cache_->geometry();
+  const CacheGeometry& geometry = cache_->geometry(layer_);
   if (geometry.ring_rows == 0) return;
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   const int64_t key_bytes = kCacheTileRows * options.head_size * element;
@@ -47,9 +47,9 @@ void OverwrittenRows::visit_tiles(const Visit& visit) const {
     // A ring has one page for each sequence.
     std::byte* const page =
         cache_->layer_memory(layer_) +
-        (num_tiles > 0 ? int64_t{cache_->pages_of(added.sequence)[0]} * geometry.page_bytes : int64_t{0});
+        (num_tiles > 0 ? int64_t{cache_->pages_of(layer_, added.sequence)[0]} * geometry.page_bytes : int64_t{0});
     for (int64_t i = 0; i < num_tiles; ++i) {
-      const int64_t tile = cache_->stored_row((first_tile + i) * kCacheTileRows) / kCacheTileRows;
+      const int64_t tile = geometry.stored_row((first_tile + i) * kCacheTileRows) / kCacheTileRows;
       for (int64_t head = 0; head < options.num_kv_heads; ++head) {
         std::byte* const begin = page + head * geometry.head_bytes;
         const auto part = [&](int64_t offset, int64_t num_bytes) {

@@ -8,9 +8,9 @@
 namespace heed {
 namespace {
 
-StoredRow row_in_tiles(const Cache& cache, std::byte* page, int64_t head, int64_t in_page) {
+StoredRow row_in_tiles(const Cache& cache, const CacheGeometry& geometry, std::byte* page, int64_t head,
+                       int64_t in_page) {
   const CacheOptions& options = cache.options();
-  const CacheGeometry& geometry = cache.geometry();
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   std::byte* base = page + head * geometry.head_bytes;
   StoredRow result;
@@ -31,11 +31,12 @@ PagesImage::PagesImage(const Cache& cache, int64_t layer, int64_t sequence, int6
     : cache_(&cache),
       layer_(layer),
       sequence_(sequence),
-      first_page_(first / cache.geometry().page_rows),
-      num_pages_(first < end ? divide_up(end, cache.geometry().page_rows) - first_page_ : 0),
+      first_page_(first / cache.geometry(layer).page_rows),
+      num_pages_(first < end ? divide_up(end, cache.geometry(layer).page_rows) - first_page_ : 0),
       copy_(cache.context()->host_allocator()) {
-  if (cache.geometry().form == CacheForm::Tiles) return;
-  copy_.resize(static_cast<size_t>(num_pages_ * (cache.geometry().page_bytes + cache.geometry().value_page_bytes)));
+  if (cache.geometry(layer).form == CacheForm::Tiles) return;
+  copy_.resize(
+      static_cast<size_t>(num_pages_ * (cache.geometry(layer).page_bytes + cache.geometry(layer).value_page_bytes)));
   if (contents == Contents::Undefined) return;
   visit_pages([&](const std::byte* on_device, std::byte* copy, size_t num_bytes) {
     cache.memory().copy(copy, on_device, num_bytes, Direction::ToHost);
@@ -44,11 +45,11 @@ PagesImage::PagesImage(const Cache& cache, int64_t layer, int64_t sequence, int6
 
 template <typename Visit>
 void PagesImage::visit_pages(const Visit& visit) const {
-  const CacheGeometry& geometry = cache_->geometry();
+  const CacheGeometry& geometry = cache_->geometry(layer_);
   std::byte* memory = cache_->layer_memory(layer_);
   std::byte* values = copy_.data() + num_pages_ * geometry.page_bytes;
   for (int64_t i = 0; i < num_pages_; ++i) {
-    const int64_t page = cache_->pages_of(sequence_)[first_page_ + i];
+    const int64_t page = cache_->pages_of(layer_, sequence_)[first_page_ + i];
     visit(memory + page * geometry.page_bytes, copy_.data() + i * geometry.page_bytes,
           static_cast<size_t>(geometry.page_bytes));
     visit(memory + geometry.values_offset + page * geometry.value_page_bytes, values + i * geometry.value_page_bytes,
@@ -58,13 +59,13 @@ void PagesImage::visit_pages(const Visit& visit) const {
 
 StoredRow PagesImage::row(int64_t head, int64_t row) const {
   const CacheOptions& options = cache_->options();
-  const CacheGeometry& geometry = cache_->geometry();
-  const int64_t stored = cache_->stored_row(row);
+  const CacheGeometry& geometry = cache_->geometry(layer_);
+  const int64_t stored = geometry.stored_row(row);
   const int64_t page = stored / geometry.page_rows;
   const int64_t in_page = stored % geometry.page_rows;
   if (geometry.form == CacheForm::Tiles) {
-    std::byte* memory = cache_->layer_memory(layer_) + cache_->pages_of(sequence_)[page] * geometry.page_bytes;
-    return row_in_tiles(*cache_, memory, head, in_page);
+    std::byte* memory = cache_->layer_memory(layer_) + cache_->pages_of(layer_, sequence_)[page] * geometry.page_bytes;
+    return row_in_tiles(*cache_, geometry, memory, head, in_page);
   }
   const auto element = static_cast<int64_t>(size_of(options.dtype));
   const int64_t index = in_page * options.num_kv_heads + head;
@@ -77,7 +78,7 @@ StoredRow PagesImage::row(int64_t head, int64_t row) const {
 }
 
 void PagesImage::commit() const {
-  if (cache_->geometry().form == CacheForm::Tiles) return;
+  if (cache_->geometry(layer_).form == CacheForm::Tiles) return;
   visit_pages([&](std::byte* on_device, const std::byte* copy, size_t num_bytes) {
     cache_->memory().copy(on_device, copy, num_bytes, Direction::ToDevice);
   });

@@ -120,7 +120,7 @@ void require_positions(const ModelConfig& config, const Family& family) {
 
 }  // namespace
 
-void require_known_settings(const ModelConfig& config, const Family& family) {
+void require_known_settings(const ModelConfig& config, const Family& family, const LoadAccept& accept) {
   const ModelSettings settings(config, "");
   for (const std::string& name : config.names_in_use()) {
     const Setting setting = setting_of(name);
@@ -130,11 +130,11 @@ void require_known_settings(const ModelConfig& config, const Family& family) {
            "others: expected a configuration without it",
            in_quotes(config.path()).c_str(), shown(name).c_str(), std::string(family.model_types).c_str());
     }
-    if (users_of(setting) != Users::NoWholeModels || is_without_effect(name)) continue;
+    if (users_of(setting) != Users::NoWholeModels || is_without_effect(name) || accept.has(name)) continue;
     fail(Status::Unsupported,
          "%s has \"%s\", a setting that heed does not know and that may change the model's numbers: expected a "
-         "configuration without it",
-         in_quotes(config.path()).c_str(), shown(name).c_str());
+         "configuration without it%s",
+         in_quotes(config.path()).c_str(), shown(name).c_str(), accept.offer(shown(name)).c_str());
   }
   require_jsons(config, family);
   require_layer_types(config, family);

@@ -49,6 +49,16 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
+// Whether a tensor's name ends with that of something in a module.
+bool is_end_of(std::string_view end, std::string_view name) {
+  constexpr std::string_view kSeparators = "./_";
+  return name.size() > end.size() && name.ends_with(end) &&
+         kSeparators.find(name[name.size() - end.size() - 1]) != std::string_view::npos;
+}
+
+// "weight" alone would accept every tensor.
+bool has_module(std::string_view end) { return end.find_first_of("./") != std::string_view::npos; }
+
 }  // namespace
 
 const char* feature_of_tensor(std::string_view name) {
@@ -58,7 +68,7 @@ const char* feature_of_tensor(std::string_view name) {
   return nullptr;
 }
 
-LoadAccept::LoadAccept(std::string_view list) {
+LoadAccept::LoadAccept(std::string_view list, bool is_offered) : is_offered_(is_offered) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
     const std::string_view name = trimmed(list.substr(0, comma));
@@ -73,17 +83,25 @@ bool LoadAccept::has(std::string_view name) const {
 
 bool LoadAccept::has_tensor(std::string_view name, std::string_view name_below) const {
   const char* feature = feature_of_tensor(name_below);
-  return (feature != nullptr && has(feature)) || has(name_below) || has(name);
+  return (feature != nullptr && has(feature)) || has(name_below) || has(name) ||
+         std::ranges::any_of(names_, [&](std::string_view end) { return has_module(end) && is_end_of(end, name); });
 }
 
-void LoadAccept::check(const SafetensorsFile& file, std::string_view prefix) const {
+std::string LoadAccept::offer(std::string_view names, const char* then) const {
+  return is_offered_ ? "; with accept \"" + std::string(names) + "\" " + then : "";
+}
+
+void LoadAccept::check(const SafetensorsFile& file, const ModelConfig* config) const {
+  const auto is_end_of_a_name = [&](std::string_view end) {
+    for (size_t i = 0; i < file.num_tensors(); ++i) {
+      if (is_end_of(end, file.name(i))) return true;
+    }
+    return false;
+  };
   for (const std::string_view name : names_) {
-    if (std::find(std::begin(kFeatures), std::end(kFeatures), name) != std::end(kFeatures) || file.contains(name))
+    if (std::find(std::begin(kFeatures), std::end(kFeatures), name) != std::end(kFeatures) || file.contains(name) ||
+        is_end_of_a_name(name) || (config != nullptr && config->has(name)))
       continue;
-    bool is_below = false;
-    for (const char separator : {'.', '/', '_'})
-      is_below = is_below || file.contains(std::string(prefix) + separator + std::string(name));
-    if (is_below) continue;
     std::string features;
     for (const char* known : kFeatures) features += (features.empty() ? "" : ", ") + std::string(known);
     fail(Status::InvalidArgument, "accept has \"%s\", expected a name in \"%s\" or one of \"%s\"", shown(name).c_str(),

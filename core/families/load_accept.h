@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "families/model_config.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
@@ -39,19 +40,26 @@ const char* feature_of_tensor(std::string_view name);
 
 class LoadAccept {
  public:
-  // `list`: names separated by commas; spaces around a name are ignored. The text must outlive this object.
-  explicit LoadAccept(std::string_view list);
+  // `list`: names separated by commas; spaces around a name are ignored. The text must outlive this object. `is_offered`:
+  // whether the caller can pass it.
+  explicit LoadAccept(std::string_view list, bool is_offered = true);
 
   bool has(std::string_view name) const;
-  // Whether a tensor is accepted by its feature, its full name or its name below the prefix. `name_below`: the end of
+  // Whether a tensor is accepted by its feature, its full name, its name below the prefix, or the end of one with a module. `name_below`: the end of
   // `name`, without the prefix.
   bool has_tensor(std::string_view name, std::string_view name_below) const;
 
+  // The end of a sentence of what may be accepted: `; with accept "rotary" it is loaded all the same`, or nothing if the
+  // caller cannot.
+  std::string offer(std::string_view names, const char* then = "it is loaded all the same") const;
+  bool is_offered() const { return is_offered_; }
+
   // Throws InvalidArgument for a name that is neither a feature nor the full name of a tensor in the file, nor its name
-  // below the prefix.
-  void check(const SafetensorsFile& file, std::string_view prefix) const;
+  // below a module, nor a setting of the configuration, which may be null.
+  void check(const SafetensorsFile& file, const ModelConfig* config) const;
 
  private:
+  bool is_offered_;
   std::vector<std::string_view> names_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <memory>
+#include <string>
 
 #include "attention/validate.h"
 #include "base/error.h"
@@ -45,6 +46,22 @@ void check_layer_fits(const Cache& cache, const CacheInputs& given, const CacheI
            "layer") " %" PRId64 " of this one uses layer %" PRId64
                     " of it, expected one for each, as " FUNCTION("heed_layer_cache_options") " says",
        inputs.path, given.layer, options.num_layers - given.layer, inputs.layer - given.layer, inputs.layer);
+}
+
+// Throws unless the rows that the layer of the cache keeps are all that this attention sees.
+void check_window(Schedule& schedule, const CacheInputs& inputs, const CachedLayer& layer) {
+  const CacheGeometry& geometry = inputs.cache->geometry(inputs.layer);
+  if (!geometry.serves_window) return;
+  if (!inputs.appends()) {
+    fail(Status::InvalidArgument,
+         INPUT("%s->use") " is " CONSTANT(
+             "HEED_CACHE_READ") ", but layer %" PRId64 " of the cache keeps only the rows of a window, %" PRId64
+                                ": expected " CONSTANT("HEED_CACHE_APPEND") ", or 0 as its " OPTION("layer_capacities"),
+         inputs.path, inputs.layer, geometry.visible_rows);
+  }
+  const int64_t window = layer.window();
+  if (window == 0 || window > geometry.visible_rows)
+    fail_for_window(schedule, inputs, inputs.layer, geometry.visible_rows, window, nullptr);
 }
 
 void check_rotary(const Cache& cache, int64_t layer, const std::shared_ptr<const RotaryTable>* rotary) {
@@ -146,7 +163,7 @@ bool set_element(Schedule& schedule, const CacheInputs& inputs, const Operand& p
   const LayerRows& held = cache.rows(inputs.layer, added.sequence);
   const int64_t count = sequence.query_count;
   const int64_t next = cache.next_position(inputs.layer, added.sequence);
-  element.pages = cache.pages_of(added.sequence);
+  element.pages = cache.pages_of(inputs.layer, added.sequence);
   element.num_sinks = cache.num_sinks(inputs.layer, added.sequence);
   element.first = held.first;
   sequence.key_begin = 0;
@@ -176,7 +193,7 @@ bool set_element(Schedule& schedule, const CacheInputs& inputs, const Operand& p
 
 // The memory of the layer, and how a ring repeats.
 CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
-  const CacheGeometry& geometry = cache.geometry();
+  const CacheGeometry& geometry = cache.geometry(inputs.layer);
   CachedKeys keys;
   keys.given = 1;
   keys.appends = inputs.appends() ? 1 : 0;
@@ -192,16 +209,17 @@ CachedKeys keys_of(const Cache& cache, const CacheInputs& inputs) {
   keys.page_tiles = geometry.page_rows / kCacheTileRows;
   keys.sink_tiles = geometry.sink_rows / kCacheTileRows;
   keys.ring_tiles = geometry.ring_rows / kCacheTileRows;
-  keys.visible_rows = geometry.ring_rows > 0 ? cache.options().capacity : 0;
+  keys.visible_rows = geometry.visible_rows;
   keys.max_rows = geometry.ring_rows > 0 ? geometry.page_rows : geometry.max_rows;
   return keys;
 }
 
 // What the caller said, with the layer of the cache that this attention uses, once it has been checked.
-CacheInputs checked_inputs(const CacheOfCall& of_call, const CachedLayer& layer, int64_t batch) {
+CacheInputs checked_inputs(Schedule& schedule, const CacheOfCall& of_call, const CachedLayer& layer, int64_t batch) {
   CacheInputs inputs = of_call.given;
   inputs.layer += of_call.layer_offset;
   check_layer_fits(*inputs.cache, of_call.given, inputs, layer);
+  check_window(schedule, inputs, layer);
   if (layer.short_rotary == nullptr) check_rotary(*inputs.cache, inputs.layer, layer.rotary);
   if (of_call.sequences != nullptr) check_sequences_tensor(inputs, *of_call.sequences, batch);
   return inputs;
@@ -301,6 +319,41 @@ AttentionOptions options_by_rows(const AttentionOptions& given, const CacheInput
   return options;
 }
 
+// In the ring of a window that compares positions: shows all rows that are there when an element's rows are stored, and
+// throws if the window of a query reaches a row that is not.
+void show_stored_rows(const CacheInputs& inputs, const Elements& elements, CachedKeys& keys) {
+  const Cache& cache = *inputs.cache;
+  const int64_t ring_rows = cache.geometry(inputs.layer).ring_rows;
+  const auto is_one_piece = [&](const Cache::NewRows& added) { return added.count <= kRingSlack; };
+  // A longer call is stored and computed in pieces, and a query sees what is there with the piece that has its last row.
+  const bool is_whole = std::all_of(elements.rows, elements.rows + elements.batch, is_one_piece);
+  keys.spare_rows = is_whole ? ring_rows : ring_rows - kRingSlack + 1 - keys.visible_rows;
+  for (int64_t b = 0; b < elements.batch; ++b) {
+    const Cache::NewRows& added = elements.rows[b];
+    CachedElement& element = elements.keys[b];
+    const LayerRows& held = cache.rows(inputs.layer, added.sequence);
+    if (is_whole) element.first = std::max(element.first, held.length + added.count - ring_rows);
+    int64_t hidden_end = held.dropped_end;  // positions of rows that are not shown are below it
+    int64_t row = held.first;
+    for (int64_t q = 0; q < added.count; ++q) {
+      const Sequence& sequence = elements.table[b];
+      const int64_t oldest = is_whole ? element.first : held.length + q - keys.visible_rows - keys.spare_rows + 1;
+      for (; row < oldest; ++row) {
+        const int64_t position = element.positions != nullptr ? element.positions[row] : sequence.key_position + row;
+        hidden_end = std::max(hidden_end, position + 1);
+      }
+      const int64_t position =
+          element.query_positions != nullptr ? element.query_positions[q] : sequence.query_position + q;
+      if (hidden_end == 0 || position - keys.window_left >= hidden_end) continue;
+      fail(Status::InvalidArgument,
+           INPUT("sequences->positions") " has %" PRId64 " for row %" PRId64 " of sequence %" PRId64
+                                         ", whose window reaches rows that layer %" PRId64
+                                         " of the cache has dropped: expected at least %" PRId64,
+           position, held.length + q, added.sequence, inputs.layer, hidden_end + keys.window_left);
+    }
+  }
+}
+
 // Moves the window from the options to the keys, whose positions it then compares.
 void move_window(AttentionOptions& options, const PositionRules& rules, CachedKeys& keys) {
   const auto limit_of = [&](int64_t width) {
@@ -314,6 +367,25 @@ void move_window(AttentionOptions& options, const PositionRules& rules, CachedKe
 }
 
 }  // namespace
+
+int64_t CachedLayer::window() const {
+  const bool sees_later = options->causal == Alignment::None && options->window_right != 0;
+  if (options->window == Alignment::None || options->window_left < 0 || options->window_left >= kMaxCacheRows) return 0;
+  return sees_later ? 0 : options->window_left + 1;
+}
+
+void fail_for_window(Schedule& schedule, const CacheInputs& inputs, int64_t layer, int64_t shown, int64_t window,
+                     const char* child) {
+  std::string path = path_text(schedule.path());
+  if (child != nullptr) path += std::string(path.empty() ? "" : ".") + child;
+  const std::string name = path.empty() ? "the " WORD("layer") : "\"" + path + "\"";
+  const std::string seen = window > 0 ? std::to_string(window) : "all";
+  fail(Status::InvalidArgument,
+       INPUT("%s->cache") " shows the last %" PRId64 " rows of a sequence in layer %" PRId64
+                          ", but %s sees %s rows: expected a cache that shows as many, such as a contiguous or paged "
+                          "one with the options of " FUNCTION("heed_layer_cache_options"),
+       inputs.path, shown, layer, name.c_str(), seen.c_str());
+}
 
 int64_t largest_position(const KeyLimits& limits, const CachedElement* elements, int64_t batch) {
   const bool is_known = (limits.has_table == 0 || limits.table != nullptr) &&
@@ -352,7 +424,7 @@ CacheOfCall cache_of(const InputValues& inputs, Schedule& schedule) {
 
 CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, const CacheOfCall& of_call, int64_t batch,
                               int64_t num_rows, bool reads, const CallSequences& given, CachedSequences& cached) {
-  const CacheInputs inputs = checked_inputs(of_call, layer, batch);
+  const CacheInputs inputs = checked_inputs(schedule, of_call, layer, batch);
   cached.keys = keys_of(*inputs.cache, inputs);
   KeyLimits& limits = cached.limits;
   limits = unlimited(num_rows, num_rows);
@@ -386,6 +458,8 @@ CacheCall set_cache_sequences(Schedule& schedule, const CachedLayer& layer, cons
   }
   AttentionOptions options = options_by_rows(*layer.options, inputs);
   if (compares_positions && rules.has_window) move_window(options, rules, cached.keys);
+  if (compares_positions && inputs.cache->geometry(inputs.layer).serves_window)
+    show_stored_rows(inputs, elements, cached.keys);
   for (int64_t b = 0; b < batch; ++b) set_band(elements.table[b], options, false);
   if (!inputs.appends()) return call;
   call.rows = rows;

@@ -47,6 +47,9 @@ struct CachedLayer {
   const std::shared_ptr<const RotaryTable>* short_rotary = nullptr;
   int64_t short_length = 0;
   bool reads_distances = false;  // whether scores depend on the distance from query to key
+
+  // The most rows that a row sees, itself included; 0: all of them, or later ones too.
+  int64_t window() const;
 };
 
 // The rows that a call appends to a cache, in the arena of the call.
@@ -64,6 +67,11 @@ struct CacheCall {
   void undo(bool has_all_rows) const noexcept { cache->undo(layer, new_rows(), has_all_rows); }
   void commit() const noexcept { cache->commit(layer, new_rows(), rotary != nullptr ? *rotary : nullptr); }
 };
+
+// Throws InvalidArgument for a layer of the cache that shows fewer rows than an attention sees. `window`: those, 0: all.
+// `child`: the attention's layer below the path of `schedule`; null: it is at that path.
+[[noreturn]] void fail_for_window(Schedule& schedule, const CacheInputs& inputs, int64_t layer, int64_t shown,
+                                  int64_t window, const char* child);
 
 // What a call says of a cache.
 struct CacheOfCall {

@@ -13,7 +13,8 @@ void CacheChanges::prepare(bool may_be_stopped) {
   visit_caches([](const CacheCall& cache) { cache.prepare(); });
   if (!may_be_stopped) return;
   visit_caches([this](const CacheCall& call) {
-    if (call.cache->geometry().ring_rows > 0) overwritten_.emplace_back(*call.cache, call.layer, call.new_rows());
+    if (call.cache->geometry(call.layer).ring_rows > 0)
+      overwritten_.emplace_back(*call.cache, call.layer, call.new_rows());
   });
   has_all_rows_ = true;
 }

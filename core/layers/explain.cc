@@ -19,11 +19,6 @@ void write_count(JsonWriter& json, const char* name, Number number) {
   json.count(number);
 }
 
-// For example "0.self_attention".
-std::string path_text(const LayerPath& path) {
-  return path.parent->is_called() ? path.child : path_text(*path.parent) + "." + path.child;
-}
-
 // Writes how the step is computed. Block sizes that its kernel does not have are left out.
 void write_plan(JsonWriter& json, const Step& step) {
   const Plan& plan = step.plan;

@@ -108,9 +108,12 @@ class Layer {
     int64_t num_kv_heads = 0;
     int64_t head_size = 0;
     int64_t value_head_size = 0;
+    int64_t window = 0;  // the most rows that one sees, itself included; 0: all
     friend bool operator==(const CacheShape&, const CacheShape&) = default;
   };
   virtual std::optional<CacheShape> cache_shape() const { return std::nullopt; }
+  // The window of each layer of the cache, if there are layers with one in a stack; they live as long as this layer.
+  virtual std::span<const int64_t> cache_windows() const { return {}; }
 
  protected:
   static constexpr std::span<const PossibleParameter> kNoParameters = {};

@@ -223,4 +223,9 @@ void Schedule::run(const Context& context, void* workspace, CallProgress* progre
   }
 }
 
+std::string path_text(const LayerPath& path) {
+  if (path.is_called()) return "";
+  return path.parent->is_called() ? path.child : path_text(*path.parent) + "." + path.child;
+}
+
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
+#include <string>
 #include <utility>
 
 #include "backends/call_arena.h"
@@ -32,6 +33,9 @@ struct LayerPath {
 
   bool is_called() const { return parent == nullptr; }
 };
+
+// The names of the path, such as "layers.0.attention"; empty for the called layer.
+std::string path_text(const LayerPath& path);
 
 struct CacheCall;
 
@@ -106,6 +110,8 @@ class Schedule {
     Schedule& schedule_;
   };
 
+  // The path of the layer whose scope this is.
+  const LayerPath& path() const { return *path_; }
   // The path of a child of the layer whose scope this is.
   LayerPath& add_child(const char* child) {
     LayerPath& path = arena_.make<LayerPath>(path_, child);

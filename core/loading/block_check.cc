@@ -55,9 +55,9 @@ void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std
   std::vector<std::string> found;
   for (const ModelBlock& model : models) {
     if (model.unsupported != nullptr) {
-      fail(Status::Unsupported,
-           "%s has layers with %s (by %s), and heed has no option for it; with accept \"%s\" it is loaded all the same",
-           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(), feature::kBlock);
+      fail(Status::Unsupported, "%s has layers with %s (by %s), and heed has no option for it%s",
+           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(),
+           accept.offer(feature::kBlock).c_str());
     }
     found = differences(layer, model.layer);
     if (found.empty()) return;
@@ -65,9 +65,8 @@ void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std
   if (found.empty()) return;
   std::string all;
   for (const std::string& one : found) all += (all.empty() ? "" : "; ") + one;
-  fail(Status::InvalidArgument,
-       "%s is of a model with other options by %s: %s; with accept \"%s\" it is loaded all the same",
-       in_quotes(file.path()).c_str(), models.back().source.c_str(), all.c_str(), feature::kBlock);
+  fail(Status::InvalidArgument, "%s is of a model with other options by %s: %s%s", in_quotes(file.path()).c_str(),
+       models.back().source.c_str(), all.c_str(), accept.offer(feature::kBlock).c_str());
 }
 
 }  // namespace heed

@@ -15,7 +15,7 @@ std::optional<ModelConfig> config_beside(const SafetensorsFile& file, const Load
   try {
     return find_model_config(folder);
   } catch (const Error& error) {
-    fail(error.status, "%s; with accept \"%s\" the names alone are asked", error.marked, feature::kConfig);
+    fail(error.status, "%s%s", error.marked, accept.offer(feature::kConfig, "the names alone are asked").c_str());
   }
 }
 

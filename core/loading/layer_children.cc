@@ -66,7 +66,7 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
   const std::string_view prefix = without_separator(file, given_prefix);
   const ChildrenWithParameters own = children_with_parameters(layer);
   const std::vector<size_t>& indices = own.indices;
-  const LoadAccept accept(options.accept);
+  const LoadAccept accept(options.accept, options.offers_accept);
   const SharedConfig config(file, accept, options);
   LoadOptions of_children = options;
   of_children.config = &config.get();
@@ -127,8 +127,9 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
       unread.size() == 1 ? "" : ", nor " + std::to_string(unread.size() - 1) + " more tensors there";
   fail(Status::InvalidArgument,
        "%s has %s, which the " KIND("%s layer") " does not read%s: expected options with the layers, norms, "
-"biases and attentions that the file has, or the names of these tensors in accept",
-       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str());
+"biases and attentions that the file has%s",
+       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str(),
+       accept.is_offered() ? ", or the names of these tensors in accept" : "");
 }
 
 }  // namespace heed

@@ -218,7 +218,8 @@ void set_parameter(Layer& layer, std::string_view name, const Tensor& value) {
 const char* load(Layer& layer, const SafetensorsFile& file, std::string_view prefix, const LoadOptions& options) {
   const std::span<const Parameter> parameters = layer.parameters();
   const bool keeps_form = layer.is_initialized();
-  LoadAccept(options.accept).check(file, without_separator(file, prefix));
+  const bool has_config = options.config != nullptr && *options.config;
+  LoadAccept(options.accept).check(file, has_config ? &**options.config : nullptr);
   const FoundWeights all_found = find_weights_of(layer, file, prefix, options);
   const char* layout_name = all_found.layout_name;
   const std::vector<FoundWeight>& found = all_found.weights;

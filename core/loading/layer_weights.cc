@@ -110,7 +110,7 @@ void check_found(const SafetensorsFile& file, const Layer& layer, const FoundWei
 FoundWeights find_own(const Layer& layer, const LayerDescription& description, const SafetensorsFile& file,
                       std::string_view given_prefix, const LoadOptions& options, const AroundLayer& around) {
   const std::string_view prefix = without_separator(file, given_prefix);
-  const LoadAccept accept(options.accept);
+  const LoadAccept accept(options.accept, options.offers_accept);
   const SharedConfig shared_config(file, accept, options);
   const std::optional<ModelConfig>& config = shared_config.get();
 

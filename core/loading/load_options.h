@@ -16,6 +16,7 @@ struct LoadOptions {
   // What the caller accepts although the file says it and the layer does not compute it: names separated by commas, see
   // load_accept.h.
   std::string_view accept;
+  bool offers_accept = true;  // whether the called function takes it
   // The configuration beside the file, if it has been read already: by a layer for its children.
   const std::optional<ModelConfig>* config = nullptr;
   // Gets the names of the tensors that parameters are read from, and of those that the layers know and do not read. Some of

@@ -78,13 +78,13 @@ std::string text_of(const UnsupportedFeature& unsupported, const ModelAttention&
 
 // The names that would let the file load, each once: `; with accept "rotary" it is loaded all the same`.
 template <typename Findings>
-std::string accept_text(const Findings& findings) {
+std::string accept_text(const LoadAccept& accept, const Findings& findings) {
   std::string names;
   std::set<std::string> seen;
   for (const auto& finding : findings) {
     if (seen.insert(finding.accept).second) names += (names.empty() ? "" : ", ") + shown(finding.accept);
   }
-  return "; with accept \"" + names + "\" it is loaded all the same";
+  return accept.offer(names);
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
   } else {
     text += " has attention with " + findings.front().text + ", and heed has no option for it";
   }
-  const std::string ending = accept_text(findings);
+  const std::string ending = accept_text(accept_, findings);
   const auto add_with_room = [&](const std::string& more) {
     if (size_in_c(text) + size_in_c(more) + size_in_c(ending) < kErrorCapacity) text += more;
   };
@@ -345,7 +345,7 @@ void ModelCheck::require_options() const {
   const std::vector<Finding> all = differences(source);
   if (all.empty()) return;
   std::string text = in_quotes(file_.path()) + " is of a model with other options by " + source + ": ";
-  const std::string ending = accept_text(all);
+  const std::string ending = accept_text(accept_, all);
   const auto fits = [&](const std::string& more) {
     return size_in_c(text) + size_in_c(more) + size_in_c(ending) < kErrorCapacity;
   };
@@ -402,9 +402,9 @@ void require_first_row(const SafetensorsFile& file, int64_t layer_first_row, std
                        const LoadAccept& accept) {
   if (!expected || *expected == layer_first_row || accept.has(feature::kFirstRow)) return;
   fail(Status::InvalidArgument,
-       "%s is of a model with other options by config.json: " OPTION(
-           "first_row") " is %" PRId64 ", expected %" PRId64 "; with accept \"%s\" it is loaded all the same",
-       in_quotes(file.path()).c_str(), layer_first_row, *expected, feature::kFirstRow);
+       "%s is of a model with other options by config.json: " OPTION("first_row") " is %" PRId64 ", expected %" PRId64
+                                                                                  "%s",
+       in_quotes(file.path()).c_str(), layer_first_row, *expected, accept.offer(feature::kFirstRow).c_str());
 }
 
 void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& weight, const SafetensorsEntry* bias,
@@ -414,9 +414,9 @@ void require_linear_form(const SafetensorsFile& file, const SafetensorsEntry& we
   const bool is_square = weight.shape[0] == weight.shape[1];
   if (!is_square && bias != nullptr && bias->shape.rank == 1 && bias->shape[0] == weight.shape[0]) return;
   fail(Status::Unsupported,
-       "%s in %s is Conv1D's by its name, whose weights are (in, out): expected (out, in), so transpose it first; with "
-       "accept \"%s\" it is read as (out, in)",
-       in_quotes(weight.name).c_str(), in_quotes(file.path()).c_str(), feature::kConv1d);
+       "%s in %s is Conv1D's by its name, whose weights are (in, out): expected (out, in), so transpose it first%s",
+       in_quotes(weight.name).c_str(), in_quotes(file.path()).c_str(),
+       accept.offer(feature::kConv1d, "it is read as (out, in)").c_str());
 }
 
 std::string unsupported_note(const std::vector<ModelAttention>& attentions) {

@@ -116,7 +116,8 @@ void warn_of_others(const Logger& logger, const char* function, const Safetensor
   std::string first;
   for (size_t i = 0; i < file.num_tensors(); ++i) {
     const std::string name(file.name(i));
-    if (std::ranges::binary_search(read, name) || is_redundant(name, family, is_tied)) continue;
+    if (std::ranges::binary_search(read, name) || is_redundant(name, family, is_tied) || file.has_other_name(name))
+      continue;
     if (count++ == 0) first = name;
   }
   if (count == 0) return;
@@ -170,10 +171,12 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
          "one of docs/models.md",
          in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
   }
-  require_known_settings(*config, *family);
+  require_known_settings(*config, *family, LoadAccept(given_options.accept, given_options.offers_accept));
   warn_of_code(context->logger(), function, *config, model_type);
-  const SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
+  SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
+  file.add_noted_names();
   ModelOptions options(*config, *family, file);
+  options.name_tied_tables(file);
   std::shared_ptr<Layer> layer = make_layer_of(context, *config, options);
   LoadOptions load_options = given_options;
   load_options.config = &config;

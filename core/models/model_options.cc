@@ -81,6 +81,31 @@ Shape ModelOptions::dims_of(const std::string& module, const char* parameter, co
   return entry != nullptr ? entry->shape : otherwise;
 }
 
+void ModelOptions::name_tied_tables(SafetensorsFile& file) const {
+  constexpr std::string_view kHeads[] = {
+      "lm_head",         "proj_out",          "cls.predictions.decoder", "lm_head.decoder",
+      "vocab_projector", "generator_lm_head", "predictions.decoder",     "decoder"};
+  const bool is_of_two = family_.kind == ModelKind::Transformer && kind() == ModelKind::Transformer;
+  const char* const layout = kind() == family_.kind ? family_.layouts.model : family_.layouts.encoder;
+  const auto module = [&](ChildRole child) {
+    const char* const name = is_of_two ? kind_name::kTransformer
+                                       : (kind() == ModelKind::Decoder ? kind_name::kDecoder : kind_name::kEncoder);
+    return module_in(base_, layout, name, child);
+  };
+  const bool has_shared_table = family_.kind == ModelKind::Transformer && family_.embedding.input == ModelInput::Ids;
+  const std::string of_decoder = joined_modules(base_, "decoder.embed_tokens");
+  const std::string embedding = is_of_two && !has_shared_table ? of_decoder : module(ChildRole::Embedding);
+  if (embedding.empty() || has(embedding)) return;
+  std::vector<std::string> others;
+  if (has_shared_table) others = {of_decoder, joined_modules(base_, "encoder.embed_tokens")};
+  if (settings_.flag(Setting::TieWordEmbeddings).value_or(family_.head.is_tied))
+    others.insert(others.end(), std::begin(kHeads), std::end(kHeads));
+  for (const std::string& other : others) {
+    const std::string stored = joined_modules(other, "weight");
+    if (file.contains(stored)) return file.add_name(joined_modules(embedding, "weight"), stored);
+  }
+}
+
 // ---- sizes ----------------------------------------------------------------------------------------------------------
 
 ModelOptions::StackInFile ModelOptions::stack_in_file(const char* kind, const char* layout, std::string base,
@@ -394,7 +419,10 @@ void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions
   }
   if (family_.embedding.token_types)
     options.num_token_types = dims_of(module_of(stack, ChildRole::TokenTypes), "weight", {1, size})[0];
-  if (family_.positions.kind == PositionRule::Sinusoids) {
+  // A file may have the table of sinusoids, as those of opus-mt do, and then it is read.
+  const std::string positions_module = module_of(stack, ChildRole::Positions);
+  const bool has_table = !positions_module.empty() && file_.contains(joined_modules(positions_module, "weight"));
+  if (family_.positions.kind == PositionRule::Sinusoids && !has_table) {
     const std::optional<int64_t> most = settings_.count({Setting::MaxPositionEmbeddings});
     if (!most) {
       fail(Status::InvalidArgument, "%s lacks \"max_position_embeddings\", expected the number of positions",
@@ -409,8 +437,9 @@ void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions
     options.positions = PositionalEncodingOptions{.max_positions = *most, .kind = PositionKind::SinusoidalHalves2i};
     name_positions(is_encoder, *options.positions);
   }
-  if (family_.positions.kind == PositionRule::Table) {
-    const std::string module = module_of(stack, ChildRole::Positions);
+  if (family_.positions.kind == PositionRule::Table ||
+      (family_.positions.kind == PositionRule::Sinusoids && has_table)) {
+    const std::string& module = positions_module;
     PositionalEncodingOptions positions{.kind = PositionKind::Learned};
     positions.first_row = first_row_of(module, config_).value_or(0);
     const StoredParameter table = find(module, "weight");

@@ -28,6 +28,10 @@ class ModelOptions {
   // The arguments must outlive this object, and it the options that it returns.
   ModelOptions(const ModelConfig& config, const Family& family, const SafetensorsFile& file);
 
+  // Where the file lacks the table of embeddings, and has a head or the table of one side that it is tied to: names the
+  // table, too. Before any options. `file`: the same.
+  void name_tied_tables(SafetensorsFile& file) const;
+
   // What the model is: of a Transformer's family also its encoder alone, as T5EncoderModel.
   ModelKind kind() const;
   // The options of a model of that kind.

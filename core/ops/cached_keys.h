@@ -59,6 +59,8 @@ struct CachedKeys {
   int64_t ring_tiles = 0;
   // In a ring, the rows that a query sees besides the sinks, its own included; otherwise 0.
   int64_t visible_rows = 0;
+  // In a ring: how many more of them it sees where has_window compares positions, which hides all others.
+  int64_t spare_rows = 0;
   int64_t max_rows = 0;  // of a sequence: no plan needs scratch for more
   // [batch], in host memory that outlives the call. May be null in problems that are only planned.
   const CachedElement* elements = nullptr;
@@ -111,7 +113,7 @@ struct CachedRange {
 inline CachedRange kept_rows(const CachedKeys& cached, const CachedElement& element, KeyRange band, int64_t index) {
   int64_t oldest = element.first;
   if (cached.visible_rows > 0) {
-    oldest = std::max(oldest, index - cached.visible_rows + 1);
+    oldest = std::max(oldest, index - cached.visible_rows - cached.spare_rows + 1);
     band.end = std::max(band.first, std::min(band.end, index + 1));
   }
   CachedRange range;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <functional>
 #include <memory>
 #include <span>
@@ -32,6 +33,12 @@ struct SafetensorsEntry {
 };
 
 class SafetensorsPart;
+
+// Another name of a tensor in a file.
+struct OtherName {
+  HostString name;
+  std::string_view stored;  // that in the file
+};
 
 // The description of a tensor in a file, whether or not heed supports its dtype and rank.
 struct StoredTensor : SafetensorsEntry {
@@ -62,6 +69,9 @@ class SafetensorsPart {
   std::span<const StoredTensor> tensors() const { return tensors_; }
   // Null if there is none of this name.
   const StoredTensor* lookup(std::string_view name) const;
+  // The names of tensors that were left out, since they were others once more: safetensors' save_model notes both names in
+  // __metadata__.
+  std::span<const OtherName> other_names() const { return other_names_; }
   // Reads num_bytes from byte `offset` of the tensor; the range must be inside the tensor.
   void read(const StoredTensor& tensor, uint64_t offset, size_t num_bytes, void* destination) const {
     source_->read(data_offset_ + tensor.begin + offset, destination, num_bytes);
@@ -73,6 +83,7 @@ class SafetensorsPart {
   // The memory of the texts in tensors_; each ends with a zero byte.
   HostVector<char> text_;
   HostVector<StoredTensor> tensors_;
+  HostVector<OtherName> other_names_;
 };
 
 // When the files are opened, for a model in several files.
@@ -127,6 +138,13 @@ class SafetensorsFile {
   // unknown: "part 1 of 3, whose index, "...", is not there". Otherwise empty.
   std::string lone_part_text() const;
 
+  // Gives a tensor another name, which the file must not have, as if it were there twice.
+  void add_name(std::string_view name, std::string_view stored);
+  // Gives tensors the names that the file notes for them.
+  void add_noted_names();
+  // Whether the tensor has another name, too.
+  bool has_other_name(std::string_view stored) const;
+
  private:
   void open_index(const ByteSource& source);
   void open_alone(std::shared_ptr<const ByteSource> source);
@@ -141,6 +159,7 @@ class SafetensorsFile {
   bool is_lone_part_ = false;
   // For a single file this has only the names, which refer to the texts of the file's header.
   SafetensorsIndex index_;
+  std::forward_list<HostString> added_names_;  // the memory of names that were added
   // One for each of index_.files, or the single file; null until it is opened.
   mutable HostVector<std::shared_ptr<const SafetensorsPart>> parts_;
 };

@@ -73,7 +73,7 @@ void SafetensorsFile::open_alone(std::shared_ptr<const ByteSource> source) {
   parts_.push_back(host_make_shared<SafetensorsPart>(allocator_, std::move(source), allocator_));
   const std::span<const StoredTensor> tensors = parts_[0]->tensors();
   index_.names.reserve(tensors.size());
-  for (const StoredTensor& tensor : tensors) index_.names.push_back({tensor.name, 0});
+  for (const StoredTensor& tensor : tensors) index_.names.push_back({tensor.name, 0, {}});
 }
 
 const IndexedName* SafetensorsFile::lookup(std::string_view name) const {
@@ -113,7 +113,7 @@ void SafetensorsFile::check_part(const SafetensorsPart& part, size_t file) const
     }
   }
   for (const IndexedName& indexed : index_.names) {
-    if (indexed.file == file && part.lookup(indexed.name) == nullptr) {
+    if (indexed.file == file && part.lookup(indexed.in_file()) == nullptr) {
       fail(Status::CorruptFile, R"("%s" has no tensor "%s", which its index, "%s", has there)",
            shown(part.path()).c_str(), shown(indexed.name).c_str(), shown(path_).c_str());
     }
@@ -122,14 +122,14 @@ void SafetensorsFile::check_part(const SafetensorsPart& part, size_t file) const
 
 const StoredTensor& SafetensorsFile::stored(size_t index) const {
   const IndexedName& indexed = index_.names[index];
-  return *part(indexed.file).lookup(indexed.name);
+  return *part(indexed.file).lookup(indexed.in_file());
 }
 
 const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
   const IndexedName* indexed = lookup(name);
   if (indexed == nullptr) return nullptr;
   const SafetensorsPart& part = this->part(indexed->file);
-  const StoredTensor* tensor = part.lookup(name);
+  const StoredTensor* tensor = part.lookup(indexed->in_file());
   if (!tensor->has_known_dtype) {
     fail(Status::Unsupported,
          R"("%s": tensor "%s" has dtype %s, expected one of F32, F16, BF16, F64, I32, I64, I8, U8, BOOL)",
@@ -140,6 +140,24 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
          shown(part.path()).c_str(), shown(name).c_str(), static_cast<unsigned long long>(tensor->rank), kMaxRank);
   }
   return tensor;
+}
+
+void SafetensorsFile::add_name(std::string_view name, std::string_view stored) {
+  const IndexedName indexed = *lookup(stored);
+  const std::string_view kept = added_names_.emplace_front(name, allocator_);
+  const auto at = std::lower_bound(index_.names.begin(), index_.names.end(), kept,
+                                   [](const IndexedName& one, std::string_view wanted) { return one.name < wanted; });
+  index_.names.insert(at, {kept, indexed.file, indexed.in_file()});
+}
+
+void SafetensorsFile::add_noted_names() {
+  // A model in several files is not written by save_model.
+  if (parts_.size() != 1 || !index_.files.empty()) return;
+  for (const OtherName& other : parts_.front()->other_names()) add_name(other.name, other.stored);
+}
+
+bool SafetensorsFile::has_other_name(std::string_view stored) const {
+  return std::ranges::any_of(index_.names, [&](const IndexedName& one) { return one.stored == stored; });
 }
 
 void SafetensorsFile::read(const SafetensorsEntry& entry, void* destination) const {

@@ -22,6 +22,9 @@ inline constexpr uint64_t kMaxSafetensorsIndex = 100'000'000;
 struct IndexedName {
   std::string_view name;
   size_t file = 0;
+  std::string_view stored = {};  // the name in the file, if it is another one
+
+  std::string_view in_file() const { return stored.empty() ? name : stored; }
 };
 
 // May be assigned only if the allocators are equal, since the views refer to the memory of `text`.

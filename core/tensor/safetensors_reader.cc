@@ -75,15 +75,26 @@ class SafetensorsHeaderParser : public JsonEvents {
     check_ranges();
     return std::move(entries_);
   }
+  // The texts of __metadata__ with their names.
+  std::vector<std::pair<std::string, std::string>> take_metadata() { return std::move(metadata_); }
 
-  bool null() override { fail_unexpected("null"); }
-  bool boolean(bool value) override { fail_unexpected(value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { fail_unexpected(std::to_string(value).c_str()); }
+  bool null() override {
+    // The format's own reader takes it for a file without metadata.
+    const bool is_no_metadata = state_ == State::Header && entry_.name == kMetadataName;
+    return is_no_metadata || is_ignored() || fail_unexpected("null");
+  }
+  bool boolean(bool value) override { return is_ignored() || fail_unexpected(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override {
+    return is_ignored() || fail_unexpected(std::to_string(value).c_str());
+  }
   // `text` is the number as written. Whole numbers too large for 64 bits come here too.
-  bool number_float(number_float_t, const string_t& text) override { fail_unexpected(shown(text).c_str()); }
-  bool binary(binary_t&) override { fail_unexpected("binary data"); }
+  bool number_float(number_float_t, const string_t& text) override {
+    return is_ignored() || fail_unexpected(shown(text).c_str());
+  }
+  bool binary(binary_t&) override { return fail_unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
+    if (is_ignored()) return true;
     if (state_ == State::Shape) {
       add_dimension(value);
     } else if (state_ == State::Offsets && num_offsets_ < 2) {
@@ -97,7 +108,11 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   bool string(string_t& value) override {
-    if (state_ == State::Metadata) return true;
+    if (is_ignored()) return true;
+    if (state_ == State::Metadata) {
+      metadata_.back().second = std::move(value);
+      return true;
+    }
     if (state_ != State::Entry || field_ != kFieldDType) fail_unexpected("a string");
     entry_.dtype_name = std::move(value);
     return true;
@@ -106,8 +121,10 @@ class SafetensorsHeaderParser : public JsonEvents {
   bool key(string_t& value) override {
     switch (state_) {
       case State::Header: start_entry(std::move(value)); break;
-      case State::Metadata: metadata_names_.push_back(std::move(value)); break;
-      case State::Entry: start_field(value); break;
+      case State::Metadata: metadata_.emplace_back(std::move(value), ""); break;
+      case State::Entry:
+        if (depth_ == 0) start_field(value);
+        break;
       // Only objects have keys.
       case State::Nowhere:
       case State::Shape:
@@ -117,6 +134,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   bool start_object(size_t) override {
+    if (is_ignored()) return enter_ignored();
     switch (state_) {
       case State::Nowhere: state_ = State::Header; break;
       case State::Header: state_ = entry_.name == kMetadataName ? State::Metadata : State::Entry; break;
@@ -129,6 +147,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   bool end_object() override {
+    if (depth_ > 0) return --depth_ >= 0;
     if (state_ == State::Entry) finish_entry();
     if (state_ == State::Metadata) check_metadata_names();
     state_ = state_ == State::Header ? State::Nowhere : State::Header;
@@ -136,12 +155,14 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   bool start_array(size_t) override {
+    if (is_ignored()) return enter_ignored();
     if (state_ != State::Entry || field_ == kFieldDType) fail_unexpected("an array");
     state_ = field_ == kFieldShape ? State::Shape : State::Offsets;
     return true;
   }
 
   bool end_array() override {
+    if (depth_ > 0) return --depth_ >= 0;
     state_ = State::Entry;
     return true;
   }
@@ -157,13 +178,25 @@ class SafetensorsHeaderParser : public JsonEvents {
   static constexpr unsigned kFieldDType = 1;
   static constexpr unsigned kFieldShape = 2;
   static constexpr unsigned kFieldOffsets = 4;
+  // A member of a tensor that the format does not have, which its own reader ignores.
+  static constexpr unsigned kFieldOther = 8;
+
+  // As many levels as the format's own reader takes.
+  static constexpr int64_t kMaxDepth = 128;
+
+  // Whether a value belongs to such a member.
+  bool is_ignored() const { return state_ == State::Entry && field_ == kFieldOther; }
+  bool enter_ignored() {
+    if (++depth_ > kMaxDepth) fail_entry("has a member of more than " + std::to_string(kMaxDepth) + " levels");
+    return true;
+  }
 
   // `what` continues a sentence that begins with the tensor.
   [[noreturn]] void fail_entry(const std::string& what) const {
     fail(Status::CorruptFile, R"("%s": tensor "%s" %s)", path_.c_str(), shown(entry_.name).c_str(), what.c_str());
   }
 
-  [[noreturn]] void fail_unexpected(const char* found) const {
+  [[noreturn]] bool fail_unexpected(const char* found) const {
     switch (state_) {
       case State::Nowhere: break;
       case State::Header: fail_entry(std::string("is ") + found + " in the header, expected an object");
@@ -204,7 +237,8 @@ class SafetensorsHeaderParser : public JsonEvents {
     } else if (name == "data_offsets") {
       field_ = kFieldOffsets;
     } else {
-      fail_entry("has a field \"" + shown(name) + "\", expected only dtype, shape and data_offsets");
+      field_ = kFieldOther;
+      return;
     }
     if ((fields_ & field_) != 0) fail_entry("has its " + name + " twice");
     fields_ |= field_;
@@ -256,10 +290,11 @@ class SafetensorsHeaderParser : public JsonEvents {
   }
 
   void check_metadata_names() {
-    std::sort(metadata_names_.begin(), metadata_names_.end());
-    const auto twice = std::adjacent_find(metadata_names_.begin(), metadata_names_.end());
-    if (twice != metadata_names_.end()) {
-      fail(Status::CorruptFile, R"("%s": __metadata__ has "%s" twice)", path_.c_str(), shown(*twice).c_str());
+    std::sort(metadata_.begin(), metadata_.end());
+    const auto twice = std::adjacent_find(metadata_.begin(), metadata_.end(),
+                                          [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice != metadata_.end()) {
+      fail(Status::CorruptFile, R"("%s": __metadata__ has "%s" twice)", path_.c_str(), shown(twice->first).c_str());
     }
   }
 
@@ -304,8 +339,9 @@ class SafetensorsHeaderParser : public JsonEvents {
   std::string path_;
   uint64_t num_data_bytes_;
   std::vector<ParsedTensor> entries_;
-  std::vector<std::string> metadata_names_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
   bool has_metadata_ = false;
+  int64_t depth_ = 0;  // of arrays and objects in a member that is ignored
 
   State state_ = State::Nowhere;
   ParsedTensor entry_;
@@ -356,19 +392,15 @@ std::string read_header(const ByteSource& source) {
   return header;
 }
 
-std::vector<ParsedTensor> parse(const ByteSource& source, std::string_view header) {
-  SafetensorsHeaderParser parser(source.name(), source.num_bytes() - kLengthBytes - header.size());
-  read_json(header, parser);
-  return parser.take_entries();
-}
-
 }  // namespace
 
 SafetensorsPart::SafetensorsPart(std::shared_ptr<const ByteSource> source, const HostAllocator& allocator)
-    : source_(std::move(source)), text_(allocator), tensors_(allocator) {
+    : source_(std::move(source)), text_(allocator), tensors_(allocator), other_names_(allocator) {
   const std::string header = read_header(*source_);
   data_offset_ = kLengthBytes + header.size();
-  const std::vector<ParsedTensor> parsed = parse(*source_, header);
+  SafetensorsHeaderParser parser(source_->name(), source_->num_bytes() - data_offset_);
+  read_json(header, parser);
+  const std::vector<ParsedTensor> parsed = parser.take_entries();
   size_t num_bytes = 0;
   for (const ParsedTensor& tensor : parsed) num_bytes += tensor.name.size() + tensor.dtype_name.size() + 2;
   text_.reserve(num_bytes);
@@ -393,6 +425,10 @@ SafetensorsPart::SafetensorsPart(std::shared_ptr<const ByteSource> source, const
     stored.num_bytes = static_cast<size_t>(tensor.end - tensor.begin);
     stored.part = this;
     tensors_.push_back(stored);
+  }
+  for (const auto& [name, text] : parser.take_metadata()) {
+    const StoredTensor* const kept = lookup(text);
+    if (kept != nullptr && lookup(name) == nullptr) other_names_.push_back({HostString(name, allocator), kept->name});
   }
 }
 

@@ -168,7 +168,7 @@ AT(heed_sequence_inputs, query_offsets, 24);
 AT(heed_sequence_inputs, key_offsets, 32);
 AT(heed_sequence_inputs, key_positions, 40);
 
-SIZE(heed_cache_options, 96);
+SIZE(heed_cache_options, 104);
 AT(heed_cache_options, struct_size, 0);
 AT(heed_cache_options, num_layers, 8);
 AT(heed_cache_options, max_sequences, 16);
@@ -183,6 +183,7 @@ AT(heed_cache_options, layout, 80);
 AT(heed_cache_options, dtype, 84);
 AT(heed_cache_options, unrotated_keys, 88);
 AT(heed_cache_options, reserved, 92);
+AT(heed_cache_options, layer_capacities, 96);
 
 SIZE(heed_cache_inputs, 40);
 AT(heed_cache_inputs, struct_size, 0);

@@ -350,7 +350,7 @@ TEST(CacheFiles, WithNumbersThatNoCacheHasAreRefused) {
     }
   };
   expect_each_refused(Held(interleaved_layer()),
-                      {{0, 2, HEED_ERROR_UNSUPPORTED, "version 2"},
+                      {{0, 3, HEED_ERROR_UNSUPPORTED, "version 3"},
                        {1, -1, HEED_ERROR_CORRUPT_FILE},
                        {1, int64_t{1} << 31, HEED_ERROR_CORRUPT_FILE},
                        {2, -1, HEED_ERROR_CORRUPT_FILE},

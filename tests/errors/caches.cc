@@ -7,7 +7,8 @@ Topic caches() {
   return {"Caches",
           "`cache_options` are those of a cache with 2 sequences, 2 key heads of 4 elements and a capacity of 8 rows. "
           "`use_cache()` makes `cache` with them, and `inputs` those of a call of `layer` that appends 3 rows to each "
-          "sequence.",
+          "sequence. `use_window(n)` does so with a capacity of 200 rows for a layer whose rows see n rows, which it "
+          "keeps.",
           {
               PROVOKE(heed_cache_create(context, NULL, &new_cache)),
               PROVOKE(heed_cache_create(context, &cache_options, &new_cache), cache_options.num_kv_heads = 0),
@@ -19,6 +20,8 @@ Topic caches() {
                       cache_options.num_pages = 8; cache_options.page_size = 24),
               PROVOKE(heed_cache_create(context, &cache_options, &new_cache), cache_options.layout = HEED_CACHE_RING;
                       cache_options.unrotated_keys = 1),
+              PROVOKE(heed_cache_create(context, &cache_options, &new_cache), list[0] = -1;
+                      cache_options.layer_capacities = list),
               PROVOKE(heed_cache_size(&cache_options, &num_bytes), cache_options.max_sequences = 2147483647;
                       cache_options.capacity = 2147483647; cache_options.num_layers = 2147483647),
               PROVOKE(heed_cache_reserve(cache, 2, 4), use_cache()),
@@ -53,6 +56,8 @@ Topic caches() {
               PROVOKE(heed_cache_discard(cache, 0, 0, 2, 1), use_cache();
                       heed_tensor_reshape(numbers({7, 8, 1, 7, 8, 1}), 2, dims, &new_tensor);
                       sequences.positions = new_tensor; heed_layer_forward(layer, &inputs, NULL, &outputs)),
+              PROVOKE(heed_cache_discard(cache, 0, 101, 79, 0), use_window(4);
+                      for (int i = 0; i < 60; ++i) heed_layer_forward(layer, &inputs, NULL, &outputs)),
               PROVOKE(heed_cache_read(cache, 0, 0, NULL, NULL), use_cache()),
               PROVOKE(heed_cache_read(cache, 1, 0, tensor, NULL), use_cache()),
               PROVOKE(heed_cache_read(cache, 0, 0, tensor, NULL), use_cache()),
@@ -65,7 +70,9 @@ Topic caches() {
 Topic cache_calls() {
   return {
       "Calls with a cache",
-      "`use_cache()` makes `inputs` those of a call that appends 3 rows to each of the 2 sequences of a cache.",
+      "`use_cache()` makes `inputs` those of a call that appends 3 rows to each of the 2 sequences of a cache. "
+      "`use_window(n)` does so "
+      "with a layer whose rows see n rows, which the cache keeps.",
       {
           PROVOKE(heed_layer_forward(dot_product, &heads, NULL, &head_outputs), use_cache(); heads.cache = &with_cache),
           PROVOKE(heed_layer_create_outputs(new_layer, &inputs, HEED_WANT_OUTPUT, &new_outputs),
@@ -91,6 +98,14 @@ Topic cache_calls() {
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache();
                   inputs.keys = tensor_of(HEED_F32, {2, 5, 7}); inputs.values = tensor_of(HEED_F32, {2, 5, 9})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); with_cache.use = HEED_CACHE_READ),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), cache_options.capacity = 200; list[0] = 4;
+                  cache_options.layer_capacities = list; use_cache()),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_window(4); with_cache.use = HEED_CACHE_READ;
+                  inputs.keys = inputs.values = NULL),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_window(4);
+                  for (int i = 0; i < 60; ++i) heed_layer_forward(layer, &inputs, NULL, &outputs);
+                  heed_tensor_reshape(numbers({50, 51, 52, 50, 51, 52}), 2, dims, &new_tensor);
+                  sequences.positions = new_tensor),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache(); inputs.valid_lens = lengths({3, 2})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_cache();
                   sequences.key_offsets = numbers({0, 3, 5})),
@@ -119,39 +134,43 @@ Topic cache_calls() {
 }
 
 Topic cache_files() {
-  return {"Files of caches",
-          "`use_cache()` makes a cache with one layer of 2 key heads of 4 elements in F32. `cache_file(rope, rows, "
-          "dtype, last)` "
-          "is a file of 2 rows for it, with these rotary positions, these numbers in \"rows\", and positions of this "
-          "dtype, the "
-          "last one with this number; `rotary` are the rotary positions of whole heads.",
-          {
-              PROVOKE(heed_cache_load(cache, 0, names({"a"})), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, names({"rows"})), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0,
-                                      file("{'rows':{'dtype':'I64','shape':[5],'data_offsets':[0,40]},"
-                                           "'rope':{'dtype':'F32','shape':[1],'data_offsets':[40,44]}}",
-                                           44)),
-                      use_cache()),
-              PROVOKE(heed_cache_load(cache, 0,
-                                      file("{'rows':{'dtype':'I64','shape':[5],'data_offsets':[0,40]},"
-                                           "'rope':{'dtype':'U8','shape':[0],'data_offsets':[40,40]},"
-                                           "'layers.1.keys':{'dtype':'F32','shape':[0],'data_offsets':[40,40]}}",
-                                           40)),
-                      use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {2, 2, 0, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, -2, 0, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 3, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 2, 1, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 2}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 1}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("half", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "F32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none\nnone", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "I32", -1)), use_cache()),
-              PROVOKE(heed_cache_load(cache, 0, cache_file(rotary, {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
-                      heed_layer_forward(layer, &inputs, NULL, &outputs)),
-          }};
+  return {
+      "Files of caches",
+      "`use_cache()` makes a cache with one layer of 2 key heads of 4 elements in F32. `cache_file(rope, rows, "
+      "dtype, last, layers)` "
+      "is a file of 2 rows for it, with these rotary positions, these numbers in \"rows\", and positions of this "
+      "dtype, the "
+      "last one with this number, and these numbers in \"layers\"; `rotary` are the rotary positions of whole heads.",
+      {
+          PROVOKE(heed_cache_load(cache, 0, names({"a"})), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, names({"rows"})), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0,
+                                  file("{'rows':{'dtype':'I64','shape':[5],'data_offsets':[0,40]},"
+                                       "'rope':{'dtype':'F32','shape':[1],'data_offsets':[40,44]}}",
+                                       44)),
+                  use_cache()),
+          PROVOKE(heed_cache_load(cache, 0,
+                                  file("{'rows':{'dtype':'I64','shape':[5],'data_offsets':[0,40]},"
+                                       "'rope':{'dtype':'U8','shape':[0],'data_offsets':[40,40]},"
+                                       "'layers.1.keys':{'dtype':'F32','shape':[0],'data_offsets':[40,40]}}",
+                                       40)),
+                  use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {3, 2, 0, 0, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {2, 2, 0, 1, 0}, "I32", 1, {4, 0, 1})), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {2, 2, 0, 1, 0}, "I32", 1, {4, 0, 3, 1})), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {2, 2, 0, 1, 0}, "I32", 1, {4, 0, 1, 1})), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, -2, 0, 0, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 3, 0, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 2, 1, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 2}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 1}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("half", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "F32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none\nnone", {1, 2, 0, 0, 0}, "I32", 1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file("none", {1, 2, 0, 0, 0}, "I32", -1)), use_cache()),
+          PROVOKE(heed_cache_load(cache, 0, cache_file(rotary, {1, 2, 0, 0, 0}, "I32", 1)), use_cache();
+                  heed_layer_forward(layer, &inputs, NULL, &outputs)),
+      }};
 }
 
 }  // namespace heed::errors_test

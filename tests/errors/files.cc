@@ -126,7 +126,8 @@ Topic files() {
               PROVOKE(heed_tensor_load_safetensors(context, file("{'a':{'dtype':'F32'}}", 0), "a", &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, file("{'a':{'dtype':'F32','shape':[2,3]}}", 0), "a",
                                                    &new_tensor)),
-              PROVOKE(heed_tensor_load_safetensors(context, file("{'a':{'type':'F32'}}", 0), "a", &new_tensor)),
+              PROVOKE(heed_tensor_load_safetensors(context, file("{'a':{'b':" + std::string(129, '['), 0), "a",
+                                                   &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(context, file("{'a':{'dtype':'F32','dtype':'F32'}}", 0), "a",
                                                    &new_tensor)),
               PROVOKE(heed_tensor_load_safetensors(

@@ -181,6 +181,18 @@ void Scene::use_cache() {
   outputs.weights = nullptr;
 }
 
+void Scene::use_window(int64_t rows) {
+  cache_options.capacity = 200;
+  list[0] = rows;
+  cache_options.layer_capacities = list;
+  use_cache();
+  options.causal = HEED_CAUSAL_BOTTOM_RIGHT;
+  options.window = HEED_WINDOW_BOTTOM_RIGHT;
+  options.window_left = rows - 1;
+  layer = layer_with(options);
+  capi_test::check(heed_layer_initialize(layer, &inputs, 42));
+}
+
 void Scene::use_memory_cache() {
   cache_options.num_layers = 2;
   capi_test::check(heed_cache_create(context, &cache_options, &memory_cache));
@@ -191,23 +203,31 @@ void Scene::use_memory_cache() {
 }
 
 const char* Scene::cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
-                              const std::string& position_dtype, int32_t last_position) {
+                              const std::string& position_dtype, int32_t last_position,
+                              std::initializer_list<int64_t> of_layers) {
   constexpr size_t kKeys = sizeof(float) * 2 * 2 * 4;
-  const size_t rope_end = 40 + rope.size();
+  const size_t layers_end = 40 + sizeof(int64_t) * of_layers.size();
+  const size_t rope_end = layers_end + rope.size();
   const auto offsets = [](size_t begin, size_t end) {
     return "'data_offsets':[" + std::to_string(begin) + "," + std::to_string(end) + "]}";
   };
-  std::string header =
-      "{'rows':{'dtype':'I64','shape':[5]," + offsets(0, 40) + ",'rope':{'dtype':'U8','shape':[" +
-      std::to_string(rope.size()) + "]," + offsets(40, rope_end) + ",'layers.0.keys':{'dtype':'F32','shape':[2,2,4]," +
-      offsets(rope_end, rope_end + kKeys) + ",'layers.0.values':{'dtype':'F32','shape':[2,2,4]," +
-      offsets(rope_end + kKeys, rope_end + 2 * kKeys) + ",'layers.0.positions':{'dtype':'" + position_dtype +
-      "','shape':[2]," + offsets(rope_end + 2 * kKeys, rope_end + 2 * kKeys + 8) + "}";
+  std::string header = "{'rows':{'dtype':'I64','shape':[5]," + offsets(0, 40) +
+                       (of_layers.size() == 0 ? ""
+                                              : ",'layers':{'dtype':'I64','shape':[1," +
+                                                    std::to_string(of_layers.size()) + "]," + offsets(40, layers_end)) +
+                       ",'rope':{'dtype':'U8','shape':[" + std::to_string(rope.size()) + "]," +
+                       offsets(layers_end, rope_end) + ",'layers.0.keys':{'dtype':'F32','shape':[2,2,4]," +
+                       offsets(rope_end, rope_end + kKeys) + ",'layers.0.values':{'dtype':'F32','shape':[2,2,4]," +
+                       offsets(rope_end + kKeys, rope_end + 2 * kKeys) + ",'layers.0.positions':{'dtype':'" +
+                       position_dtype + "','shape':[2]," + offsets(rope_end + 2 * kKeys, rope_end + 2 * kKeys + 8) +
+                       "}";
   std::replace(header.begin(), header.end(), '\'', '"');
   std::string contents = capi_test::safetensors(header, rope_end + 2 * kKeys + 8);
   const size_t data = contents.size() - (rope_end + 2 * kKeys + 8);
   std::copy_n(reinterpret_cast<const char*>(numbers.begin()), 40, contents.begin() + static_cast<std::ptrdiff_t>(data));
-  std::copy(rope.begin(), rope.end(), contents.begin() + static_cast<std::ptrdiff_t>(data + 40));
+  std::copy_n(reinterpret_cast<const char*>(of_layers.begin()), layers_end - 40,
+              contents.begin() + static_cast<std::ptrdiff_t>(data + 40));
+  std::copy(rope.begin(), rope.end(), contents.begin() + static_cast<std::ptrdiff_t>(data + layers_end));
   std::copy_n(reinterpret_cast<const char*>(&last_position), 4, contents.end() - 4);
   return bytes("sequence.safetensors", contents);
 }

@@ -73,15 +73,18 @@ class Scene : public Stage, protected capi_test::BlockOptions {
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
   void use_cache();
+  // The same for a layer whose rows see `rows` rows, and a cache that keeps those.
+  void use_window(int64_t rows);
   // Makes another one, for the encoder's rows of decoders with 2 layers, and `self_attention` what reads it.
   void use_memory_cache();
   // The rotary positions of whole heads of 4 elements, as a cache's file has them.
   const char* rotary =
       R"({"layout":"half","rotary_size":4,"rotary_offset":0,"base":10000,"attention_factor":1,"scaling":"none"})";
   // A file of one sequence with 2 rows of one layer, 2 key heads of 4 elements in F32, as heed_cache_save writes it, but for
-  // these texts. The numbers are those of "rows".
+  // these texts. The numbers are those of "rows" and, if there are any, of "layers".
   static const char* cache_file(const std::string& rope, std::initializer_list<int64_t> numbers,
-                                const std::string& position_dtype, int32_t last_position);
+                                const std::string& position_dtype, int32_t last_position,
+                                std::initializer_list<int64_t> of_layers = {});
 
   // Writes a .safetensors file with this header, in which ' stands for ", and data_size zeros. Returns its name.
   static const char* file(const std::string& header, size_t data_size);

@@ -354,7 +354,6 @@ TEST_F(SafetensorsTest, RefusesAnEntryWithOtherFields) {
   expect_corrupt(R"({"a":{}})", 0, {"\"a\"", "no dtype"});
   expect_corrupt(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4, {"\"a\"", "no shape"});
   expect_corrupt(R"({"a":{"dtype":"F32","shape":[1]}})", 4, {"\"a\"", "no data_offsets"});
-  expect_corrupt(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":1}})", 4, {"\"a\"", "\"x\""});
   expect_corrupt(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4,
                  {"\"a\"", "dtype twice"});
   expect_corrupt(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4, {"\"a\"", "shape twice"});
@@ -432,11 +431,47 @@ TEST_F(SafetensorsTest, RefusesOverlapsHolesAndNamesThatComeTwice) {
   expect_corrupt(two("b", R"({"dtype":"Q3","shape":[4],"data_offsets":[3,7]})"), 7, {"\"b\"", "\"a\""});
 }
 
+// As the format's own reader does.
+TEST_F(SafetensorsTest, TakesMetadataThatIsNullAndIgnoresFurtherMembersOfTensors) {
+  EXPECT_EQ(SafetensorsFile(write_file(R"({"__metadata__":null})", "").c_str()).num_tensors(), 0u);
+  const std::string header =
+      R"({"__metadata__":null,"a":{"more":[1,{"dtype":[null,-1.5]},"x"],"dtype":"U8","of":{"shape":{}},"shape":[4],)"
+      R"("e":null,"f":true,"g":-1,"data_offsets":[0,4],"h":1e9}})";
+  const std::string path = write_file(header, "abcd");
+  const SafetensorsFile file(path.c_str());
+  const SafetensorsEntry* const entry = file.find("a");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->shape, Shape({4}));
+  char bytes[4];
+  file.read(*entry, bytes);
+  EXPECT_EQ(std::string(bytes, 4), "abcd");
+  expect_corrupt(R"({"a":{"dtype":"U8","shape":[4],"offsets":[0,4]}})", 4, {"\"a\"", "no data_offsets"});
+  expect_corrupt(R"({"a":{"x":1,"dtype":1}})", 0, {"\"a\"", "1 as its dtype"});
+}
+
+TEST_F(SafetensorsTest, GivesTensorsTheNamesThatSaveModelNotes) {
+  const std::string one = R"("b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
+  const std::string path =
+      write_file(R"({"__metadata__":{"format":"pt","a":"b","c":"b","d":"e","b":"b"},)" + one, "abcd");
+  SafetensorsFile file(path.c_str());
+  EXPECT_EQ(file.num_tensors(), 1u);
+  file.add_noted_names();
+  ASSERT_EQ(file.num_tensors(), 3u);
+  EXPECT_EQ(file.name(0), "a");
+  EXPECT_EQ(file.name(1), "b");
+  EXPECT_EQ(file.name(2), "c");
+  EXPECT_EQ(file.find("a"), file.find("b"));
+  EXPECT_EQ(&file.stored(2), file.find("b"));
+  EXPECT_FALSE(file.contains("d"));
+  EXPECT_TRUE(file.has_other_name("b"));
+  EXPECT_FALSE(file.has_other_name("a"));
+}
+
 TEST_F(SafetensorsTest, RefusesMetadataThatIsNotStrings) {
   for (const char* value : {"1", "-1", "1.5", "null", "true", "[]", "{}"}) {
     expect_corrupt(std::string(R"({"__metadata__":{"k":)") + value + "}}", 0, {"__metadata__"});
   }
-  for (const char* value : {"1", "null", "[]", "\"x\""}) {
+  for (const char* value : {"1", "[]", "\"x\""}) {
     expect_corrupt(std::string(R"({"__metadata__":)") + value + "}", 0, {"__metadata__"});
   }
   expect_corrupt(R"({"__metadata__":{"k":"1","k":"2"}})", 0, {"__metadata__", "\"k\" twice"});

@@ -77,13 +77,30 @@ public sealed class Model : IDisposable
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public void Load(
         string folder, NDManager? manager = null, IProgress<LoadProgress>? progress = null,
-        CancellationToken stop = default)
+        CancellationToken stop = default) =>
+        Load(folder, manager, progress, stop, Array.Empty<string>());
+
+    /// <summary>Makes the block of a folder as
+    /// <see cref="Load(string, NDManager?, IProgress{LoadProgress}?, CancellationToken)"/> does, although its files have
+    /// tensors or settings that the block does not compute. The message of an exception that this can override ends with
+    /// the names to give.</summary>
+    /// <param name="folder">The folder.</param>
+    /// <param name="manager">The owner of the parameters; null: the block, on the CPU with the default options.</param>
+    /// <param name="progress">Hears of the bytes that have been read; null: nothing does.</param>
+    /// <param name="stop">Stops the load.</param>
+    /// <param name="accept">The names of tensors, or the ends of them, and of settings that heed does not know.</param>
+    /// <exception cref="ArgumentException">A setting in config.json contradicts the files of weights; a name is neither one
+    /// of the files nor a feature that docs/weights.md lists.</exception>
+    public void Load(
+        string folder, NDManager? manager, IProgress<LoadProgress>? progress, CancellationToken stop,
+        params string[] accept)
     {
         _ = folder ?? throw new ArgumentNullException(nameof(folder));
+        _ = accept ?? throw new ArgumentNullException(nameof(accept));
         lock (gate)
         {
             CheckMayLoad();
-            ModelBlock made = StoppableCall.With(stop, () => new ModelBlock(folder, manager), progress);
+            ModelBlock made = StoppableCall.With(stop, () => new ModelBlock(folder, manager, accept), progress);
             try
             {
                 // The progress may have disposed the model, or loaded it.

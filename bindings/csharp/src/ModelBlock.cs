@@ -31,8 +31,8 @@ public sealed partial class ModelBlock : NativeBlock
 
     /// <summary>Makes the block of a folder, in the context of the manager, which then is the owner of its parameters; null:
     /// in the default context.</summary>
-    internal ModelBlock(string folder, NDManager? manager)
-        : base(Maker(folder), manager: manager)
+    internal ModelBlock(string folder, NDManager? manager, string[] accept)
+        : base(Maker(folder, accept), manager: manager)
     {
         this.folder = folder;
         CountMemory();
@@ -55,28 +55,30 @@ public sealed partial class ModelBlock : NativeBlock
 
     private protected override NativeBlock MakeChild(ChildPath at) => new ModelBlock(this, at);
 
-    private static Func<NativeContext, NativeLayer> Maker(string folder)
+    private static Func<NativeContext, NativeLayer> Maker(string folder, string[] accept)
     {
         byte[] path = NativeText.ToNative(folder, nameof(folder));
+        byte[] names = AcceptedNames(accept);
         return context =>
         {
             NativeLayer? made = null;
             if (StoppableCall.Current is { } stoppable)
             {
-                stoppable.Run(progress => made = Make(context, path, progress));
+                stoppable.Run(progress => made = Make(context, path, names, progress));
             }
-            return made ?? Make(context, path, IntPtr.Zero);
+            return made ?? Make(context, path, names, IntPtr.Zero);
         };
     }
 
-    private static unsafe NativeLayer Make(NativeContext context, byte[] path, IntPtr progress)
+    private static unsafe NativeLayer Make(NativeContext context, byte[] path, byte[] names, IntPtr progress)
     {
         using var load = new NativeLoadOptions();
         using var options = new NativeModelOptions();
         load.Progress = progress;
         options.Load = NativeStruct.PointerOf(load);
-        fixed (byte* start = path)
+        fixed (byte* start = path, accept = names)
         {
+            load.Accept = accept;
             return HeedNative.HeedModelCreate(context, start, options);
         }
     }

@@ -292,13 +292,16 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    /// <summary>Sets the sizes of a cache for this block.</summary>
-    internal void SetSizes(NativeCacheOptions options)
+    /// <summary>Sets the sizes of a cache for this block, and returns its LayerCapacities.</summary>
+    internal long[]? SetSizes(NativeCacheOptions options)
     {
         gate.EnterReadLock();
         try
         {
             Current.CacheOptions(options);
+            // They are in the layer's memory.
+            long* capacities = options.LayerCapacities;
+            return capacities == null ? null : new ReadOnlySpan<long>(capacities, (int)options.NumLayers).ToArray();
         }
         finally
         {

@@ -509,15 +509,21 @@ public abstract unsafe partial class NativeBlock
         }
     }
 
-    private void Load(NativeWeights weights, string? prefix, string[] accept)
+    /// <summary>The names as C takes them.</summary>
+    private protected static byte[] AcceptedNames(string[] accept)
     {
         _ = accept ?? throw new ArgumentNullException(nameof(accept));
         foreach (string name in accept)
         {
             _ = name ?? throw new ArgumentNullException(nameof(accept));
         }
+        return NativeText.ToNative(string.Join(",", accept), nameof(accept));
+    }
+
+    private void Load(NativeWeights weights, string? prefix, string[] accept)
+    {
         byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
-        byte[] accepted = NativeText.ToNative(string.Join(",", accept), nameof(accept));
+        byte[] accepted = AcceptedNames(accept);
         Change(open =>
         {
             fixed (byte* nativeBefore = before, nativeAccepted = accepted)

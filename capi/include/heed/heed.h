@@ -1511,21 +1511,31 @@ typedef struct heed_cache_options {
                               time: then heed_cache_discard can renumber without rounding, with HEED_I8 too. Not in a
                               ring */
   int32_t reserved;        /* 0 */
+  const int64_t* layer_capacities; /* NULL, or num_layers numbers: the rows that a row of the layer sees, itself included,
+                              or 0 for all: the window_left + 1 of a causal layer with a window, as heed_layer_cache_options says.
+                              Such a layer keeps no more than those, the rows of a call, and up to 79 more, where that is
+                              less than capacity; a layer that sees more is refused. It is read when the cache is made.
+                              Rings, caches with unrotated_keys and those in an Ascend device's memory do not use it: all
+                              their layers keep as many rows */
 } heed_cache_options;
 #define HEED_CACHE_OPTIONS_INIT \
-  { sizeof(heed_cache_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, HEED_CACHE_CONTIGUOUS, HEED_F32, 0, 0 }
+  { sizeof(heed_cache_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, HEED_CACHE_CONTIGUOUS, HEED_F32, 0, 0, NULL }
 
 /* The bytes that a cache with these options takes, all of them allocated at creation: for each layer, row and key head
  * (D + Dv) elements, with HEED_I8 two scales more, and a position for each layer and row. Rows: contiguous
  * max_sequences * capacity, rounded up to 16 for each sequence; rings num_sinks and capacity, each rounded up to 16, and
- * 64 more; paged num_pages * page_size. Tables take some bytes for each sequence and page. For a cache in host memory: one
+ * 64 more; paged num_pages * page_size; layers with a number in layer_capacities max_sequences times that number, rounded
+ * up to 16, and 64 more. Tables take some bytes for each sequence and page. For a cache in host memory: one
  * in an Ascend device's memory has pages of 128 rows where page_size is 0, and contiguous ones round up to as many.
  * Errors: INVALID_ARGUMENT (a member outside its range, or without meaning for the layout; sizes that overflow),
  * UNSUPPORTED (unrotated_keys in a ring). */
 HEED_API heed_status heed_cache_size(const heed_cache_options* options, size_t* num_bytes) HEED_NOEXCEPT;
 
 /* Sets num_layers, num_kv_heads, head_size and value_head_size of *options, which HEED_CACHE_OPTIONS_INIT or the caller has
- * set, to those of the layer: a multi-head attention, a decoder layer, a decoder or a Transformer.
+ * set, to those of the layer: a multi-head attention, a decoder layer, a decoder or a Transformer. layer_capacities becomes
+ * that of self-attention in a decoder or Transformer with windows, else NULL. Its num_layers numbers belong to the layer and
+ * are valid as long as its handle; set NULL in its place for a cache whose layers all keep capacity rows, or that has more
+ * layers.
  * Errors: UNSUPPORTED (a layer that uses no cache, or whose attentions have different sizes). */
 HEED_API heed_status heed_layer_cache_options(const heed_layer* layer, heed_cache_options* options) HEED_NOEXCEPT;
 
@@ -1589,7 +1599,7 @@ HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_l
  * it. */
 HEED_API int64_t heed_cache_length(const heed_cache* cache, int64_t sequence) HEED_NOEXCEPT;
 
-/* The oldest row after the sinks that is kept; 0 if none has been dropped. -1 as heed_cache_length. A ring keeps up to 79
+/* The oldest row after the sinks that all layers keep; 0 if none has been dropped. -1 as heed_cache_length. A ring keeps up to 79
  * rows more than a query sees, so that these can be rewound. */
 HEED_API int64_t heed_cache_first(const heed_cache* cache, int64_t sequence) HEED_NOEXCEPT;
 
@@ -1598,7 +1608,8 @@ HEED_API int64_t heed_cache_first(const heed_cache* cache, int64_t sequence) HEE
 HEED_API int64_t heed_cache_num_rows(const heed_cache* cache, int64_t layer, int64_t sequence) HEED_NOEXCEPT;
 
 /* The number of pages that no sequence has. Contiguous and ring caches: of sequences that have no memory, or in an Ascend
- * device's memory of pages of its own. -1 for a bad handle. */
+ * device's memory of pages of its own. Pages of layers with a number in layer_capacities are not counted, unless all
+ * layers have one. -1 for a bad handle. */
 HEED_API int64_t heed_cache_free_pages(const heed_cache* cache) HEED_NOEXCEPT;
 
 /* Gives the sequence pages for `length` rows, so that appending up to there cannot fail with CACHE_FULL, unless it shares
@@ -1609,6 +1620,7 @@ HEED_API heed_status heed_cache_reserve(heed_cache* cache, int64_t sequence, int
 /* Drops the rows from `length` on, in all layers, and gives their pages back, reserved ones included; 0 empties the
  * sequence. What follows has the same bits as if the rows had never been appended. A ring can only be rewound to a length
  * after which no query sees a row that it has dropped: to num_sinks or less, or to heed_cache_first + capacity - 1 or more.
+ * So can a cache with layer_capacities, by the window of each layer.
  * Errors: INVALID_ARGUMENT (sequence; length outside 0 to that of the most advanced layer; a ring that has dropped rows
  * that a query sees then, naming the oldest row), BUSY. */
 HEED_API heed_status heed_cache_rewind(heed_cache* cache, int64_t sequence, int64_t length) HEED_NOEXCEPT;
@@ -1635,10 +1647,10 @@ HEED_API heed_status heed_cache_accept(heed_cache* cache, int64_t sequence, int6
  * text has a gap. With 1 num_rows is subtracted from their positions, and keys with rotary positions are rotated back
  * from those as stored, which rounds them once more (not with unrotated_keys): a context shift. All layers must have the
  * same rows.
- * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; layers of different
- * lengths; positions that would be negative), UNSUPPORTED (renumber with rotary positions in HEED_I8 without
- * unrotated_keys; in a cache that was loaded and that no layer has used since), CACHE_FULL as heed_cache_accept, BUSY; the
- * failure of a device as there. */
+ * Errors: INVALID_ARGUMENT (sequence; rows that the sequence does not have, or a ring has dropped; rows without which a
+ * window of layer_capacities would reach dropped ones; layers of different lengths; positions that would be negative),
+ * UNSUPPORTED (renumber with rotary positions in HEED_I8 without unrotated_keys; in a cache that was loaded and that no
+ * layer has used since), CACHE_FULL as heed_cache_accept, BUSY; the failure of a device as there. */
 HEED_API heed_status heed_cache_discard(heed_cache* cache, int64_t sequence, int64_t first, int64_t num_rows,
                                         int32_t renumber) HEED_NOEXCEPT;
 
@@ -1699,8 +1711,8 @@ typedef struct heed_load_options {
 /* Options of heed_model_create. */
 typedef struct heed_model_options {
   size_t struct_size;
-  const heed_load_options* load; /* NULL: the macro's values. accept is about the weights, as in heed_layer_load_weights:
-                                    settings of config.json whose meaning heed does not know stay errors */
+  const heed_load_options* load; /* NULL: the macro's values. accept is that of heed_layer_load_weights, and also takes the
+                                    names of settings of config.json whose meaning heed does not know */
 } heed_model_options;
 #define HEED_MODEL_OPTIONS_INIT { sizeof(heed_model_options), NULL }
 

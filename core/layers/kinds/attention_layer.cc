@@ -76,7 +76,7 @@ InputRules AttentionLayer::input_rules(const LayerInputs&) const {
 std::optional<Layer::CacheShape> AttentionLayer::cache_shape() const {
   const std::optional<CachedLayer> layer = cached_layer();
   if (!layer) return std::nullopt;
-  return CacheShape{1, layer->num_kv_heads, layer->head_size, layer->value_head_size};
+  return CacheShape{1, layer->num_kv_heads, layer->head_size, layer->value_head_size, layer->window()};
 }
 
 LayerDescription AttentionLayer::describe() const {

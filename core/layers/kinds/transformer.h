@@ -35,6 +35,7 @@ class Transformer final : public Layer {
   InputRules input_rules(const LayerInputs& inputs) const override;
   LayerDescription describe() const override;
   std::optional<CacheShape> cache_shape() const override { return child_at(decoder()).cache_shape(); }
+  std::span<const int64_t> cache_windows() const override { return child_at(decoder()).cache_windows(); }
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;

@@ -141,6 +141,7 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
       check_child(i, inputs_of_layer(i, call, Value()), schedule, purpose, call);
     return;
   }
+  if (call.inputs.cache != nullptr) check_rings(schedule, call);
   Value rows = check_first_children(schedule, purpose, call);
   const KeyLimits* limits = nullptr;
   for (size_t i = first; i < num_children(); ++i) {
@@ -165,6 +166,19 @@ void TransformerStack::check(Schedule& schedule, Purpose purpose, LayerCall& cal
   }
   call.shapes.dtype = has_embedding() ? call.called_dtype : call.inputs.queries.dtype();
   call.shapes.is_packed = is_packed(call.inputs) && call.output_rows == nullptr;
+}
+
+void TransformerStack::check_rings(Schedule& schedule, const LayerCall& call) const {
+  const CacheInputs& inputs = *call.inputs.cache;
+  const std::span<const int64_t> windows = cache_windows();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const int64_t layer = inputs.layer + static_cast<int64_t>(i);
+    // The attentions refuse a layer that the cache lacks.
+    if (layer < 0 || layer >= inputs.cache->options().num_layers) return;
+    const int64_t shown = inputs.cache->geometry(layer).visible_rows;
+    if (shown == 0 || (windows[i] > 0 && windows[i] <= shown)) continue;
+    fail_for_window(schedule, inputs, layer, shown, windows[i], child_name(num_first_children() + i));
+  }
 }
 
 void TransformerStack::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
@@ -227,7 +241,15 @@ RowMasks Encoder::row_masks(const LayerInputs& inputs) const {
 
 Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& options)
     : TransformerStack(context, options, make_parts<DecoderLayer>(context, options)),
-      has_cross_attention_(options.layers.front().cross_attention.has_value()) {
+      has_cross_attention_(options.layers.front().cross_attention.has_value()),
+      windows_(context->host_allocator()) {
+  bool has_window = false;
+  for (size_t i = 0; i < num_layers(); ++i) {
+    const std::optional<CacheShape> shape = child_at(num_first_children() + i).cache_shape();
+    windows_.push_back(shape ? shape->window : 0);
+    has_window = has_window || windows_.back() > 0;
+  }
+  if (!has_window) windows_.clear();
   for (size_t i = 1; i < options.layers.size(); ++i) {
     if (options.layers[i].cross_attention.has_value() == has_cross_attention_) continue;
     fail(Status::InvalidArgument, OPTION("layers[%zu]->cross_attention") " is %s, expected %s, as in the first layer",
@@ -238,7 +260,9 @@ Decoder::Decoder(const std::shared_ptr<Context>& context, const DecoderOptions& 
 std::optional<Layer::CacheShape> Decoder::cache_shape() const {
   std::optional<CacheShape> shape = child_at(num_first_children()).cache_shape();
   for (size_t i = 1; i < num_layers(); ++i) {
-    if (child_at(num_first_children() + i).cache_shape() != shape) return std::nullopt;
+    std::optional<CacheShape> other = child_at(num_first_children() + i).cache_shape();
+    if (other && shape) other->window = shape->window;
+    if (other != shape) return std::nullopt;
   }
   if (shape) shape->num_layers = static_cast<int64_t>(num_layers());
   return shape;

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "base/host_allocator.h"
+#include "layers/cache_call.h"
 #include "layers/kind_names.h"
 #include "layers/kinds/embedded_layer.h"
 #include "layers/kinds/output_layer.h"
@@ -66,6 +68,9 @@ class TransformerStack : public EmbeddedLayer {
     return child >= num_first_children() && child < num_first_children() + num_layers_;
   }
 
+  // In a stack whose layers have windows, a ring is no window: throws if one shows fewer rows than a layer sees.
+  void check_rings(Schedule& schedule, const LayerCall& call) const;
+
   size_t num_layers_;
   // Of the options, for write_options.
   bool has_layers_of_their_own_;
@@ -96,6 +101,7 @@ class Decoder final : public TransformerStack {
   InputRules input_rules(const LayerInputs& inputs) const override;
   // Nothing if the layers' attentions have different sizes.
   std::optional<CacheShape> cache_shape() const override;
+  std::span<const int64_t> cache_windows() const override { return windows_; }
 
  protected:
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
@@ -103,6 +109,7 @@ class Decoder final : public TransformerStack {
 
  private:
   bool has_cross_attention_;
+  HostVector<int64_t> windows_;  // of each layer, 0: all rows; empty if all are 0
 };
 
 }  // namespace heed

@@ -25,6 +25,8 @@ inline constexpr size_t kFirstSize<heed_sequence_inputs> = offsetof(heed_sequenc
 template <>
 inline constexpr size_t kFirstSize<heed_decoder_inputs> = offsetof(heed_decoder_inputs, self_attention_mask);
 template <>
+inline constexpr size_t kFirstSize<heed_cache_options> = offsetof(heed_cache_options, layer_capacities);
+template <>
 inline constexpr size_t kFirstSize<heed_layer_outputs> = offsetof(heed_layer_outputs, taps);
 template <>
 inline constexpr size_t kFirstSize<heed_patch_embedding_options> = offsetof(heed_patch_embedding_options, image_height);

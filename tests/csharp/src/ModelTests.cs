@@ -65,5 +65,57 @@ public sealed class ModelTests : IDisposable
         Assert.Equal(0, fewest);
     }
 
+    /// <summary>Its layers have windows but for one, and so other rows than a cache of all rows.</summary>
+    [Fact]
+    public void CachesOfLayersWithWindowsKeepWhatTheySee()
+    {
+        using var gemma = new Model("gemma3");
+        gemma.Load(TestFiles.Data("models/gemma3"), manager);
+        var options = new KvCacheOptions(gemma.Block) { Capacity = 4096 };
+        Assert.NotNull(options.LayerCapacities);
+        using var windows = new KvCache(manager, options);
+        options.LayerCapacities = null;
+        using var all = new KvCache(manager, options);
+        Assert.True(windows.NumBytes < all.NumBytes / 2);
+        Assert.Equal(Logits(gemma, all), Logits(gemma, windows));
+        options.LayerCapacities = [4];
+        var refused = Assert.Throws<ArgumentException>(() => new KvCache(manager, options));
+        Assert.Contains("LayerCapacities has 1 numbers", refused.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void SettingsThatHeedDoesNotKnowMayBeAccepted()
+    {
+        string folder = Directory.CreateTempSubdirectory().FullName;
+        try
+        {
+            foreach (string name in new[] { "config.json", "model.safetensors" })
+            {
+                File.Copy(Path.Combine(TestFiles.Data("models/gpt2"), name), Path.Combine(folder, name));
+            }
+            string config = Path.Combine(folder, "config.json");
+            File.WriteAllText(config, "{\"an_unknown_setting\": 2," + File.ReadAllText(config).TrimStart()[1..]);
+            using var other = new Model("other");
+            var refused = Assert.Throws<NotSupportedException>(() => other.Load(folder));
+            Assert.Contains("an_unknown_setting", refused.Message, StringComparison.Ordinal);
+            other.Load(folder, manager, null, default, "an_unknown_setting");
+            NDArray ids = manager.Create(new long[] { 1, 2, 3 }, new Shape(1, 3));
+            Assert.Equal(model.Block.Forward(ids)[0].ToFloatArray(), other.Block.Forward(ids)[0].ToFloatArray());
+        }
+        finally
+        {
+            Directory.Delete(folder, true);
+        }
+    }
+
+    private float[] Logits(Model gemma, KvCache cache)
+    {
+        NDArray ids = manager.Create(new long[] { 1, 2, 3 }, new Shape(1, 3));
+        var inputs = new AttentionInputs(ids) { Cache = cache };
+        AttentionOutputs outputs = gemma.Block.CreateOutputs(inputs);
+        gemma.Block.Forward(inputs, outputs);
+        return outputs.Output!.ToFloatArray();
+    }
+
     private static NDManager NewManager(ContextOptions options) => NDManager.NewBaseManager(Device.Cpu(), options);
 }

@@ -20,6 +20,8 @@ import java.util.concurrent.CancellationException;
  */
 public final class Model implements AutoCloseable {
     private final String name;
+    private static final String[] NOTHING = {};
+
     /** Null before load. Guarded by this object's lock, as are the others. */
     private ModelBlock block;
 
@@ -70,7 +72,7 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder) {
-        loadIn(folder, null, null);
+        loadIn(folder, null, null, NOTHING);
     }
 
     /**
@@ -88,7 +90,7 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager) {
-        loadIn(folder, Objects.requireNonNull(manager, "manager"), null);
+        loadIn(folder, Objects.requireNonNull(manager, "manager"), null, NOTHING);
     }
 
     /**
@@ -105,14 +107,33 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager, LoadProgress progress) {
-        loadIn(folder, manager, Objects.requireNonNull(progress, "progress"));
+        loadIn(folder, manager, Objects.requireNonNull(progress, "progress"), NOTHING);
+    }
+
+    /**
+     * Makes the block of a folder as {@link #load(Path, NDManager)} does, although its files have tensors or settings that
+     * the block does not compute. The message of an exception that this can override ends with the names to give.
+     *
+     * @param folder the folder
+     * @param manager the owner of the parameters; null: the block itself, on the CPU with the default options
+     * @param progress hears of the bytes that have been read, on this thread; null: nothing does
+     * @param accept the names of tensors, or the ends of them, and of settings that heed does not know
+     * @throws IllegalArgumentException as load(folder, manager); also if a name is neither one of the files nor a feature
+     *     that docs/weights.md lists
+     * @throws UnsupportedOperationException as load(folder, manager)
+     * @throws IllegalStateException as load(folder, manager)
+     * @throws HeedException as load(folder, manager)
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
+     */
+    public void load(Path folder, NDManager manager, LoadProgress progress, String... accept) {
+        loadIn(folder, manager, progress, Objects.requireNonNull(accept, "accept").clone());
     }
 
     /** A manager of null: the default context; a progress of null: none. */
-    private synchronized void loadIn(Path folder, NDManager manager, LoadProgress progress) {
+    private synchronized void loadIn(Path folder, NDManager manager, LoadProgress progress, String[] accept) {
         Objects.requireNonNull(folder, "folder");
         checkMayLoad();
-        ModelBlock made = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager));
+        ModelBlock made = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager, accept));
         try {
             // The listener may have closed the model, or loaded it.
             checkMayLoad();

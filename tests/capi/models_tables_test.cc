@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders of models whose file has one table under another name, tables that are computed, and what a caller accepts in them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "capi/support/model_call.h"
+#include "capi/support/model_copy.h"
+#include "capi/support/refusal.h"
+
+namespace heed::capi_test {
+namespace {
+
+struct TiedTable {
+  const char* family;
+  const char* table;
+  std::vector<std::string> others;  // its other names
+};
+
+const std::vector<TiedTable>& tied_tables() {
+  static const std::vector<TiedTable> kTables = {
+      {"gpt2", "transformer.wte.weight", {"lm_head.weight"}},
+      {"opt", "model.decoder.embed_tokens.weight", {"lm_head.weight"}},
+      {"gemma", "model.embed_tokens.weight", {"lm_head.weight"}},
+      {"gemma2", "model.embed_tokens.weight", {"lm_head.weight"}},
+      {"gemma3", "model.embed_tokens.weight", {"lm_head.weight"}},
+      {"bart",
+       "model.shared.weight",
+       {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}},
+      {"mbart",
+       "model.shared.weight",
+       {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}},
+      {"marian",
+       "model.shared.weight",
+       {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}},
+      {"t5", "shared.weight", {"lm_head.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}},
+      {"bert", "embeddings.word_embeddings.weight", {"cls.predictions.decoder.weight"}},
+      {"roberta", "embeddings.word_embeddings.weight", {"lm_head.decoder.weight"}},
+      {"distilbert", "embeddings.word_embeddings.weight", {"vocab_projector.weight"}},
+      {"electra", "embeddings.word_embeddings.weight", {"generator_lm_head.weight"}},
+      {"albert", "embeddings.word_embeddings.weight", {"predictions.decoder.weight"}},
+      {"modernbert", "model.embeddings.tok_embeddings.weight", {"decoder.weight"}},
+  };
+  return kTables;
+}
+
+// The name of the table in the golden model, whose modules may lie in no other one.
+NamedFloats& table_of(ModelCopy& copy, const TiedTable& tied) {
+  for (const std::string& prefix : {std::string(), std::string(tied.family) + "."}) {
+    for (NamedFloats& tensor : copy.tensors) {
+      if (tensor.name == prefix + tied.table) return tensor;
+    }
+  }
+  const std::string table = tied.table;
+  return copy.tensor(table.substr(table.find('.') + 1));
+}
+
+TEST(ModelTables, MayHaveAnyOfTheirNames) {
+  for (const TiedTable& tied : tied_tables()) {
+    ModelCopy copy(tied.family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    const NamedFloats table = table_of(copy, tied);
+    const std::vector<NamedFloats> all = copy.tensors;
+    // Every subset but the empty one of all names.
+    std::vector<std::string> names = tied.others;
+    names.push_back(table.name);
+    for (size_t subset = 1; subset < size_t{1} << names.size(); ++subset) {
+      copy.tensors = all;
+      copy.remove_tensor(table.name);
+      std::string text = tied.family;
+      for (size_t i = 0; i < names.size(); ++i) {
+        if ((subset >> i & 1) == 0) continue;
+        copy.tensors.push_back({names[i], table.dims, table.elements});
+        text += " " + names[i];
+      }
+      SCOPED_TRACE(text);
+      EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    }
+  }
+}
+
+TEST(ModelTables, OfModelsThatAreNotTiedAreNoHeads) {
+  ModelCopy copy("llama");
+  copy.remove_tensor("model.embed_tokens.weight");
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_NOT_FOUND, {"model.embed_tokens"}}));
+}
+
+// The file, whose header has no __metadata__ yet, with this one.
+std::string with_metadata(const std::string& file, const std::string& metadata) {
+  uint64_t size = 0;
+  std::memcpy(&size, file.data(), sizeof size);
+  const std::string header = "{\"__metadata__\":" + metadata + "," + file.substr(9, size - 1);
+  const uint64_t new_size = header.size();
+  return std::string(reinterpret_cast<const char*>(&new_size), 8) + header + file.substr(8 + size);
+}
+
+// What safetensors' save_model writes: the name that was left out, and that of the same memory.
+TEST(ModelTables, MayBeNotedInTheMetadata) {
+  ModelCopy copy("llama");
+  const NamedFloats table = copy.tensor("model.embed_tokens.weight");
+  copy.tensor("lm_head.weight").elements = table.elements;
+  const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+  copy.remove_tensor("model.embed_tokens.weight");
+  const std::string folder = copy.write();
+  EXPECT_TRUE(is_refused(try_model_folder(folder), {HEED_ERROR_NOT_FOUND, {"model.embed_tokens"}}));
+  const std::string noted =
+      with_metadata(safetensors_of(copy.tensors), R"({"format":"pt","model.embed_tokens.weight":"lm_head.weight"})");
+  std::ofstream(copy.path("model.safetensors"), std::ios::binary) << noted;
+  EXPECT_EQ(ModelCall(folder).run(), expected);
+}
+
+// As the published files of opus-mt have them: transformers reads them then.
+TEST(ModelTables, OfMarianMayHaveTheSinusoids) {
+  ModelCopy copy("marian");
+  const std::vector<float> expected = ModelCall(copy.write()).run_for_floats();
+  const int64_t size = copy.tensor("model.shared.weight").dims[1];
+  for (const char* const side : {"encoder", "decoder"}) {
+    constexpr int64_t kNumRows = 8;
+    NamedFloats table = {std::string("model.") + side + ".embed_positions.weight", {kNumRows, size}, {}};
+    for (int64_t row = 0; row < kNumRows; ++row) {
+      for (int64_t i = 0; i < size; ++i) {
+        const int64_t pair = i % (size / 2);
+        const double angle =
+            static_cast<double>(row) / std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(size));
+        table.elements.push_back(static_cast<float>(i < size / 2 ? std::sin(angle) : std::cos(angle)));
+      }
+    }
+    copy.tensors.push_back(table);
+  }
+  const std::vector<float> actual = ModelCall(copy.write()).run_for_floats();
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-5) << i;
+  copy.tensors.back().elements[0] += 1;
+  EXPECT_NE(ModelCall(copy.write()).run_for_floats(), actual);
+}
+
+// ---- accept ---------------------------------------------------------------------------------------------------------
+
+heed_status make_with(const std::string& folder, const char* accept) {
+  const Context context = make_context();
+  heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+  load.accept = accept;
+  heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+  options.load = &load;
+  heed_layer* layer = nullptr;
+  forget_last_error();
+  const heed_status status = heed_model_create(context.get(), folder.c_str(), &options, &layer);
+  heed_layer_destroy(layer);
+  return status;
+}
+
+// A model of Llama with one tensor more.
+std::string with_tensor(ModelCopy& copy, const std::string& name) {
+  copy.tensors.push_back({name, {1}, {1}});
+  return copy.write();
+}
+
+TEST(ModelAccept, TakesTensorsByTheirNamesOrTheEndsOfThem) {
+  for (const char* const name :
+       {"model.layers.0.self_attn.k_proj.k_scale", "model.layers.0.self_attn.rotary_emb.cos_cached",
+        "model.layers.2.input_layernorm.weight"}) {
+    SCOPED_TRACE(name);
+    ModelCopy copy("llama");
+    const std::string folder = with_tensor(copy, name);
+    EXPECT_NE(make_with(folder, nullptr), HEED_OK);
+    EXPECT_NE(std::string(heed_last_error()).find("accept"), std::string::npos) << heed_last_error();
+    EXPECT_EQ(make_with(folder, name), HEED_OK) << heed_last_error();
+  }
+  ModelCopy copy("llama");
+  const std::string folder = with_tensor(copy, "model.layers.0.self_attn.k_proj.k_scale");
+  EXPECT_EQ(make_with(folder, "k_proj.k_scale"), HEED_OK) << heed_last_error();
+  EXPECT_TRUE(is_refused(make_with(folder, "k_proj.v_scale"), invalid({"accept has \"k_proj.v_scale\""})));
+}
+
+TEST(ModelAccept, TakesSettingsThatHeedDoesNotKnow) {
+  ModelCopy copy("llama");
+  copy.set("an_unknown_setting", "2");
+  const std::string folder = copy.write();
+  EXPECT_TRUE(is_refused(make_with(folder, nullptr),
+                         {HEED_ERROR_UNSUPPORTED, {"\"an_unknown_setting\"", "with accept \"an_unknown_setting\""}}));
+  EXPECT_EQ(make_with(folder, "an_unknown_setting"), HEED_OK) << heed_last_error();
+  EXPECT_TRUE(is_refused(make_with(folder, "another"), {HEED_ERROR_UNSUPPORTED, {"\"an_unknown_setting\""}}));
+}
+
+TEST(ModelAccept, IsNotOfferedByAFunctionWithoutIt) {
+  ModelCopy copy("llama");
+  for (const char* const name : {"model.layers.0.self_attn.k_proj.k_scale", "model.layers.2.input_layernorm.weight"}) {
+    ModelCopy with_more("llama");
+    EXPECT_NE(try_model_folder(with_tensor(with_more, name)), HEED_OK);
+    EXPECT_EQ(std::string(heed_last_error()).find("accept"), std::string::npos) << heed_last_error();
+  }
+  copy.set("an_unknown_setting", "2");
+  EXPECT_NE(try_model_folder(copy.write()), HEED_OK);
+  EXPECT_EQ(std::string(heed_last_error()).find("accept"), std::string::npos) << heed_last_error();
+}
+
+}  // namespace
+}  // namespace heed::capi_test

@@ -20,7 +20,7 @@ constexpr const char* kOutputRows = INPUT("output_rows");
 constexpr const char* kNumLastRows = INPUT("num_last_rows");
 
 // The rows of a batch element along the axis of all rows.
-struct ElementRows {
+struct RowsOfElement {
   int64_t first;
   int64_t count;
 };
@@ -37,14 +37,14 @@ Operand numbers_of(Schedule& schedule, const Tensor* tensor) {
 }
 
 // Lengths and offsets have been checked, by the first attention.
-ElementRows rows_of_element(const Operand& lens, const Operand& offsets, int64_t b, int64_t num_rows) {
+RowsOfElement rows_of_element(const Operand& lens, const Operand& offsets, int64_t b, int64_t num_rows) {
   if (lens.data != nullptr) return {0, length_of(lens, b, 0)};
   if (offsets.data == nullptr) return {0, num_rows};
   const int64_t first = length_of(offsets, b, 0);
   return {first, length_of(offsets, b + 1, 0) - first};
 }
 
-int64_t wanted_row(const Operand& given, int64_t b, int64_t i, const ElementRows& element) {
+int64_t wanted_row(const Operand& given, int64_t b, int64_t i, const RowsOfElement& element) {
   const int64_t row = length_of(given, b, i);
   if (row >= 0 && row < element.count) return row;
   fail(Status::InvalidArgument,
@@ -95,7 +95,7 @@ OutputRows find_output_rows(Schedule& schedule, const InputValues& inputs, int64
   auto* const table = schedule.arena().allocate_for<Sequence>(static_cast<size_t>(batch));
   std::uninitialized_fill_n(table, batch, limits.sequence);
   for (int64_t b = 0; b < batch; ++b) {
-    const ElementRows element = rows_of_element(lens, offsets, b, num_rows);
+    const RowsOfElement element = rows_of_element(lens, offsets, b, num_rows);
     if (element.count == 0) table[b].query_count = 0;
     if (given.data == nullptr && element.count > 0 && element.count < found.count) {
       fail(Status::InvalidArgument,

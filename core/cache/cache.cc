@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fresh_memory.h"
@@ -75,54 +76,53 @@ std::vector<CacheGeometry> Cache::geometries_of(const CacheOptions& options, int
 Cache::Cache(const std::shared_ptr<Context>& context, const CacheOptions& options)
     : Cache(context, place_of(*context, options)) {}
 
-Cache::LayerGroup::LayerGroup(const CacheGeometry& divided, int64_t max_sequences, int64_t offset,
-                              const HostAllocator& allocator)
-    : geometry(divided),
-      memory_offset(offset),
-      table(count_of(max_sequences, geometry.sequence_pages), allocator),
-      num_pages(count_of(max_sequences), allocator),
-      references(count_of(geometry.num_pages), allocator),
-      free(count_of(geometry.num_pages), allocator),
-      num_free(geometry.num_pages),
-      positions(allocator),
-      old_table(table.size(), allocator),
-      old_num_pages(num_pages.size(), allocator) {
-  for (int64_t i = 0; i < geometry.num_pages; ++i)
-    free[static_cast<size_t>(i)] = static_cast<int32_t>(geometry.num_pages - 1 - i);
-}
-
 Cache::Cache(std::shared_ptr<Context> context, const Place& place)
     : context_(std::move(context)),
       options_(place.options),
-      places_(context_->host_allocator()),
-      groups_(context_->host_allocator()),
+      places_(count_of(options_.num_layers), context_->host_allocator()),
+      groups_(place.geometries.size(), context_->host_allocator()),
+      numbers_(context_->host_allocator()),
       memory_(make_pages(context_, place.geometries)),
       rows_(count_of(options_.num_layers, options_.max_sequences), context_->host_allocator()),
       old_rows_(rows_.size(), context_->host_allocator()),
       rotary_(context_->host_allocator()) {
-  const std::vector<CacheGeometry>& geometries = place.geometries;
-  const HostAllocator& allocator = context_->host_allocator();
-  groups_.reserve(geometries.size());
+  const std::vector<CacheGroup> layers = groups_of(options_);
+  // Calls visit(a part of numbers_, its size) for each of all groups.
+  const auto visit_parts = [&](const auto& visit) {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      LayerGroup& group = groups_[i];
+      const CacheGeometry& geometry = place.geometries[i];
+      const size_t sequences = count_of(options_.max_sequences);
+      for (int32_t** const table : {&group.table, &group.old_table})
+        visit(*table, sequences * count_of(geometry.sequence_pages));
+      for (int32_t** const counts : {&group.num_pages, &group.old_num_pages}) visit(*counts, sequences);
+      for (int32_t** const pages : {&group.references, &group.free}) visit(*pages, count_of(geometry.num_pages));
+      visit(group.positions, count_of(layers[i].num_layers, geometry.num_pages * geometry.page_rows));
+    }
+  };
+  size_t total = 0;
+  visit_parts([&](int32_t*&, size_t size) { total += size; });
+  numbers_.resize(total);
+  int32_t* next = numbers_.data();
+  visit_parts([&](int32_t*& part, size_t size) { part = std::exchange(next, next + size); });
   int64_t memory_offset = 0;
-  for (const CacheGeometry& geometry : geometries) {
-    groups_.emplace_back(geometry, options_.max_sequences, memory_offset, allocator);
-    memory_offset += geometry.num_bytes;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    LayerGroup& group = groups_[i];
+    group.geometry = place.geometries[i];
+    group.memory_offset = memory_offset;
+    memory_offset += group.geometry.num_bytes;
+    const int64_t num_pages = group.geometry.num_pages;
+    group.num_free = num_pages;
+    for (int64_t page = 0; page < num_pages; ++page) group.free[page] = static_cast<int32_t>(num_pages - 1 - page);
+    int32_t index = 0;
+    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+      if (groups_.size() == 1 || window_of(options_, layer) == layers[i].window)
+        places_[static_cast<size_t>(layer)] = {static_cast<int32_t>(i), index++};
+    }
   }
-  HostVector<int32_t> num_layers(groups_.size(), allocator);
   rotary_.reserve(count_of(options_.num_layers));
-  places_.reserve(count_of(options_.num_layers));
-  for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
-    rotary_.push_back({Rotary::None, nullptr, HostString(allocator)});
-    size_t group = 0;
-    const int64_t window = window_of(options_, layer);
-    while (geometries.size() > 1 && window != (geometries[group].serves_window ? geometries[group].visible_rows : 0))
-      ++group;
-    places_.push_back({static_cast<int32_t>(group), num_layers[group]++});
-  }
-  for (size_t group = 0; group < groups_.size(); ++group) {
-    const CacheGeometry& geometry = geometries[group];
-    groups_[group].positions.resize(count_of(num_layers[group], geometry.num_pages * geometry.page_rows));
-  }
+  for (int64_t layer = 0; layer < options_.num_layers; ++layer)
+    rotary_.push_back({Rotary::None, nullptr, HostString(context_->host_allocator())});
   options_.layer_capacities = nullptr;  // it was the caller's
 }
 
@@ -442,7 +442,7 @@ void Cache::remember(int64_t layer, std::span<const NewRows> rows) noexcept {
     group.old_num_pages[sequence] = group.num_pages[sequence];
     const KeyRange pages = pages_written(layer, added);
     const int64_t offset = added.sequence * group.geometry.sequence_pages + pages.first;
-    std::copy_n(group.table.data() + offset, pages.size(), group.old_table.data() + offset);
+    std::copy_n(group.table + offset, pages.size(), group.old_table + offset);
   }
 }
 
@@ -645,10 +645,11 @@ void Cache::reorder(std::span<const int64_t> sources) {
     for (size_t i = 0; i < sources.size(); ++i) rows_[row + i] = old_rows_[row + static_cast<size_t>(sources[i])];
   }
   for (LayerGroup& group : groups_) {
-    std::copy(group.table.begin(), group.table.end(), group.old_table.begin());
-    std::copy(group.num_pages.begin(), group.num_pages.end(), group.old_num_pages.begin());
+    const size_t sequences = count_of(options_.max_sequences);
+    std::copy_n(group.table, sequences * count_of(group.geometry.sequence_pages), group.old_table);
+    std::copy_n(group.num_pages, sequences, group.old_num_pages);
     const auto old_pages = [&](int64_t sequence) {
-      return std::span(group.old_table.data() + sequence * group.geometry.sequence_pages,
+      return std::span(group.old_table + sequence * group.geometry.sequence_pages,
                        static_cast<size_t>(group.old_num_pages[static_cast<size_t>(sequence)]));
     };
     for (size_t i = 0; i < sources.size(); ++i) {

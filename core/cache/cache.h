@@ -171,22 +171,21 @@ class Cache {
 
   // Layers that keep as many rows, and so have the same pages of a sequence.
   struct LayerGroup {
-    LayerGroup(const CacheGeometry& divided, int64_t max_sequences, int64_t offset, const HostAllocator& allocator);
-
     CacheGeometry geometry;
-    int64_t memory_offset;           // of the group's pages in memory_
-    HostVector<int32_t> table;       // [sequence][sequence_pages], the first num_pages of each are set
-    HostVector<int32_t> num_pages;   // [sequence]
-    HostVector<int32_t> references;  // [page], the sequences that have it
-    HostVector<int32_t> free;        // [page], the first num_free are pages that no sequence has, the next one last
-    SharedNumber num_free;
-    HostVector<int32_t> positions;  // [index in the group][page][page_rows]
+    int64_t memory_offset = 0;  // of the group's pages in memory_
+    // Parts of numbers_.
+    int32_t* table = nullptr;       // [sequence][sequence_pages], the first num_pages of each are set
+    int32_t* num_pages = nullptr;   // [sequence]
+    int32_t* references = nullptr;  // [page], the sequences that have it
+    int32_t* free = nullptr;        // [page], the first num_free are pages that no sequence has, the next one last
+    int32_t* positions = nullptr;   // [index in the group][page][page_rows]
     // For reorder, remember and undo; as large as what they copy.
-    HostVector<int32_t> old_table;
-    HostVector<int32_t> old_num_pages;
+    int32_t* old_table = nullptr;
+    int32_t* old_num_pages = nullptr;
+    SharedNumber num_free;
 
-    const int32_t* pages_of(int64_t sequence) const { return table.data() + sequence * geometry.sequence_pages; }
-    int32_t* page_table(int64_t sequence) { return table.data() + sequence * geometry.sequence_pages; }
+    const int32_t* pages_of(int64_t sequence) const { return table + sequence * geometry.sequence_pages; }
+    int32_t* page_table(int64_t sequence) { return table + sequence * geometry.sequence_pages; }
     // Whether a page of a sequence is shared with another one.
     bool is_shared(int64_t sequence, int64_t page) const {
       return references[static_cast<size_t>(pages_of(sequence)[page])] > 1;
@@ -259,7 +258,7 @@ class Cache {
   int32_t* positions_of_page(int64_t layer, int64_t page) {
     LayerGroup& group = group_of(layer);
     const CacheGeometry& geometry = group.geometry;
-    return group.positions.data() + (index_in_group(layer) * geometry.num_pages + page) * geometry.page_rows;
+    return group.positions + (index_in_group(layer) * geometry.num_pages + page) * geometry.page_rows;
   }
   // Replaces a shared page of a sequence by a copy. Throws the failure of a device, and then the sequence has the shared
   // page.
@@ -317,6 +316,7 @@ class Cache {
   CacheOptions options_;
   HostVector<LayerPlace> places_;   // [layer]
   HostVector<LayerGroup> groups_;   // by rising windows
+  HostVector<int32_t> numbers_;     // of all groups
   Tensor memory_;                   // the pages of all layers
   HostVector<LayerRows> rows_;      // [layer][sequence]
   HostVector<LayerRows> old_rows_;  // for reorder

@@ -65,7 +65,7 @@ public sealed class ModelTests : IDisposable
         Assert.Equal(0, fewest);
     }
 
-    /// <summary>Its layers have windows but for one, and so other rows than a cache of all rows.</summary>
+    /// <summary>One of its two layers has a window.</summary>
     [Fact]
     public void CachesOfLayersWithWindowsKeepWhatTheySee()
     {
@@ -76,7 +76,7 @@ public sealed class ModelTests : IDisposable
         using var windows = new KvCache(manager, options);
         options.LayerCapacities = null;
         using var all = new KvCache(manager, options);
-        Assert.True(windows.NumBytes < all.NumBytes / 2);
+        Assert.True(windows.NumBytes < all.NumBytes * 2 / 3);
         Assert.Equal(Logits(gemma, all), Logits(gemma, windows));
         options.LayerCapacities = [4];
         var refused = Assert.Throws<ArgumentException>(() => new KvCache(manager, options));

@@ -61,7 +61,7 @@ class ModelTest {
         }
     }
 
-    /** Its layers have windows but for one, and so other rows than a cache of all rows. */
+    /** One of its two layers has a window. */
     @Test
     void cachesOfLayersWithWindowsKeepWhatTheySee() {
         try (Model gemma = Model.newInstance("gemma")) {
@@ -69,7 +69,7 @@ class ModelTest {
             KvCache.Builder builder = KvCache.builder().setBlock(gemma.getBlock()).setCapacity(4096);
             try (KvCache windows = builder.build(manager);
                     KvCache all = builder.optLayerCapacities().build(manager)) {
-                assertTrue(windows.getNumBytes() < all.getNumBytes() / 2);
+                assertTrue(windows.getNumBytes() < all.getNumBytes() * 2 / 3);
                 assertArrayEquals(logits(gemma, all), logits(gemma, windows));
             }
             IllegalArgumentException refused = assertThrows(

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "families/families.h"
 #include "families/known_settings.h"
+#include "families/load_accept.h"
 #include "families/model_config.h"
 
 namespace heed {
@@ -28,7 +29,7 @@ struct Answer {
 Answer answer_of(const Family& family, const std::string& settings) {
   const std::string text = "{\"model_type\": \"" + std::string(family.model_types) + "\", " + settings + "}";
   try {
-    require_known_settings(ModelConfig(MemorySource(text.data(), text.size())), family);
+    require_known_settings(ModelConfig(MemorySource(text.data(), text.size())), family, LoadAccept(""));
   } catch (const Error& error) {
     return {error.status, error.text};
   }
@@ -37,7 +38,7 @@ Answer answer_of(const Family& family, const std::string& settings) {
 
 std::string in_json(const std::string& name, const std::string& value) { return "\"" + name + "\": " + value; }
 
-std::vector<const Family*> model_families() {
+std::vector<const Family*> families_of_models() {
   std::vector<const Family*> models;
   for (const std::span<const Family> families : all_families()) {
     for (const Family& family : families) {
@@ -78,7 +79,7 @@ bool has_more_rules(Setting setting) {
 
 TEST(SettingJson, OfAnotherKindIsRefused) {
   size_t count = 0;
-  for (const Family* const family : model_families()) {
+  for (const Family* const family : families_of_models()) {
     for (size_t i = 1; i < kNumSettings; ++i) {
       const auto setting = static_cast<Setting>(i);
       const bool is_read = has_setting(*family, setting);

@@ -214,7 +214,7 @@ TEST_P(EveryModelWithWantedRows, TakesThemOfPackedBatches) {
               dims[2]);
 }
 
-std::string name_of_family(const testing::TestParamInfo<const char*>& info) {
+std::string name_of_rows_of(const testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -222,7 +222,7 @@ std::string name_of_family(const testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Models, EveryModelWithWantedRows,
                          testing::Values("bert", "modernbert", "clip-text", "gpt2", "gemma2", "gemma3", "granite",
                                          "llama", "opt", "phi3", "bart", "marian", "t5"),
-                         name_of_family);
+                         name_of_rows_of);
 
 }  // namespace
 }  // namespace heed::golden

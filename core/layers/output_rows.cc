@@ -125,13 +125,13 @@ void add_output_rows(Schedule& schedule, const OutputRows& output_rows, const Va
   schedule.set_operand(problem.table, from, {-1, -1, packed ? 0 : 1, packed ? 1 : 2});
   schedule.set_elementwise(problem.output, to);
   problem.num_table_rows = packed ? num_rows : batch * num_rows;
-  problem.has_gaps = 1;
   if (output_rows.rows == nullptr) return;
   // Rows of all batch elements lie one behind the other.
   auto* const ids = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(batch * output_rows.count));
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t i = 0; i < output_rows.count; ++i) {
       const int32_t row = output_rows.rows[b * output_rows.count + i];
+      if (row < 0) problem.has_gaps = 1;
       ids[b * output_rows.count + i] = row < 0 || packed ? row : static_cast<int32_t>(b * num_rows + row);
     }
   }

@@ -80,7 +80,12 @@ errors_test::Topic gaps() {
                   multi_head.add_zero_attn = 1),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
                   sequences.positions = tensor_of(HEED_I64, {2, 5});
-                  inputs.sequences = &sequences),
+                  inputs.sequences = &sequences; inputs.keys = inputs.values = tensor_of(HEED_F16, {2, 5, 16})),
+          PROVOKE(heed_layer_forward(attention_with(options), &inputs, NULL, &outputs),
+                  options.causal = HEED_CAUSAL_TOP_LEFT;
+                  sequences.positions = tensor_of(HEED_I64, {2, 5});
+                  sequences.key_positions = tensor_of(HEED_I64, {2, 5}); inputs.sequences = &sequences;
+                  inputs.keys = inputs.values = tensor_of(HEED_F16, {2, 5, 16})),
           PROVOKE(heed_layer_forward(attention, &inputs, NULL, &outputs),
                   sequences.query_lens = tensor_of(HEED_I64, {2});
                   inputs.sequences = &sequences),
@@ -184,6 +189,8 @@ const std::vector<errors_test::Unprovoked>& unprovoked() {
       {"the context on device ascend:%d was opened before fork, after which the driver cannot be used: open a context "
        "in the child, before anything of Ascend is used in the parent",
        "Takes a child of fork that uses its parent's context."},
+      {"ATB's Gather has no rows that are none",
+       "Needs a batch element without rows, and a ragged batch runs on the CPU before that."},
       {"ATB or the Ascend plugin threw \"%s\"", "Stops exceptions that nothing is known to throw."},
       {"ATB or the Ascend plugin threw what is no exception of C++",
        "Stops exceptions that nothing is known to throw."},

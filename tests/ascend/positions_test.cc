@@ -265,7 +265,7 @@ TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
   std::vector<Gap> gaps(8);
   // Positions change nothing by themselves.
   gaps[0].call.has_positions = gaps[0].call.has_rope = true;
-  gaps[0].reason = "ATB's attention has no positions of queries";
+  gaps[0].reason = "ATB's attention has no positions of keys that do not continue";
   gaps[1].call.has_query_lens = true;
   gaps[1].reason = "ATB's attention has no ragged batch";
   gaps[2].call.is_packed = true;
@@ -283,7 +283,7 @@ TEST_F(Positions, InputsThatAtbLacksAreNamedAndGiveTheCpusNumbers) {
   gaps[6].reason = "the device stores the first elements of interleaved pairs before the second ones";
   gaps[7].call.has_positions = true;
   gaps[7].call.relative_bias = HEED_RELATIVE_BIAS_BOTH_WAYS;
-  gaps[7].reason = "ATB's attention has no positions of queries";
+  gaps[7].reason = "ATB's attention has no positions of keys that do not continue";
   for (const Gap& gap : gaps) {
     const SequenceLayer refused(strict.get(), gap.call);
     EXPECT_TRUE(is_refused(refused.forward(), {HEED_ERROR_NOT_FASTEST, {gap.operation, gap.reason}})) << gap.reason;
@@ -321,7 +321,7 @@ class LayerAtPositions {
     outputs_.output = output_.get();
     if (!has_positions) return;
     positions_ =
-        capi_test::make_tensor_of<int32_t>(context, {kElements, kRows}, {5, 4, 3, 2, 1, 0, 2, 2, 30, 3, 50, 5});
+        capi_test::make_tensor_of<int32_t>(context, {kElements, kRows}, {0, 9, 30, 31, 60, 100, 2, 12, 30, 53, 70, 75});
     sequences_.positions = positions_.get();
     inputs_.sequences = &sequences_;
   }
@@ -372,8 +372,9 @@ TEST_F(Positions, AlibiAndRotaryPositionsFollowPositionsOfQueries) {
       if (alibi == HEED_ALIBI_NONE && !has_rope) continue;
       const std::string what = "alibi " + std::to_string(alibi) + ", rotary positions " + std::to_string(has_rope);
       const LayerAtPositions refused(strict.get(), HEED_F16, alibi, has_rope, true);
-      EXPECT_TRUE(is_refused(refused.forward(),
-                             {HEED_ERROR_NOT_FASTEST, {"attention", "ATB's attention has no positions of queries"}}));
+      EXPECT_TRUE(is_refused(
+          refused.forward(),
+          {HEED_ERROR_NOT_FASTEST, {"attention", "ATB's attention has no positions of keys that do not continue"}}));
       const LayerAtPositions layer(lenient.get(), HEED_F16, alibi, has_rope, true);
       property::check(layer.forward());
       const std::vector<float> expected = on_cpu(alibi, has_rope, true);

@@ -89,7 +89,7 @@ TEST_F(ShortFactors, AreInTheOptionsOfAFile) {
 TEST_F(ShortFactors, CallTakesTheListOfItsLargestPosition) {
   const Tensor queries = make_random(context_.get(), {1, 3, 8}, 4);
   for (const int32_t last : {2, 4, 5, 100}) {
-    const Tensor positions = make_tensor_of<int32_t>(context_.get(), {1, 3}, {last, 0, 1});
+    const Tensor positions = make_tensor_of<int32_t>(context_.get(), {1, 3}, {0, 1, last});
     heed_sequence_inputs sequences = HEED_SEQUENCE_INPUTS_INIT;
     sequences.positions = positions.get();
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;

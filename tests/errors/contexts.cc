@@ -95,6 +95,11 @@ Topic contexts() {
                   heed_tensor_view(tensor_of(HEED_F32, {2097152}), 4, dims, strides, 0, &new_tensor);
                   heads.values = tensor_of(HEED_F32, {2, 2, 131072, 6}); heads.keys = new_tensor;
                   head_outputs.weights = NULL),
+          PROVOKE(heed_layer_forward(new_layer, &heads, NULL, &head_outputs), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_dot_product_attention_create(new_context, NULL, &new_layer); heads.sequences = &sequences;
+                  sequences.positions = tensor_of(HEED_I32, {2, 3});
+                  sequences.key_positions = tensor_of(HEED_I32, {2, 5}); heads.alibi_slopes = tensor_of(HEED_F32, {4})),
           PROVOKE(heed_softmax(tensor_of(HEED_F32, {2, 3, 4}), 1, new_product), context_options.strict = 1;
                   heed_context_create(&context_options, &new_context);
                   heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product)),

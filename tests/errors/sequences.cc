@@ -244,7 +244,10 @@ Cases inputs_of_positional_encoding() {
 
 Cases positions_of_keys() {
   return {
-    PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), sequences.key_positions = tensor_of(HEED_I32, {2, 5})),
+    PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), sequences.positions = tensor_of(HEED_I32, {2, 3});
+            sequences.key_positions = tensor_of(HEED_I32, {2, 3})),
+        PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs),
+                sequences.key_positions = tensor_of(HEED_I32, {2, 5})),
         PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), sequences.positions = tensor_of(HEED_I32, {2, 3});
                 sequences.key_positions = tensor_of(HEED_I32, {2, 5}); inputs.keys = inputs.values = NULL),
         PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), options.causal = HEED_CAUSAL_TOP_LEFT;

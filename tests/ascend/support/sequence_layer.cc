@@ -55,7 +55,7 @@ SequenceLayer::SequenceLayer(heed_context* context, const SequenceCase& call, he
   outputs_.output = output_.get();
   if (call.has_positions) {
     positions_ =
-        capi_test::make_tensor_of<int64_t>(context, {kElements, kMaxRows}, {5, 4, 3, 2, 1, 0, 2, 2, 3, 3, 5, 5});
+        capi_test::make_tensor_of<int64_t>(context, {kElements, kMaxRows}, {0, 9, 9, 20, 21, 40, 2, 2, 13, 23, 35, 45});
     sequences_.positions = positions_.get();
   }
   if (call.has_query_lens) {

@@ -52,11 +52,13 @@ class RopeMembers {
       for (const char* const kind : kKinds) require_json(config_, path + "." + kind, Json::Object, false);
     }
     for (const std::string& name : config_.members(path)) {
-      const std::string inner = path + "." + name;
+      std::string inner = path;
+      inner.append(".").append(name);
       if (!has_kinds) {
         require_member(inner, name);
       } else if (std::ranges::find(kKinds, name) != std::end(kKinds)) {
-        for (const std::string& of_kind : config_.members(inner)) require_member(inner + "." + of_kind, of_kind);
+        for (const std::string& of_kind : config_.members(inner))
+          require_member(std::string(inner).append(".").append(of_kind), of_kind);
         require_numbers(inner);
       } else {
         refuse(inner);
@@ -93,7 +95,8 @@ class RopeMembers {
       const bool is_factor = name == std::string_view("factor");
       // A factor of YaRN may be the quotient of two lengths.
       const bool is_needed = is_llama3 || (is_factor && (type == "linear" || (type == "yarn" && !has_length)));
-      const std::string inner = path + "." + name;
+      std::string inner = path;
+      inner.append(".").append(name);
       if (!is_needed || config_.number(inner) || (name == kLength && has_length)) continue;
       fail(Status::InvalidArgument,
            "%s lacks the setting %s, which rotary positions of type %s need: expected a number",

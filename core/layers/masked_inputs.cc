@@ -5,7 +5,6 @@
 #include <array>
 #include <cinttypes>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -17,11 +16,6 @@
 #include "tensor/walk.h"
 
 namespace heed {
-
-struct MaskedInputs::Kept {
-  Tensor tensor;
-  Kept* next;
-};
 
 namespace {
 
@@ -79,19 +73,10 @@ void for_each_pair(const Shape& shape, const Visit& visit) {
 
 }  // namespace
 
-MaskedInputs::~MaskedInputs() {
-  for (Kept* kept = kept_; kept != nullptr;) std::destroy_at(std::exchange(kept, kept->next));
-}
-
-const Tensor* MaskedInputs::keep(Schedule& schedule, Tensor tensor) {
-  kept_ = new (schedule.arena().allocate(sizeof(Kept))) Kept{std::move(tensor), kept_};
-  return &kept_->tensor;
-}
-
 const Tensor* MaskedInputs::counts_of(Schedule& schedule, const VisibleRows& visible) {
   // The counts outlive the call as the arena does.
-  return keep(schedule, Tensor::borrowed(*on_host(visible.mask, schedule), DType::I64, {visible.batch},
-                                         const_cast<int64_t*>(visible.counts)));
+  return schedule.keep(Tensor::borrowed(*on_host(visible.mask, schedule), DType::I64, {visible.batch},
+                                        const_cast<int64_t*>(visible.counts)));
 }
 
 const Tensor* MaskedInputs::gathered(Schedule& schedule, const Tensor* tensor, const VisibleRows& visible) {
@@ -107,7 +92,7 @@ const Tensor* MaskedInputs::gathered(Schedule& schedule, const Tensor* tensor, c
       std::memcpy(to.element(number), from.element(b * from.stride(0) + visible.rows[number] * from.stride(1)), size);
     }
   }
-  return keep(schedule, std::move(to));
+  return schedule.keep(std::move(to));
 }
 
 const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, const VisibleRows& visible) {
@@ -131,7 +116,7 @@ const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, co
       *next++ = visible.places[b * visible.num_rows + row];
     }
   }
-  return keep(schedule, std::move(to));
+  return schedule.keep(std::move(to));
 }
 
 const Tensor* MaskedInputs::gathered_pairs(Schedule& schedule, const Tensor* pairs, const VisibleRows* rows,
@@ -155,7 +140,7 @@ const Tensor* MaskedInputs::gathered_pairs(Schedule& schedule, const Tensor* pai
     std::memcpy(to.element(index),
                 from.element(b * strides[0] + h * strides[1] + row * strides[2] + column * strides[3]), size);
   });
-  return keep(schedule, pairs->is_on_host() ? std::move(to) : converted_copy(pairs->memory(), to, to.dtype()));
+  return schedule.keep(pairs->is_on_host() ? std::move(to) : converted_copy(pairs->memory(), to, to.dtype()));
 }
 
 const Tensor* MaskedInputs::mask_of_keys(Schedule& schedule, const Tensor* mask) {
@@ -182,7 +167,7 @@ const Tensor* MaskedInputs::mask_of_keys(Schedule& schedule, const Tensor* mask)
     });
   }
   const bool moves_to_device = has_data && !keys_.mask->is_on_host();
-  return keep(schedule, moves_to_device ? converted_copy(keys_.mask->memory(), both, DType::Bool) : std::move(both));
+  return schedule.keep(moves_to_device ? converted_copy(keys_.mask->memory(), both, DType::Bool) : std::move(both));
 }
 
 void MaskedInputs::apply_to_queries(const RowMasks& masks, Schedule& schedule, LayerInputs& inputs) {

@@ -35,9 +35,8 @@ class MaskedInputs {
   MaskedInputs() = default;
   MaskedInputs(const MaskedInputs&) = delete;
   MaskedInputs& operator=(const MaskedInputs&) = delete;
-  ~MaskedInputs();
 
-  // Replaces the masks in `inputs` and what goes with the rows. What it makes lives as long as this object and the schedule.
+  // Replaces the masks in `inputs` and what goes with the rows. What it makes lives as long as the schedule.
   // Throws InvalidArgument.
   void apply(const RowMasks& masks, Schedule& schedule, Purpose purpose, LayerInputs& inputs);
   // Sets the rows of a call whose inputs are `inputs`: intermediates, if they are moved.
@@ -53,7 +52,6 @@ class MaskedInputs {
   void spread(Schedule& schedule) const;
 
  private:
-  struct Kept;  // a tensor in the arena
   enum class Form : uint8_t { Rows, Numbers, Pairs };
   struct Copy {
     Value from;
@@ -64,7 +62,6 @@ class MaskedInputs {
     Copy* next;
   };
 
-  const Tensor* keep(Schedule& schedule, Tensor tensor);
   const Tensor* counts_of(Schedule& schedule, const VisibleRows& visible);
   const Tensor* gathered(Schedule& schedule, const Tensor* tensor, const VisibleRows& visible);
   const Tensor* placed(Schedule& schedule, const Tensor* numbers, const VisibleRows& visible);
@@ -84,7 +81,6 @@ class MaskedInputs {
   bool appends_ = false;  // to a cache, whose rows are the columns of weights
   bool has_wanted_output_ = false;
   bool encodes_alone_ = false;  // The results are rows of the encoder.
-  Kept* kept_ = nullptr;
   Copy* gathers_ = nullptr;
   Copy* spreads_ = nullptr;
 };

@@ -2,7 +2,9 @@
 #include "layers/schedule.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -97,6 +99,20 @@ Cost Step::cost() const {
   cost.flops = cost_of(linear).flops * num_runs();
   cost.bytes = cost_of(weights).bytes + cost_of(outputs).bytes * num_runs() + cost_of(input).bytes * num_inputs;
   return cost;
+}
+
+struct Schedule::Kept {
+  Tensor tensor;
+  Kept* next;
+};
+
+const Tensor* Schedule::keep(Tensor tensor) {
+  kept_ = new (arena_.allocate(sizeof(Kept))) Kept{std::move(tensor), kept_};
+  return &kept_->tensor;
+}
+
+void Schedule::destroy_kept() noexcept {
+  for (Kept* kept = kept_; kept != nullptr;) std::destroy_at(std::exchange(kept, kept->next));
 }
 
 const Tensor& Schedule::on_host(const Tensor& tensor) {

@@ -69,6 +69,9 @@ class Schedule {
   explicit Schedule(CallArena& arena) : arena_(arena) {}
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
+  ~Schedule() {
+    if (kept_ != nullptr) destroy_kept();
+  }
 
   CallArena& arena() { return arena_; }
 
@@ -78,6 +81,8 @@ class Schedule {
 
   // The tensor in host memory: itself, or a copy of a device's tensor. The schedule keeps the copy.
   const Tensor& on_host(const Tensor& tensor);
+  // Keeps a tensor that was made for the call until its operations have run.
+  const Tensor* keep(Tensor tensor);
 
   // Adds an operation, any of ops/registry.h. `operation` is its name in explain.
   template <typename Problem>
@@ -226,11 +231,15 @@ class Schedule {
   };
 
   void append(Op& op, const char* operation, const CommonAxes* outer_axes);
+  void destroy_kept() noexcept;
 
   CallArena& arena_;
   IntermediateForm form_;
   // Host copies of lengths on a device. A list, so that their addresses stay valid.
   std::forward_list<HostCopy> host_copies_;
+  // Tensors that were made for the call, in the arena: they may be in a device's memory.
+  struct Kept;
+  Kept* kept_ = nullptr;
   LayerPath called_;
   LayerPath* path_ = &called_;
   Step* first_ = nullptr;

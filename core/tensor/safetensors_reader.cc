@@ -24,6 +24,13 @@ constexpr uint64_t kLengthBytes = 8;
 constexpr int64_t kMaxSize = std::numeric_limits<int64_t>::max();
 constexpr const char* kMetadataName = "__metadata__";
 
+// A text of __metadata__, behind its name. A header has at most kMaxSafetensorsHeader bytes.
+struct MetadataText {
+  uint32_t begin;
+  uint32_t name_size;
+  uint32_t size;
+};
+
 // Every dtype the format names, with the bits of an element; some pack several elements into a byte.
 struct FormatDType {
   const char* name;
@@ -75,8 +82,13 @@ class SafetensorsHeaderParser : public JsonEvents {
     check_ranges();
     return std::move(entries_);
   }
-  // The texts of __metadata__ with their names.
-  std::vector<std::pair<std::string, std::string>> take_metadata() { return std::move(metadata_); }
+  // The texts of __metadata__, by their names.
+  size_t num_metadata() const { return metadata_.size(); }
+  std::string_view metadata_name(size_t index) const { return name_of(metadata_[index]); }
+  std::string_view metadata_text(size_t index) const {
+    const MetadataText& text = metadata_[index];
+    return std::string_view(metadata_text_).substr(text.begin + text.name_size, text.size);
+  }
 
   bool null() override {
     // The format's own reader takes it for a file without metadata.
@@ -110,7 +122,8 @@ class SafetensorsHeaderParser : public JsonEvents {
   bool string(string_t& value) override {
     if (is_ignored()) return true;
     if (state_ == State::Metadata) {
-      metadata_.back().second = std::move(value);
+      metadata_text_ += value;
+      metadata_.back().size = static_cast<uint32_t>(value.size());
       return true;
     }
     if (state_ != State::Entry || field_ != kFieldDType) fail_unexpected("a string");
@@ -121,7 +134,10 @@ class SafetensorsHeaderParser : public JsonEvents {
   bool key(string_t& value) override {
     switch (state_) {
       case State::Header: start_entry(std::move(value)); break;
-      case State::Metadata: metadata_.emplace_back(std::move(value), ""); break;
+      case State::Metadata:
+        metadata_.push_back({static_cast<uint32_t>(metadata_text_.size()), static_cast<uint32_t>(value.size()), 0});
+        metadata_text_ += value;
+        break;
       case State::Entry:
         if (depth_ == 0) start_field(value);
         break;
@@ -289,12 +305,18 @@ class SafetensorsHeaderParser : public JsonEvents {
     }
   }
 
+  std::string_view name_of(const MetadataText& text) const {
+    return std::string_view(metadata_text_).substr(text.begin, text.name_size);
+  }
+
   void check_metadata_names() {
-    std::sort(metadata_.begin(), metadata_.end());
-    const auto twice = std::adjacent_find(metadata_.begin(), metadata_.end(),
-                                          [](const auto& a, const auto& b) { return a.first == b.first; });
+    std::sort(metadata_.begin(), metadata_.end(),
+              [&](const MetadataText& a, const MetadataText& b) { return name_of(a) < name_of(b); });
+    const auto twice =
+        std::adjacent_find(metadata_.begin(), metadata_.end(),
+                           [&](const MetadataText& a, const MetadataText& b) { return name_of(a) == name_of(b); });
     if (twice != metadata_.end()) {
-      fail(Status::CorruptFile, R"("%s": __metadata__ has "%s" twice)", path_.c_str(), shown(twice->first).c_str());
+      fail(Status::CorruptFile, R"("%s": __metadata__ has "%s" twice)", path_.c_str(), shown(name_of(*twice)).c_str());
     }
   }
 
@@ -339,7 +361,9 @@ class SafetensorsHeaderParser : public JsonEvents {
   std::string path_;
   uint64_t num_data_bytes_;
   std::vector<ParsedTensor> entries_;
-  std::vector<std::pair<std::string, std::string>> metadata_;
+  // Names and texts one after another: there may be very many, of a few bytes each.
+  std::string metadata_text_;
+  std::vector<MetadataText> metadata_;
   bool has_metadata_ = false;
   int64_t depth_ = 0;  // of arrays and objects in a member that is ignored
 
@@ -426,9 +450,15 @@ SafetensorsPart::SafetensorsPart(std::shared_ptr<const ByteSource> source, const
     stored.part = this;
     tensors_.push_back(stored);
   }
-  for (const auto& [name, text] : parser.take_metadata()) {
-    const StoredTensor* const kept = lookup(text);
-    if (kept != nullptr && lookup(name) == nullptr) other_names_.push_back({HostString(name, allocator), kept->name});
+  const auto is_other_name = [&](size_t i) {
+    return lookup(parser.metadata_text(i)) != nullptr && lookup(parser.metadata_name(i)) == nullptr;
+  };
+  size_t num_others = 0;
+  for (size_t i = 0; i < parser.num_metadata(); ++i) num_others += is_other_name(i) ? 1 : 0;
+  other_names_.reserve(num_others);
+  for (size_t i = 0; i < parser.num_metadata(); ++i) {
+    if (!is_other_name(i)) continue;
+    other_names_.push_back({HostString(parser.metadata_name(i), allocator), lookup(parser.metadata_text(i))->name});
   }
 }
 

@@ -42,8 +42,11 @@ bool may_be_absent(const std::string& family, const std::string& name) {
   constexpr const char* kNoParts[] = {"final_logits_bias", "pooler.", "position_ids", "decoder.version", "classifier."};
   const auto is_in_name = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (std::ranges::any_of(kNoParts, is_in_name)) return true;
-  // A head of an encoder, and one that the settings tie.
-  return name.starts_with("lm_head.") && (family == "roberta" || family.find("mt5-head-beside") != std::string::npos);
+  // A head of an encoder.
+  if (family == "roberta" && name.starts_with("lm_head.")) return true;
+  // The settings tie the two, so that a file with one of them is that of a tied model.
+  return family.find("mt5-head-beside") != std::string::npos &&
+         (name.starts_with("lm_head.") || name == "shared.weight");
 }
 
 // The sentence about these tensors, the first of which is named.

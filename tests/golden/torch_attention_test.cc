@@ -212,6 +212,9 @@ TEST(RelativeBuckets, AreThoseOfT5) {
       const Tensor zeros = capi_test::make_tensor(context.get(), {1, count, 1});
       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
       inputs.queries = zeros.get();
+      // An array of their own: keys that are the queries would have the positions of these.
+      const Tensor keys = capi_test::make_tensor(context.get(), {1, count, 1});
+      inputs.keys = keys.get();
       check(heed_layer_initialize(layer.get(), &inputs, 1));
       check(heed_layer_set_parameter(layer.get(), "relative_bias.weight", numbers.get()));
       // Key j has the position j, and every query that of the key in the middle.

@@ -69,8 +69,8 @@ TEST(Rule06, PositionsOfSelfAttentionAreThoseOfItsKeys) {
         want_everything(call);
         call.positions = make_input(rising(2, num_rows, random), HEED_I64);
         EXPECT_TRUE(agrees_with_reference(call)) << num_rows;
-        call.query_lens =
-            make_input({{2}, {static_cast<double>(num_rows), static_cast<double>(num_rows / 2)}}, HEED_I32);
+        const int64_t half = num_rows / 2;
+        call.query_lens = make_input({{2}, {static_cast<double>(num_rows), static_cast<double>(half)}}, HEED_I32);
         call.num_threads = 3;
         EXPECT_TRUE(agrees_with_reference(call)) << num_rows;
         // A mask with a row for each query separates texts, so that their positions may be any.

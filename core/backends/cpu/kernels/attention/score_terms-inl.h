@@ -321,12 +321,12 @@ HEED_INLINE bool compares_positions(const AttentionProblem& problem) {
 struct DistanceTerms {
   Alibi alibi;
   RelativeBias relative;
-  bool has_alibi;
-  bool has_relative;
   // If positions of keys do not continue: those of key k0 on, of the rows, and the window. Else null.
   const int32_t* keys;
-  IntVec queries;
+  bool has_alibi;
+  bool has_relative;
   bool has_window;
+  IntVec queries;
   IntVec window_left;
   IntVec window_right;
 };

@@ -19,7 +19,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kFileVersion = 1;
-// Of a file whose layers keep different rows: it has the tensor "layers".
+// The version of files of a cache with windows, whose layers keep different rows. The tensor "layers" says which.
 constexpr int64_t kFileVersionOfLayers = 2;
 // The elements of the tensor "rows".
 enum FileRow : size_t { kVersion = 0, kLength = 1, kNumSinks = 2, kFirst = 3, kUnrotatedKeys = 4, kNumFileRows = 5 };
@@ -294,8 +294,8 @@ class CacheFile {
         cache.require_equal_layers("heed_cache_save", sequence);
       const CacheGeometry& geometry = cache.geometry(layer);
       const int64_t num_sinks = std::min(held.num_sinks, length);
-      layers_[static_cast<size_t>(layer)] = {geometry.serves_window ? geometry.visible_rows : 0, num_sinks,
-                                             first_of(num_sinks, held.first), held.dropped_end};
+      layers_[static_cast<size_t>(layer)] = {geometry.window(), num_sinks, first_of(num_sinks, held.first),
+                                             held.dropped_end};
     }
   }
 
@@ -321,7 +321,7 @@ class CacheFile {
              path_.c_str(), read.window, read.num_sinks, read.first, read.dropped_end, layer, rows_[kLength]);
       }
       const CacheGeometry& geometry = cache.geometry(layer);
-      const int64_t window = geometry.serves_window ? geometry.visible_rows : 0;
+      const int64_t window = geometry.window();
       if (read.first == 0 || read.window == 0 || (window > 0 && window <= read.window)) continue;
       fail(Status::InvalidArgument,
            "\"%s\" has the rows of a window of %" PRId64 " rows of layer %" PRId64

@@ -78,6 +78,8 @@ struct CacheGeometry {
   int64_t stored_row(int64_t row) const {
     return ring_rows == 0 || row < sink_rows ? row : sink_rows + (row - sink_rows) % ring_rows;
   }
+  // The rows of the window that all layers of the group have; 0: none.
+  int64_t window() const { return serves_window ? visible_rows : 0; }
   // The pages that a sequence of that length needs.
   int64_t pages_for(int64_t length) const {
     return ring_rows > 0 ? (length > 0 ? 1 : 0) : divide_up(length, page_rows);

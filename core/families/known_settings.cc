@@ -92,8 +92,7 @@ void require_layer_types(const ModelConfig& config, const Family& family) {
   if (family.windows.list != Setting::LayerTypes || !config.has(list)) return;
   const std::vector<std::string> indices = config.members(list);
   for (const std::string& index : indices) {
-    std::string path = list;
-    path.append(".").append(index);
+    const std::string path = path_of_member(list, index);
     const std::string_view kind = config.text(path).value_or("");
     if (kind == "full_attention" || kind == "sliding_attention") continue;
     fail(Status::Unsupported,

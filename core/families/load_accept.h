@@ -41,7 +41,7 @@ const char* feature_of_tensor(std::string_view name);
 class LoadAccept {
  public:
   // `list`: names separated by commas; spaces around a name are ignored. The text must outlive this object. `is_offered`:
-  // whether the caller can pass it.
+  // whether the called function has the option accept, so that error sentences may recommend it.
   explicit LoadAccept(std::string_view list, bool is_offered = true);
 
   bool has(std::string_view name) const;

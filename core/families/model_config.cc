@@ -43,13 +43,13 @@ void replace_what_is_no_json(std::string& text) {
 
 std::string no_json(size_t position) { return "is not JSON in UTF-8 at its byte " + std::to_string(position); }
 
-std::string joined(const std::string& path, std::string_view name) {
+}  // namespace
+
+std::string path_of_member(const std::string& path, std::string_view name) {
   std::string whole = path;
   if (!whole.empty()) whole += '.';
   return whole += name;
 }
-
-}  // namespace
 
 // Reads the JSON as a sequence of events; the parser does not recurse, however deep the nesting.
 class ModelConfigParser : public JsonEvents {
@@ -104,7 +104,7 @@ class ModelConfigParser : public JsonEvents {
   // The path of the next value in the innermost level.
   std::string next_path() {
     Level& level = levels_.back();
-    return joined(level.path, level.is_array ? std::to_string(level.num_elements++) : key_);
+    return path_of_member(level.path, level.is_array ? std::to_string(level.num_elements++) : key_);
   }
 
   bool add(Setting setting) {
@@ -208,10 +208,10 @@ bool ModelConfig::is_object(std::string_view setting) const {
 }
 
 std::string ModelConfig::path_in(const std::string& model, std::string_view path, SettingLevels levels) const {
-  std::string whole = joined(model, path);
+  std::string whole = path_of_member(model, path);
   if (levels == SettingLevels::One || path.empty() || has(whole)) return whole;
   const std::string ending = "." + std::string(path);
-  const std::string beginning = joined(model, "");
+  const std::string beginning = path_of_member(model, "");
   for (const Setting& setting : settings_) {
     if (setting.kind != Kind::Null && setting.path.starts_with(beginning) && setting.path.ends_with(ending))
       return setting.path;
@@ -298,8 +298,8 @@ const char* text_of(Json json) {
 
 bool is_list_of(const ModelConfig& config, const std::string& path, Json elements) {
   return config.is_list(path) && std::ranges::all_of(config.members(path), [&](const std::string& index) {
-           return elements == Json::Lists ? config.is_list(path + "." + index)
-                                          : is_json(config, path + "." + index, elements);
+           const std::string element = path_of_member(path, index);
+           return elements == Json::Lists ? config.is_list(element) : is_json(config, element, elements);
          });
 }
 

@@ -87,6 +87,9 @@ class ModelConfig {
   std::vector<std::string> models_;
 };
 
+// The path of a member of the object, or an element of the list, at `path`; "": the whole configuration.
+std::string path_of_member(const std::string& path, std::string_view name);
+
 // Reads the config.json in a folder. Returns nothing if there is none; throws Io if it cannot be read.
 std::optional<ModelConfig> find_model_config(const std::string& folder);
 

@@ -47,18 +47,17 @@ class RopeMembers {
   void require_known(const std::string& path) const {
     const bool has_kinds =
         family_.positions.window_base.otherwise != 0 &&
-        std::ranges::any_of(kKinds, [&](const char* kind) { return config_.has(path + "." + kind); });
+        std::ranges::any_of(kKinds, [&](const char* kind) { return config_.has(path_of_member(path, kind)); });
     if (has_kinds) {
-      for (const char* const kind : kKinds) require_json(config_, path + "." + kind, Json::Object, false);
+      for (const char* const kind : kKinds) require_json(config_, path_of_member(path, kind), Json::Object, false);
     }
     for (const std::string& name : config_.members(path)) {
-      std::string inner = path;
-      inner.append(".").append(name);
+      const std::string inner = path_of_member(path, name);
       if (!has_kinds) {
         require_member(inner, name);
       } else if (std::ranges::find(kKinds, name) != std::end(kKinds)) {
         for (const std::string& of_kind : config_.members(inner))
-          require_member(std::string(inner).append(".").append(of_kind), of_kind);
+          require_member(path_of_member(inner, of_kind), of_kind);
         require_numbers(inner);
       } else {
         refuse(inner);
@@ -88,15 +87,14 @@ class RopeMembers {
     std::string_view type = config_.text(path + ".rope_type").value_or("");
     if (type.empty()) type = config_.text(path + ".type").value_or("");
     constexpr const char* kLength = "original_max_position_embeddings";
-    // In earlier files the length is beside the object.
-    const bool has_length = config_.number(path + "." + kLength) || config_.number(kLength);
+    // Files of earlier transformers have the original length beside the object of rotary settings, not in it.
+    const bool has_length = config_.number(path_of_member(path, kLength)) || config_.number(kLength);
     const bool is_llama3 = type == "llama3";
     for (const char* const name : {"factor", "low_freq_factor", "high_freq_factor", kLength}) {
       const bool is_factor = name == std::string_view("factor");
       // A factor of YaRN may be the quotient of two lengths.
       const bool is_needed = is_llama3 || (is_factor && (type == "linear" || (type == "yarn" && !has_length)));
-      std::string inner = path;
-      inner.append(".").append(name);
+      const std::string inner = path_of_member(path, name);
       if (!is_needed || config_.number(inner) || (name == kLength && has_length)) continue;
       fail(Status::InvalidArgument,
            "%s lacks the setting %s, which rotary positions of type %s need: expected a number",

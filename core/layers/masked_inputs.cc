@@ -102,10 +102,10 @@ const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, co
   const Tensor& from = schedule.on_host(*numbers);
   Tensor to = tensor_in_arena(schedule, from, DType::I64, from.shape(), true);
   auto* next = reinterpret_cast<int64_t*>(to.data());
+  Operand operand;
+  set_operand(operand, from, {0, -1, 1, -1});
   for (int64_t b = 0; b < visible.batch; ++b) {
     for (int64_t i = 0; i < from.dim(1); ++i) {
-      Operand operand;
-      set_operand(operand, from, {0, -1, 1, -1});
       const int64_t row = length_of(operand, b, i);
       const bool is_visible = row >= 0 && row < visible.num_rows && visible.shows(b, row);
       if (!is_visible) {

@@ -14,7 +14,7 @@
 
 namespace heed {
 
-// Which rows of a call each mask is of. Null: none.
+// The masks of a call, each with the rows that it shows or hides. A mask that is not given is null.
 struct RowMasks {
   // Rows of queries that are keys of each other.
   const Tensor* of_queries = nullptr;

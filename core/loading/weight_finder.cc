@@ -425,7 +425,8 @@ class LayoutSearch {
     return *nearest;
   }
 
-  // The layout of that name; null: none that is known by its names from those of other children.
+  // The layout of that name that fits the prefix; null if there is none. One whose only name is "weight" does not count unless it
+  // has no optional parameters: norms, embeddings and linear layers all have a "weight".
   const Candidate* find_named(std::string_view layout_name) const {
     for (const Candidate& candidate : candidates_) {
       const bool is_general = std::string_view(candidate.wanted.front().parameter) == "weight";

@@ -77,8 +77,7 @@ void SafetensorsFile::open_alone(std::shared_ptr<const ByteSource> source) {
 }
 
 const IndexedName* SafetensorsFile::lookup(std::string_view name) const {
-  const auto at = std::lower_bound(index_.names.begin(), index_.names.end(), name,
-                                   [](const IndexedName& one, std::string_view wanted) { return one.name < wanted; });
+  const auto at = std::ranges::lower_bound(index_.names, name, {}, &IndexedName::name);
   return at != index_.names.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -145,8 +144,7 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
 void SafetensorsFile::add_name(std::string_view name, std::string_view stored) {
   const IndexedName indexed = *lookup(stored);
   const std::string_view kept = added_names_.emplace_front(name, allocator_);
-  const auto at = std::lower_bound(index_.names.begin(), index_.names.end(), kept,
-                                   [](const IndexedName& one, std::string_view wanted) { return one.name < wanted; });
+  const auto at = std::ranges::lower_bound(index_.names, kept, {}, &IndexedName::name);
   index_.names.insert(at, {kept, indexed.file, indexed.in_file()});
 }
 

@@ -194,7 +194,7 @@ class SafetensorsHeaderParser : public JsonEvents {
   static constexpr unsigned kFieldDType = 1;
   static constexpr unsigned kFieldShape = 2;
   static constexpr unsigned kFieldOffsets = 4;
-  // A member of a tensor that the format does not have, which its own reader ignores.
+  // A field of a tensor's entry that the format does not define; the safetensors library ignores such fields.
   static constexpr unsigned kFieldOther = 8;
 
   // As many levels as the format's own reader takes.

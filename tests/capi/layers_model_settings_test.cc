@@ -590,7 +590,7 @@ TEST_F(Families, ThatAreNotKnownAreRefusedByTheirModelType) {
     const Answer accepted = load(below(prefix, names), config, prefix, two_of_four(), "model_type, rotary, causal");
     expect_loaded(accepted);
   }
-  // The parts of a model of its own that are all known, and a part that the prefix names.
+  // An unknown model whose parts are all of known families; and one with an unknown part, where the prefix names a known one.
   constexpr const char* kOfKnown =
       R"({"model_type":"my_vl","text_config":{"model_type":"bert"},"vision_config":{"model_type":"vit"}})";
   expect_loaded(load(below("a", kBert), kOfKnown, "a", two_of_four()));

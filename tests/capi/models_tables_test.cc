@@ -99,7 +99,7 @@ std::string with_metadata(const std::string& file, const std::string& metadata) 
   return std::string(reinterpret_cast<const char*>(&new_size), 8) + header + file.substr(8 + size);
 }
 
-// What safetensors' save_model writes: the name that was left out, and that of the same memory.
+// safetensors' save_model writes one of two tensors that share memory, and notes the name of the other in __metadata__.
 TEST(ModelTables, MayBeNotedInTheMetadata) {
   ModelCopy copy("llama");
   const NamedFloats table = copy.tensor("model.embed_tokens.weight");

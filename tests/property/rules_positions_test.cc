@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule 6: positions that a call gives, of queries that are keys and of keys that are an array of their own.
+// Rule 6 of docs/semantics.md: `positions` of self-attention, which are those of its queries and keys, and `key_positions` of
+// separate keys.
 #include <gtest/gtest.h>
 
 #include <functional>

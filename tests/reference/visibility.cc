@@ -8,7 +8,7 @@
 namespace heed::reference {
 namespace {
 
-// The position on the diagonal for query q: that of the last key that a causal mask allows, the centre of a window.
+// The key position that query q is aligned with: a causal mask shows the keys up to it, and a window is centred on it.
 int64_t diagonal(Alignment alignment, const AttentionProblem& problem, int64_t b, int64_t q) {
   const bool is_index = alignment == Alignment::TopLeft && problem.limits.positions.empty();
   return is_index ? q : query_position(problem.sizes, problem.limits, b, q);

@@ -221,7 +221,7 @@ TEST(SettingJson, OfRotaryPositionsHasKnownMembers) {
       EXPECT_NE(answer.text.find(words), std::string::npos) << answer.text;
     }
   }
-  // In earlier files the length is beside the object.
+  // Files of earlier transformers have the original length beside the object of rotary settings, not in it.
   EXPECT_EQ(
       answer_of(family_of("llama"), "\"original_max_position_embeddings\": 16, \"rope_scaling\": " + shorter).status,
       Status::Ok);

@@ -75,8 +75,8 @@ constexpr void for_each_setting(const Windows& windows, const F& f) {
 
 template <typename F>
 constexpr void for_each_setting(const EmbeddingRules& embedding, const F& f) {
-  const auto& [factor_by, factor, projection, input, token_types, norm] = embedding;
-  for_settings_of(f, factor_by);
+  const auto& [factor_by, shared_by, factor, projection, input, token_types, norm] = embedding;
+  for_settings_of(f, factor_by, shared_by);
 }
 
 template <typename F>

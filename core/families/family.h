@@ -232,6 +232,8 @@ enum class EmbeddingProjection : uint8_t {
 
 struct EmbeddingRules {
   From factor_by = {};
+  // Both sides of a Transformer read one table, unless this setting is false: then each has its own.
+  Setting shared_by = Setting::None;
   EmbeddingScale factor = EmbeddingScale::One;
   EmbeddingProjection projection = EmbeddingProjection::No;
   ModelInput input = ModelInput::Ids;

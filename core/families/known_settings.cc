@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "families/known_settings.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,36 +22,34 @@ namespace {
 // commas: a table of them would need a relocation for each.
 constexpr std::string_view kWithoutEffect =
     ","
-    "_attn_implementation,_attn_implementation_autoset,_commit_hash,_name_or_path,_num_labels,activation_dropout,"
-    "add_bias_logits,add_final_layer_norm,apply_spec_augment,attention_dropout,"
-    "attention_probs_dropout_prob,attn_pdrop,bad_words_ids,begin_suppress_tokens,bos_token_id,"
+    "_attn_implementation,_attn_implementation_autoset,_commit_hash,_flash_attn_2_enabled,_name_or_path,_num_labels,"
+    "activation_dropout,add_bias_logits,add_final_layer_norm,alignment_heads,apply_spec_augment,attention_dropout,"
+    "attention_probs_dropout_prob,attn_implementation,attn_pdrop,bad_words_ids,begin_suppress_tokens,bos_token_id,"
     "cache_implementation,chunk_size_feed_forward,classif_dropout,classifier_activation,classifier_bias,"
-    "classifier_dropout,classifier_dropout_prob,classifier_pooling,classifier_proj_size,cls_token_id,d_ff,"
-    "d_model,decoder_bias,decoder_ffn_dim,decoder_layerdrop,decoder_start_token_id,decoder_vocab_size,"
-    "deterministic_flash_attn,dim,directionality,diversity_penalty,do_sample,down_scale_factor,dropout,"
-    "dropout_rate,dtype,early_stopping,embd_pdrop,embedding_dropout,embedding_size,encoder_ffn_dim,"
-    "encoder_layerdrop,encoder_no_repeat_ngram_size,encoder_stride,eos_token_id,eos_token_ids,"
-    "extra_pos_embeddings,ffn_dim,finetuning_task,force_bos_token_to_be_generated,forced_bos_token_id,"
-    "forced_decoder_ids,forced_eos_token_id,full_attn_mod,gap_size,gradient_checkpointing,hidden_dim,"
-    "hidden_dropout,hidden_dropout_prob,hidden_size,id2label,init_std,initializer_cutoff_factor,"
-    "initializer_factor,initializer_range,intermediate_size,interpolate_factor,is_composition,is_encoder_decoder,"
-    "is_llama_config,label2id,language,layerdrop,length_penalty,"
+    "classifier_dropout,classifier_dropout_prob,classifier_pooling,classifier_proj_size,cls_token_id,d_ff,d_model,"
+    "decoder_bias,decoder_ffn_dim,decoder_layerdrop,decoder_start_token_id,decoder_vocab_size,"
+    "deterministic_flash_attn,dim,directionality,diversity_penalty,do_sample,down_scale_factor,dropout,dropout_rate,"
+    "dtype,early_stopping,embd_pdrop,embedding_dropout,embedding_size,encoder_ffn_dim,encoder_layerdrop,"
+    "encoder_no_repeat_ngram_size,encoder_stride,eos_token_id,eos_token_ids,extra_pos_embeddings,ffn_dim,"
+    "finetuning_task,force_bos_token_to_be_generated,forced_bos_token_id,forced_decoder_ids,forced_eos_token_id,"
+    "full_attn_mod,gap_size,generator_size,gradient_checkpointing,hidden_dim,hidden_dropout,hidden_dropout_prob,"
+    "hidden_size,id2label,init_std,initializer_cutoff_factor,initializer_factor,initializer_range,intermediate_size,"
+    "interpolate_factor,is_composition,is_encoder_decoder,is_llama_config,label2id,language,layerdrop,length_penalty,"
     "mask_feature_length,mask_feature_min_masks,mask_feature_prob,mask_time_length,mask_time_min_masks,"
-    "mask_time_prob,mask_token_id,max_length,max_sequence_length,median_filter_width,min_length,"
-    "mlp_dropout,model_max_length,n_ctx,n_embd,n_inner,name,neftune_noise_alpha,net_structure_type,"
-    "no_repeat_ngram_size,normalize_before,normalize_embedding,num_beam_groups,num_beams,num_channels,"
-    "num_labels,num_mel_bins,num_memory_blocks,num_return_sequences,output_attentions,output_hidden_states,"
-    "output_past,output_scores,patch_size,pooler_act,pooler_fc_size,pooler_num_attention_heads,"
-    "pooler_num_fc_layers,pooler_output_size,pooler_size_per_head,pooler_type,prefix,pretraining_tp,problem_type,"
-    "projection_dim,pruned_heads,qa_dropout,reference_compile,reorder_and_upcast_attn,"
-    "repad_logits_with_grad,repetition_penalty,replacing_rate,resid_pdrop,return_dict,return_dict_in_generate,"
-    "save_step,sbert_ce_default_activation_function,sentence_transformers,sep_token_id,seq_classif_dropout,"
-    "share_encoder_decoder_embeddings,sinusoidal_pos_embds,sliding_window_size,sparse_pred_ignore_index,"
-    "sparse_prediction,static_position_embeddings,summary_activation,summary_first_dropout,summary_last_dropout,"
-    "summary_proj_to_labels,summary_type,summary_use_proj,suppress_tokens,task_specific_params,temperature,"
-    "tie_weights_,tokenizer_class,top_k,top_p,torch_dtype,torchscript,transformers.js_config,"
+    "mask_time_prob,mask_token_id,matryoshka_dimensions,max_length,max_sequence_length,median_filter_width,"
+    "min_length,mlp_dropout,model_max_length,n_ctx,n_embd,n_inner,name,neftune_noise_alpha,net_structure_type,"
+    "no_repeat_ngram_size,normalize_before,normalize_embedding,num_beam_groups,num_beams,num_channels,num_labels,"
+    "num_mel_bins,num_memory_blocks,num_return_sequences,onnx,output_attentions,output_hidden_states,output_past,"
+    "output_scores,patch_size,pooler_act,pooler_fc_size,pooler_num_attention_heads,pooler_num_fc_layers,"
+    "pooler_output_size,pooler_size_per_head,pooler_type,prefix,pretraining_tp,problem_type,projection_dim,"
+    "pruned_heads,qa_dropout,reference_compile,reorder_and_upcast_attn,repad_logits_with_grad,repetition_penalty,"
+    "replacing_rate,resid_pdrop,return_dict,return_dict_in_generate,save_step,sbert_ce_default_activation_function,"
+    "sentence_transformers,sep_token_id,seq_classif_dropout,sinusoidal_pos_embds,sliding_window_size,"
+    "sparse_pred_ignore_index,sparse_prediction,static_position_embeddings,summary_activation,summary_first_dropout,"
+    "summary_last_dropout,summary_proj_to_labels,summary_type,summary_use_proj,suppress_tokens,task_specific_params,"
+    "temperature,tie_weights_,tokenizer_class,top_k,top_p,torch_dtype,torchscript,transformers.js_config,"
     "transformers_version,type_vocab_size,typical_p,unk_token_id,unsloth_fixed,unsloth_version,use_bfloat16,"
-    "use_cache,use_return_dict,use_weighted_layer_sum,vocab_size,word_embed_proj_dim,";
+    "use_cache,use_return_dict,use_weighted_layer_sum,vocab_size,word_embed_proj_dim,xla_device,";
 
 bool is_without_effect(const std::string& name) {
   return name.find(',') == std::string::npos && kWithoutEffect.find("," + name + ",") != std::string_view::npos;
@@ -63,12 +63,35 @@ bool rotates_part(const ModelSettings& settings, Setting setting) {
   return settings.number_at(name_of(setting) + inner).value_or(1) != 1;
 }
 
-bool is_of_another_family(const ModelSettings& settings, Setting setting, const Family& family) {
+// Whether all layers have one kind of attention, which is that of the family's class: with its window, if it has one.
+bool lists_one_kind(const ModelConfig& config, const Family& family) {
+  const bool has_window = ModelSettings(config, "").count({family.windows.size.name}).has_value();
+  const std::string list = name_of(Setting::LayerTypes);
+  return std::ranges::all_of(config.members(list), [&](const std::string& index) {
+    return config.text(list + "." + index) == (has_window ? "sliding_attention" : "full_attention");
+  });
+}
+
+bool is_of_another_family(const ModelConfig& config, Setting setting, const Family& family) {
+  const ModelSettings settings(config, "");
   const bool may_rotate_part = has_setting(family, Setting::PartialRotaryFactor);
   if (!may_rotate_part && rotates_part(settings, setting)) return true;
   // It may say that the whole head is rotated.
   if (setting == Setting::PartialRotaryFactor) return false;
-  return users_of(setting) == Users::Readers && !has_setting(family, setting);
+  if (users_of(setting) != Users::Readers || has_setting(family, setting)) return false;
+  return setting != Setting::LayerTypes || !lists_one_kind(config, family);
+}
+
+// Such a file's weights are packed integers and scales, in tensors of other names.
+void refuse_quantized(const ModelConfig& config, std::span<const std::string> names, const LoadAccept& accept) {
+  constexpr std::string_view kQuantized[] = {"compression_config", "quantization", "quantization_config"};
+  for (const std::string_view name : kQuantized) {
+    if (std::ranges::find(names, name) == names.end() || accept.has(name)) continue;
+    fail(Status::Unsupported,
+         "%s has \"%s\": the weights are quantized, and heed reads none such, expected weights in F32, F16, BF16 or "
+         "F64%s",
+         in_quotes(config.path()).c_str(), std::string(name).c_str(), accept.offer(name).c_str());
+  }
 }
 
 // Every known setting is written as it is read. Null and false say nothing of a setting that the family does not have.
@@ -89,7 +112,7 @@ void require_jsons(const ModelConfig& config, const Family& family) {
 // The kinds of layers: one word for each.
 void require_layer_types(const ModelConfig& config, const Family& family) {
   const std::string list = name_of(Setting::LayerTypes);
-  if (family.windows.list != Setting::LayerTypes || !config.has(list)) return;
+  if (!config.has(list)) return;
   const std::vector<std::string> indices = config.members(list);
   for (const std::string& index : indices) {
     const std::string path = path_of_member(list, index);
@@ -121,10 +144,11 @@ void require_positions(const ModelConfig& config, const Family& family) {
 }  // namespace
 
 void require_known_settings(const ModelConfig& config, const Family& family, const LoadAccept& accept) {
-  const ModelSettings settings(config, "");
-  for (const std::string& name : config.names_in_use()) {
+  const std::vector<std::string> names = config.names_in_use();
+  refuse_quantized(config, names, accept);
+  for (const std::string& name : names) {
     const Setting setting = setting_of(name);
-    if (is_of_another_family(settings, setting, family)) {
+    if (is_of_another_family(config, setting, family)) {
       fail(Status::Unsupported,
            "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
            "others: expected a configuration without it",

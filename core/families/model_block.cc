@@ -11,7 +11,6 @@ namespace heed {
 namespace {
 
 constexpr const char* kUnknownBlocks = "norms and activations that heed does not know";
-constexpr const char* kActivation = "an activation that heed does not know";
 constexpr const char* kExperts = "feed-forward networks of experts";
 
 // The names of activations in configurations.
@@ -93,7 +92,8 @@ ModelBlock configured_block(const ModelConfig& config, const std::string& model)
   const std::string_view name = activation_name(settings, family.feed_forward);
   const std::optional<Activation> activation = name.empty() ? family.feed_forward.usual : activation_of(name);
   block.layer.activation = activation.value_or(Activation::None);
-  if (block.unsupported == nullptr && !activation) block.unsupported = kActivation;
+  if (block.unsupported.empty() && !activation)
+    block.unsupported = "the activation " + in_quotes(name) + ", which heed does not know";
   block.layer.output_norms = family.norms.also_behind_parts;
   block.layer.residual_scale = settings.number(Setting::ResidualMultiplier).value_or(1);
   return block;

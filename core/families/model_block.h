@@ -30,8 +30,8 @@ struct ModelBlock {
   std::string source;
   // Whether the family is in the table; otherwise the layers are unsupported.
   bool is_known = false;
-  // What the layers compute and heed has no option for, in words for messages; null: nothing.
-  const char* unsupported = nullptr;
+  // What the layers compute and heed has no option for, in words for messages; "": nothing.
+  std::string unsupported = {};
   // If they are supported.
   ModelLayer layer;
   // Norms multiply by 1 + weight: the parameter is the file's weight plus 1.

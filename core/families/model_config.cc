@@ -13,8 +13,11 @@
 namespace heed {
 namespace {
 
-// Python writes numbers that JSON does not allow, such as NaN for a setting without a value. Each is replaced by an
-// empty string, so that the setting has no number.
+// The text in place of a number that JSON does not have, without the quotes.
+constexpr std::string_view kNotFinite = "\x7F";
+
+// Python writes numbers that JSON does not allow, such as NaN for a setting without a value. Each is replaced by a
+// text that no setting has.
 void replace_what_is_no_json(std::string& text) {
   constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
   bool is_in_string = false;
@@ -29,7 +32,9 @@ void replace_what_is_no_json(std::string& text) {
     if (text[i] == '"') is_in_string = true;
     for (const std::string_view word : kWords) {
       if (text.compare(i, word.size(), word) != 0) continue;
-      text.replace(i, word.size(), "\"\"" + std::string(word.size() - 2, ' '));
+      std::string replacement = "\"" + std::string(kNotFinite) + "\"";
+      replacement.resize(word.size(), ' ');
+      text.replace(i, word.size(), replacement);
       i += word.size() - 1;
       break;
     }
@@ -76,7 +81,9 @@ class ModelConfigParser : public JsonEvents {
     return add({{}, Kind::Number, static_cast<double>(value), {}});
   }
   bool number_float(number_float_t value, const string_t&) override { return add({{}, Kind::Number, value, {}}); }
-  bool string(string_t& value) override { return add({{}, Kind::Text, 0, std::move(value)}); }
+  bool string(string_t& value) override {
+    return value == kNotFinite ? add({{}, Kind::NotFinite, 0, {}}) : add({{}, Kind::Text, 0, std::move(value)});
+  }
   bool binary(binary_t&) override { return true; }
 
   bool key(string_t& value) override {
@@ -232,6 +239,7 @@ std::string ModelConfig::text_of_value(std::string_view setting) const {
     case Kind::Array: return "a list";
     case Kind::Flag: return found->number != 0 ? "true" : "false";
     case Kind::Number: return number_text(found->number);
+    case Kind::NotFinite: return "NaN or Infinity";
     case Kind::Text: return in_quotes(found->text);
   }
   return "null";
@@ -263,14 +271,26 @@ std::optional<bool> ModelConfig::flag(std::string_view setting) const {
 
 std::optional<std::string_view> ModelConfig::text(std::string_view setting) const {
   const Setting* found = find(setting);
-  return found != nullptr && found->kind == Kind::Text ? std::optional<std::string_view>(found->text) : std::nullopt;
+  const bool is_text = found != nullptr && (found->kind == Kind::Text || found->kind == Kind::NotFinite);
+  return is_text ? std::optional<std::string_view>(found->text) : std::nullopt;
 }
 
 std::vector<std::string> ModelConfig::names_in_use() const {
+  const auto is_off = [&](const Setting& setting) {
+    switch (setting.kind) {
+      case Kind::Null: return true;
+      case Kind::Flag: return setting.number == 0;
+      case Kind::Text: return setting.text.empty();
+      case Kind::Array:
+      case Kind::Object: return members(setting.path).empty();
+      case Kind::Number:
+      case Kind::NotFinite: break;
+    }
+    return false;
+  };
   std::vector<std::string> names;
   for (const Setting& setting : settings_) {
-    const bool is_off = setting.kind == Kind::Null || (setting.kind == Kind::Flag && setting.number == 0);
-    if (!is_off && !setting.is_inner) names.push_back(setting.path);
+    if (!setting.is_inner && !is_off(setting)) names.push_back(setting.path);
   }
   return names;
 }
@@ -303,7 +323,7 @@ bool is_list_of(const ModelConfig& config, const std::string& path, Json element
          });
 }
 
-// Lists and objects say several numbers, as models of other kinds have them; NaN, which has no number, is read as "".
+// Lists and objects say several numbers, as models of other kinds have them; NaN is of a setting without a number.
 bool is_another_scalar(const ModelConfig& config, const std::string& path, Json json) {
   const bool is_number = config.number(path).has_value();
   const bool is_flag = config.flag(path).has_value();

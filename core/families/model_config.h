@@ -43,7 +43,7 @@ class ModelConfig {
   // Whether there is a setting of this path that is null.
   bool is_null(std::string_view setting) const;
   bool is_object(std::string_view setting) const;
-  // No value if there is no setting of this path or it is of another kind.
+  // No value if there is no setting of this path or it is of another kind. NaN, which JSON lacks, is the text "".
   std::optional<double> number(std::string_view setting) const;
   std::optional<bool> flag(std::string_view setting) const;
   std::optional<std::string_view> text(std::string_view setting) const;
@@ -58,7 +58,7 @@ class ModelConfig {
   // The names of the members of the object, or the indices in the list, at this path.
   std::vector<std::string> members(std::string_view setting) const;
 
-  // The names of the members of the whole object that are neither null nor false.
+  // The names of the members of the whole object that say something: neither null, false, an empty text, list nor object.
   std::vector<std::string> names_in_use() const;
 
   // The paths of the objects with a non-empty member "model_type", each the configuration of one model. "" is the whole
@@ -68,7 +68,15 @@ class ModelConfig {
  private:
   friend class ModelConfigParser;
 
-  enum class Kind { Object, Array, Null, Flag, Number, Text };
+  enum class Kind {
+    Object,
+    Array,
+    Null,
+    Flag,
+    Number,
+    NotFinite,  // NaN or an infinity, which JSON does not have
+    Text
+  };
   struct Setting {
     std::string path;
     Kind kind = Kind::Null;

@@ -22,6 +22,12 @@ inline constexpr const char* kCrossNames[] = {"encoder_attn", "crossattention", 
 // The stack of a Transformer that a module is in, as far as the path says.
 enum class StackKind { Unknown, Encoder, Decoder };
 
+// "decoder" for "model.decoder", nothing for "model".
+inline std::string_view without_first_module(std::string_view module) {
+  const size_t dot = module.find('.');
+  return dot == std::string_view::npos ? "" : module.substr(dot + 1);
+}
+
 // The modules in the prefix of an attention.
 class ModulePath {
  public:

@@ -131,6 +131,7 @@ constexpr SettingRow kRows[] = {
     {Setting::LogitsScaling, Above0, Readers, kNoNull, "logits_scaling"},
     {Setting::ScaleDecoderOutputs, Flag, Readers, kNoNull, "scale_decoder_outputs"},
     {Setting::ScaleEmbedding, Flag, Readers, kOrNull, "scale_embedding"},
+    {Setting::ShareEncoderDecoderEmbeddings, Flag, Any, kNoNull, "share_encoder_decoder_embeddings"},
     {Setting::TieWordEmbeddings, Flag, Any, kNoNull, "tie_word_embeddings"},
 };
 

@@ -128,6 +128,7 @@ enum class Setting : uint8_t {
   LogitsScaling,
   ScaleDecoderOutputs,
   ScaleEmbedding,
+  ShareEncoderDecoderEmbeddings,
   TieWordEmbeddings,
 };
 inline constexpr size_t kNumSettings = static_cast<size_t>(Setting::TieWordEmbeddings) + 1;

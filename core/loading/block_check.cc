@@ -54,9 +54,9 @@ void check_block(const SafetensorsFile& file, const LayerBlock& layer, const std
   if (accept.has(feature::kBlock)) return;
   std::vector<std::string> found;
   for (const ModelBlock& model : models) {
-    if (model.unsupported != nullptr) {
+    if (!model.unsupported.empty()) {
       fail(Status::Unsupported, "%s has layers with %s (by %s), and heed has no option for it%s",
-           in_quotes(file.path()).c_str(), model.unsupported, model.source.c_str(),
+           in_quotes(file.path()).c_str(), model.unsupported.c_str(), model.source.c_str(),
            accept.offer(feature::kBlock).c_str());
     }
     found = differences(layer, model.layer);

@@ -121,10 +121,13 @@ constexpr ChildModule kKerasStack[] = {{ChildRole::Layers, "transformer_layer_*"
 
 constexpr ChildModule kBertStack[] = {{ChildRole::Layers, "layer.*"}};
 // Whisper's convolutions are in the module of the encoder.
-constexpr ChildModule kBartStack[] = {
-    {ChildRole::Embedding, "embed_tokens"},    {ChildRole::Audio, ""},
-    {ChildRole::Positions, "embed_positions"}, {ChildRole::EmbeddingNorm, "layernorm_embedding"},
-    {ChildRole::Layers, "layers.*"},           {ChildRole::Norm, "layer_norm"}};
+constexpr ChildModule kBartStack[] = {{ChildRole::Embedding, "embed_tokens"},
+                                      {ChildRole::Audio, ""},
+                                      {ChildRole::Positions, "embed_positions"},
+                                      {ChildRole::EmbeddingNorm, "layernorm_embedding"},
+                                      {ChildRole::Layers, "layers.*"},
+                                      {ChildRole::Norm, "layer_norm"},
+                                      {ChildRole::Output, ""}};
 constexpr ChildModule kOptStack[] = {{ChildRole::Embedding, "embed_tokens"},
                                      {ChildRole::Positions, "embed_positions"},
                                      {ChildRole::EmbeddingProjection, "project_in"},

@@ -21,22 +21,28 @@
 #include "families/rules.h"
 #include "loading/layer_parameters.h"
 #include "loading/missing_tensors.h"
+#include "models/folder_files.h"
 #include "models/model_options.h"
-#include "platform/file_io.h"
+#include "models/unknown_prefix.h"
 #include "tensor/safetensors.h"
 
 namespace heed {
 namespace {
 
-std::string weights_in(const std::string& folder) {
-  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
-    std::string path = folder + "/" + name;
-    if (platform::file_exists(path.c_str())) return path;
+// The record of the configuration's family, which has whole models.
+const Family& family_in(const ModelConfig& config) {
+  const std::string name = name_of(Setting::ModelType);
+  if (config.has(name) && !config.text(name)) require_json(config, name, json_of(Setting::ModelType), false);
+  const std::string model_type(config.text(name).value_or(""));
+  const Family* const family = model_family_of(model_type);
+  if (family != nullptr) return *family;
+  constexpr const char* kExpected = "expected bert, llama, bart or another one of docs/models.md";
+  if (model_type.empty()) {
+    fail(Status::InvalidArgument, "%s says no model_type, the name of the model's family: %s",
+         in_quotes(config.path()).c_str(), kExpected);
   }
-  fail(Status::Io,
-       "%s has neither model.safetensors nor model.safetensors.index.json, expected one of them: heed reads no other "
-       "files of weights",
-       in_quotes(folder).c_str());
+  fail(Status::Unsupported, "model_type in %s is %s, a family of which heed makes no whole models: %s",
+       in_quotes(config.path()).c_str(), in_quotes(model_type).c_str(), kExpected);
 }
 
 template <typename Kind, typename Options>
@@ -86,7 +92,7 @@ void require_all_tensors(const Layer& layer, const SafetensorsFile& file, const 
   const std::string setting = setting_for(ModelSettings(config, ""), family, missing.first_parameter);
   const std::string more = count == 1 ? "" : ", the first of " + std::to_string(count) + " that are missing";
   fail(Status::NotFound, "%s has no tensor %s%s: expected every tensor of a model of model_type \"%s\"%s",
-       in_quotes(file.path()).c_str(), in_quotes(missing.names.front()).c_str(), more.c_str(),
+       in_quotes(file.path()).c_str(), in_quotes(file.name_in_file(missing.names.front())).c_str(), more.c_str(),
        std::string(family.model_types).c_str(), setting.c_str());
 }
 
@@ -118,7 +124,7 @@ void warn_of_others(const Logger& logger, const char* function, const Safetensor
     const std::string name(file.name(i));
     if (std::ranges::binary_search(read, name) || is_redundant(name, family, is_tied) || file.has_other_name(name))
       continue;
-    if (count++ == 0) first = name;
+    if (count++ == 0) first = file.name_in_file(name);
   }
   if (count == 0) return;
   log(logger, LogLevel::Warning,
@@ -158,31 +164,22 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
                                          const LoadOptions& given_options) {
   const char* const function = given_options.function;
   const std::string folder = given_folder;
-  std::optional<ModelConfig> config = find_model_config(folder);
-  if (!config) {
-    fail(Status::Io, "%s has no config.json, expected a folder as Hugging Face's libraries write it",
-         in_quotes(folder).c_str());
-  }
-  const std::string model_type(config->text(name_of(Setting::ModelType)).value_or(""));
-  const Family* const family = model_family_of(model_type);
-  if (family == nullptr) {
-    fail(Status::Unsupported,
-         "model_type in %s is %s, a family of which heed makes no whole models: expected bert, llama, bart or another "
-         "one of docs/models.md",
-         in_quotes(config->path()).c_str(), in_quotes(model_type).c_str());
-  }
-  require_known_settings(*config, *family, LoadAccept(given_options.accept, given_options.offers_accept));
+  std::optional<ModelConfig> config = config_in(folder);
+  const Family& family = family_in(*config);
+  require_known_settings(*config, family, LoadAccept(given_options.accept, given_options.offers_accept));
+  const std::string model_type(*config->text(name_of(Setting::ModelType)));
   warn_of_code(context->logger(), function, *config, model_type);
   SafetensorsFile file(weights_in(folder).c_str(), context->host_allocator());
   file.add_noted_names();
-  ModelOptions options(*config, *family, file);
-  options.name_tied_tables(file);
+  remove_unknown_prefix(file, *config, family);
+  ModelOptions options(*config, family, file);
+  options.add_names(file);
   std::shared_ptr<Layer> layer = make_layer_of(context, *config, options);
   LoadOptions load_options = given_options;
   load_options.config = &config;
   std::vector<std::string> read;
   load_options.read = &read;
-  load_model(*layer, file, *config, *family, options.prefix(), load_options);
+  load_model(*layer, file, *config, family, options.prefix(), load_options);
   if (options.has_other_head()) {
     log(context->logger(), LogLevel::Warning,
         FUNCTION("%s") ": %s ties the head to the embedding, but %s has another head, which the " WORD(
@@ -190,7 +187,7 @@ std::shared_ptr<Layer> model_from_folder(const std::shared_ptr<Context>& context
         function, in_quotes(config->path()).c_str(), in_quotes(file.path()).c_str());
   }
   log_made(context->logger(), function, folder, model_type, options.num_layers(), *layer);
-  warn_of_others(context->logger(), function, file, *family, options.is_head_tied(), read);
+  warn_of_others(context->logger(), function, file, family, options.is_head_tied(), read);
   return layer;
 }
 

@@ -34,12 +34,6 @@ int64_t rows_of(const StoredParameter& stored) {
   return rows / stored.source->num_parts;
 }
 
-// "decoder" for "model.decoder", nothing for "model".
-std::string_view without_first_module(std::string_view module) {
-  const size_t dot = module.find('.');
-  return dot == std::string_view::npos ? "" : module.substr(dot + 1);
-}
-
 // The module of a child below `base`; empty if the layout has none.
 std::string module_in(const std::string& base, std::string_view layout, std::string_view kind, ChildRole child,
                       size_t number = 0) {
@@ -68,6 +62,16 @@ bool ModelOptions::has(const std::string& module) const {
   return false;
 }
 
+std::string ModelOptions::first_layer(const std::string& base) const {
+  const bool is_of_two = family_.kind == ModelKind::Transformer;
+  const char* const layout =
+      is_of_two && kind() == ModelKind::Encoder ? family_.layouts.encoder : family_.layouts.model;
+  std::string stack = base;
+  if (kind() == ModelKind::Transformer) stack = module_in(base, layout, kind_name::kTransformer, ChildRole::Encoder);
+  return module_in(stack, layout, kind() == ModelKind::Decoder ? kind_name::kDecoder : kind_name::kEncoder,
+                   ChildRole::Layers);
+}
+
 StoredParameter ModelOptions::find(const std::string& module, const char* parameter) const {
   const StoredParameter stored = find_parameter(file_, module, parameter);
   if (stored.entry != nullptr) return stored;
@@ -81,7 +85,18 @@ Shape ModelOptions::dims_of(const std::string& module, const char* parameter, co
   return entry != nullptr ? entry->shape : otherwise;
 }
 
-void ModelOptions::name_tied_tables(SafetensorsFile& file) const {
+bool ModelOptions::has_own_tables() const {
+  return kind() == ModelKind::Transformer && settings_.is_cleared(family_.embedding.shared_by);
+}
+
+void ModelOptions::add_names(SafetensorsFile& file) const {
+  name_tied_table(file);
+  // The head is the decoder's then.
+  if (has_own_tables() && file.contains(kHeadBias))
+    file.add_name(joined_modules(base_, std::string("decoder.") + kHeadBias), kHeadBias);
+}
+
+void ModelOptions::name_tied_table(SafetensorsFile& file) const {
   constexpr std::string_view kHeads[] = {
       "lm_head",         "proj_out",          "cls.predictions.decoder", "lm_head.decoder",
       "vocab_projector", "generator_lm_head", "predictions.decoder",     "decoder"};
@@ -92,7 +107,8 @@ void ModelOptions::name_tied_tables(SafetensorsFile& file) const {
                                        : (kind() == ModelKind::Decoder ? kind_name::kDecoder : kind_name::kEncoder);
     return module_in(base_, layout, name, child);
   };
-  const bool has_shared_table = family_.kind == ModelKind::Transformer && family_.embedding.input == ModelInput::Ids;
+  const bool has_shared_table =
+      family_.kind == ModelKind::Transformer && family_.embedding.input == ModelInput::Ids && !has_own_tables();
   const std::string of_decoder = joined_modules(base_, "decoder.embed_tokens");
   const std::string embedding = is_of_two && !has_shared_table ? of_decoder : module(ChildRole::Embedding);
   if (embedding.empty() || has(embedding)) return;
@@ -152,8 +168,9 @@ int64_t ModelOptions::hidden_size(const StackInFile& stack) const {
         return entry->shape[0];
     }
   }
-  const std::string table =
-      family_.kind == ModelKind::Transformer ? shared_embedding() : module_of(stack, ChildRole::Embedding);
+  const std::string table = family_.kind == ModelKind::Transformer && !has_own_tables()
+                                ? shared_embedding()
+                                : module_of(stack, ChildRole::Embedding);
   if (const SafetensorsEntry* const entry = find(table, "weight").entry) return entry->shape[entry->shape.rank - 1];
   fail(Status::NotFound, "%s has no norm of a layer of the %s, expected %s in a model of model_type \"%s\"",
        in_quotes(file_.path()).c_str(), stack.kind,
@@ -175,9 +192,9 @@ int64_t ModelOptions::feed_forward_size(const StackInFile& stack, int64_t layer)
 
 void ModelOptions::set_layer(const StackInFile& stack, int64_t layer, TransformerLayerOptions& options) const {
   const ModelBlock block = configured_block(config_, "");
-  if (block.unsupported != nullptr) {
+  if (!block.unsupported.empty()) {
     fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
-         block.unsupported);
+         block.unsupported.c_str());
   }
   if (settings_.is_cleared(family_.norms.weights_by)) {
     fail(Status::Unsupported, "%s has \"%s\" false, for norms without weights: heed has none, expected true",
@@ -388,7 +405,13 @@ std::optional<OutputOptions> ModelOptions::output_options(int64_t size, const st
   if (const auto scaling = settings_.number(family_.head.divisor); scaling && *scaling != 0)
     output.scale = static_cast<float>(1 / *scaling);
   output.soft_cap = static_cast<float>(soft_cap(settings_, family_.head.soft_cap.name, family_.head.soft_cap));
-  is_head_beside_ = !output.is_tied || output.has_bias;
+  if (has_own_tables() && !output.is_tied) {
+    fail(Status::Unsupported,
+         "%s has an embedding for each side and a head tied to neither: heed makes no such models, expected "
+         "\"tie_word_embeddings\" true",
+         in_quotes(config_.path()).c_str());
+  }
+  is_head_beside_ = !has_own_tables() && (!output.is_tied || output.has_bias);
   is_head_tied_ = output.is_tied;
   return output;
 }
@@ -414,7 +437,7 @@ void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions
     options.patches = patch_options(module_of(stack, ChildRole::Patches));
   } else if (reads_audio && is_encoder) {
     options.audio = audio_options(module_of(stack, ChildRole::Audio));
-  } else if (reads_audio || kind() != ModelKind::Transformer) {
+  } else if (reads_audio || kind() != ModelKind::Transformer || has_own_tables()) {
     options.embedding = embedding_options(module_of(stack, ChildRole::Embedding), size);
   }
   if (family_.embedding.token_types)
@@ -534,7 +557,7 @@ TransformerOptions ModelOptions::transformer() {
   add_decoder_layers(decoder, options.decoder);
   set_stack(decoder, options.decoder);
   const int64_t size = hidden_size(decoder);
-  if (options.encoder.audio) {
+  if (options.encoder.audio || has_own_tables()) {
     options.decoder.output = output_options(size, module_of(decoder, ChildRole::Embedding));
     return options;
   }

@@ -28,9 +28,13 @@ class ModelOptions {
   // The arguments must outlive this object, and it the options that it returns.
   ModelOptions(const ModelConfig& config, const Family& family, const SafetensorsFile& file);
 
-  // Where the file lacks the table of embeddings, and has a head or the table of one side that it is tied to: names the
-  // table, too. Before any options. `file`: the same.
-  void name_tied_tables(SafetensorsFile& file) const;
+  // Gives tensors of the file, which is that of the constructor, the names by which the layer finds them. Before any options.
+  void add_names(SafetensorsFile& file) const;
+
+  // The module of the first layer below the module of the model; "": the whole file.
+  std::string first_layer(const std::string& base) const;
+  // Whether the file has that layer where files of the family have it.
+  bool has_first_layer() const { return has(first_layer(base_)); }
 
   // What the model is: of a Transformer's family also its encoder alone, as T5EncoderModel.
   ModelKind kind() const;
@@ -56,6 +60,12 @@ class ModelOptions {
     int64_t num_layers = 0;
     bool has_cross_attention = false;
   };
+
+  // Where the file lacks the table of embeddings, and has a head or the table of one side that it is tied to: names the
+  // table, too.
+  void name_tied_table(SafetensorsFile& file) const;
+  // Whether each side of the Transformer has a table of its own; the head is tied to that of the decoder.
+  bool has_own_tables() const;
 
   StackInFile stack_in_file(const char* kind, const char* layout, std::string base, bool has_cross_attention) const;
   // The module of a child of the stack, below its base; "" if the layout has none.

@@ -142,8 +142,13 @@ class SafetensorsFile {
   void add_name(std::string_view name, std::string_view stored);
   // Gives tensors the names that the file notes for them.
   void add_noted_names();
-  // Whether the tensor has another name, too.
-  bool has_other_name(std::string_view stored) const;
+  // Whether the tensor of this name has another one, too.
+  bool has_other_name(std::string_view name) const;
+
+  // Removes what all names begin with from all of them.
+  void remove_prefix(std::string_view prefix);
+  // A name with the prefix that was removed, for sentences.
+  std::string name_in_file(std::string_view name) const { return std::string(removed_prefix_).append(name); }
 
  private:
   void open_index(const ByteSource& source);
@@ -160,6 +165,7 @@ class SafetensorsFile {
   // For a single file this has only the names, which refer to the texts of the file's header.
   SafetensorsIndex index_;
   std::forward_list<HostString> added_names_;  // the memory of names that were added
+  HostString removed_prefix_;
   // One for each of index_.files, or the single file; null until it is opened.
   mutable HostVector<std::shared_ptr<const SafetensorsPart>> parts_;
 };

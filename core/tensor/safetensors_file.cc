@@ -24,7 +24,7 @@ std::string_view file_name_of(std::string_view path) { return path.substr(path.r
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const char* path, const HostAllocator& allocator, Opening opening)
-    : allocator_(allocator), path_(path, allocator), index_(allocator), parts_(allocator) {
+    : allocator_(allocator), path_(path, allocator), index_(allocator), removed_prefix_(allocator), parts_(allocator) {
   std::shared_ptr<const ByteSource> source = host_make_shared<FileSource>(allocator, path, allocator);
   const std::optional<PartName> part_name = part_name_of(path_);
   const std::shared_ptr<const ByteSource> index = part_name ? open_if_there(part_name->index_path, allocator) : nullptr;
@@ -53,6 +53,7 @@ SafetensorsFile::SafetensorsFile(std::shared_ptr<const ByteSource> source, const
       path_(source->name(), allocator),
       is_in_memory_(true),
       index_(allocator),
+      removed_prefix_(allocator),
       parts_(allocator) {
   if (begins_as_json_object(*source)) {
     fail(Status::CorruptFile,
@@ -100,7 +101,8 @@ const SafetensorsPart& SafetensorsFile::part(size_t file) const {
 
 void SafetensorsFile::check_part(const SafetensorsPart& part, size_t file) const {
   for (const StoredTensor& tensor : part.tensors()) {
-    const IndexedName* indexed = lookup(tensor.name);
+    const IndexedName* indexed =
+        tensor.name.starts_with(removed_prefix_) ? lookup(tensor.name.substr(removed_prefix_.size())) : nullptr;
     if (indexed == nullptr) {
       fail(Status::CorruptFile, R"("%s" has tensor "%s", which its index, "%s", does not name)",
            shown(part.path()).c_str(), shown(tensor.name).c_str(), shown(path_).c_str());
@@ -114,7 +116,7 @@ void SafetensorsFile::check_part(const SafetensorsPart& part, size_t file) const
   for (const IndexedName& indexed : index_.names) {
     if (indexed.file == file && part.lookup(indexed.in_file()) == nullptr) {
       fail(Status::CorruptFile, R"("%s" has no tensor "%s", which its index, "%s", has there)",
-           shown(part.path()).c_str(), shown(indexed.name).c_str(), shown(path_).c_str());
+           shown(part.path()).c_str(), shown(indexed.in_file()).c_str(), shown(path_).c_str());
     }
   }
 }
@@ -154,8 +156,18 @@ void SafetensorsFile::add_noted_names() {
   for (const OtherName& other : parts_.front()->other_names()) add_name(other.name, other.stored);
 }
 
-bool SafetensorsFile::has_other_name(std::string_view stored) const {
-  return std::ranges::any_of(index_.names, [&](const IndexedName& one) { return one.stored == stored; });
+bool SafetensorsFile::has_other_name(std::string_view name) const {
+  const std::string stored = name_in_file(name);
+  return std::ranges::any_of(index_.names,
+                             [&](const IndexedName& one) { return one.name != name && one.stored == stored; });
+}
+
+void SafetensorsFile::remove_prefix(std::string_view prefix) {
+  for (IndexedName& indexed : index_.names) {
+    indexed.stored = indexed.in_file();
+    indexed.name.remove_prefix(prefix.size());
+  }
+  removed_prefix_.assign(prefix);
 }
 
 void SafetensorsFile::read(const SafetensorsEntry& entry, void* destination) const {

@@ -24,7 +24,8 @@ bool is_refusal_of_a_model(heed_status status) {
 }
 
 TEST(ModelSettings, ThatAreNotKnownAreRefused) {
-  for (const char* json : {"3", "0", "true", "\"text\"", "\"\"", "{}", "[]", "{\"hidden_size\": 8}", "NaN"}) {
+  for (const char* json : {"3", "0", "0.0", "true", "\"text\"", "[0]", "[null]", "[[]]", "{\"hidden_size\": 8}",
+                           "{\"a\": null}", "NaN", "Infinity", "-Infinity"}) {
     SCOPED_TRACE(json);
     ModelCopy copy("bert");
     copy.config.insert(1, std::string("\"my_new_option\": ") + json + ",");
@@ -84,6 +85,9 @@ TEST(ModelSettings, ThatAreNotKnownButOffAreAccepted) {
   const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
   copy.set("my_new_option", "null");
   copy.set("my_other_option", "false");
+  copy.set("my_empty_text", "\"\"");
+  copy.set("my_empty_list", "[]");
+  copy.set("my_empty_object", "{}");
   EXPECT_EQ(ModelCall(copy.write()).run(), expected);
 }
 
@@ -97,6 +101,11 @@ TEST(ModelSettings, OfPublishedModelsChangeNothing) {
       {"bert",
        {{"position_embedding_type", "\"absolute\""},
         {"sbert_ce_default_activation_function", "\"torch.nn.modules.linear.Identity\""},
+        {"_flash_attn_2_enabled", "true"},
+        {"attn_implementation", "\"sdpa\""},
+        {"matryoshka_dimensions", "[64, 128]"},
+        {"onnx", "{\"a\": 1}"},
+        {"xla_device", "true"},
         {"sentence_transformers", "{\"version\": \"5.1.0\"}"}}},
       {"distilbert", {{"tie_weights_", "true"}, {"pruned_heads", "{}"}, {"output_past", "true"}}},
       {"llama",
@@ -383,15 +392,81 @@ TEST(ModelSettings, IsCausalFalseShowsLaterRows) {
 }
 
 TEST(ModelSettings, OfUnknownFamiliesAreRefused) {
-  for (const char* json : {"\"resnet\"", "\"BERT\"", "\"\"", "7", "null", "[\"bert\"]"}) {
+  for (const char* json : {"\"resnet\"", "\"BERT\""}) {
     SCOPED_TRACE(json);
     ModelCopy copy("bert");
     copy.set("model_type", json);
     EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"model_type in", "heed makes no whole models"}}));
   }
+  for (const char* json : {"7", "true", "[\"bert\"]", "{}"}) {
+    SCOPED_TRACE(json);
+    ModelCopy copy("bert");
+    copy.set("model_type", json);
+    EXPECT_TRUE(is_refused(try_model(copy), invalid({"\"model_type\", expected a text"})));
+  }
+  const Refusal absent = invalid({"says no model_type, the name of the model's family"});
+  for (const char* json : {"null", "\"\""}) {
+    SCOPED_TRACE(json);
+    ModelCopy copy("bert");
+    copy.set("model_type", json);
+    EXPECT_TRUE(is_refused(try_model(copy), absent));
+  }
   ModelCopy copy("bert");
   copy.remove_setting("model_type");
-  EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"model_type in"}}));
+  EXPECT_TRUE(is_refused(try_model(copy), absent));
+}
+
+TEST(ModelSettings, OfQuantizedWeightsAreRefusedAsThose) {
+  for (const char* name : {"quantization_config", "compression_config", "quantization"}) {
+    SCOPED_TRACE(name);
+    ModelCopy copy("llama");
+    copy.set(name, R"({"quant_method": "gptq", "bits": 4})");
+    // Also before other settings that are refused.
+    copy.set("a_new_option", "3");
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {name, "the weights are quantized"}}));
+    copy.remove_setting("a_new_option");
+    copy.set(name, "null");
+    EXPECT_EQ(try_model(copy), HEED_OK);
+  }
+}
+
+TEST(ModelSettings, OfAnUnknownActivationAreRefusedByItsName) {
+  const std::pair<const char*, const char*> kSettings[] = {
+      {"bert", "hidden_act"}, {"gpt2", "activation_function"}, {"llama", "hidden_act"}, {"distilbert", "activation"}};
+  for (const auto& [family, setting] : kSettings) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    copy.set(setting, "\"mish\"");
+    EXPECT_TRUE(
+        is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"the activation \"mish\", which heed does not know"}}));
+  }
+}
+
+// A list of layers that are all alike and as the family's are says nothing.
+TEST(ModelSettings, OfLayersOfOneKindMayBeListed) {
+  struct Listed {
+    const char* family;
+    const char* right;
+    const char* wrong;
+  };
+  constexpr const char* kFull = R"(["full_attention", "full_attention"])";
+  constexpr const char* kWindows = R"(["sliding_attention", "sliding_attention"])";
+  for (const auto& [family, right, wrong] : {Listed{"llama", kFull, kWindows},
+                                             {"gemma", kFull, kWindows},
+                                             {"mistral", kWindows, kFull},
+                                             {"phi3", kFull, kWindows}}) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    copy.set("layer_types", right);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    copy.set("layer_types", wrong);
+    EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"\"layer_types\""}}));
+    copy.set("layer_types", R"(["full_attention"])");
+    EXPECT_NE(try_model(copy), HEED_OK);
+    copy.set("layer_types", "[]");
+    EXPECT_NE(try_model(copy), HEED_ERROR_INTERNAL);
+  }
 }
 
 // Whatever a setting is: the model is made, or refused with a sentence.

@@ -232,8 +232,29 @@ TEST(ModelFolders, WithoutFilesAreRefused) {
   EXPECT_TRUE(is_refused(try_model_folder(folder), {HEED_ERROR_IO, {"neither model.safetensors nor", kIndexName}}));
   std::filesystem::remove(copy.path("config.json"));
   EXPECT_TRUE(is_refused(try_model_folder(folder), {HEED_ERROR_IO, {"has no config.json"}}));
-  EXPECT_TRUE(is_refused(try_model_folder(copy.path("nowhere")), {HEED_ERROR_IO, {"nowhere", "has no config.json"}}));
-  EXPECT_TRUE(is_refused(try_model_folder(""), {HEED_ERROR_IO, {"has no config.json"}}));
+  EXPECT_TRUE(is_refused(try_model_folder(""), {HEED_ERROR_IO, {"\"\" is not there"}}));
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(ModelFolders, ThatAreNoneAreCalledWhatTheyAre) {
+  const ModelCopy copy("bert");
+  const std::string folder = copy.write();
+  for (const char* const file : {"model.safetensors", "config.json"}) {
+    SCOPED_TRACE(file);
+    EXPECT_TRUE(is_refused(try_model_folder(copy.path(file)),
+                           {HEED_ERROR_IO, {file, "is a file, expected the folder that it and config.json are in"}}));
+  }
+  for (const char* const name : {"bert-base-uncased", "sentence-transformers/all-MiniLM-L6-v2"}) {
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(
+        is_refused(try_model_folder(name), {HEED_ERROR_IO, {name, "is not there", "name of a model on a hub"}}));
+  }
+  for (const char* const path : {"./a", "../a", "/a/b", "/a", "a/b/c", "a/", "~/a", "a b", "C:\\a", ""}) {
+    SCOPED_TRACE(path);
+    EXPECT_TRUE(is_refused(try_model_folder(path), {HEED_ERROR_IO, {"is not there"}}));
+    EXPECT_FALSE(contains(heed_last_error(), "hub")) << heed_last_error();
+  }
 }
 
 TEST(ModelFolders, WithBrokenFilesAreRefused) {
@@ -280,8 +301,6 @@ Messages messages_of(const std::string& folder) {
   heed_layer_destroy(layer);
   return messages;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(ModelFolders, WarnOfTensorsThatAreNotRead) {
   ModelCopy copy("bert");

@@ -114,6 +114,40 @@ TEST(ModelTables, MayBeNotedInTheMetadata) {
   EXPECT_EQ(ModelCall(folder).run(), expected);
 }
 
+// A Marian with two vocabularies has a table for each side. With two tables of the same numbers it computes what one gives.
+TEST(ModelTables, OfMarianMayBeOneForEachSide) {
+  ModelCopy copy("marian");
+  const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+  const NamedFloats table = copy.tensor("model.shared.weight");
+  copy.remove_tensor(table.name);
+  copy.set("share_encoder_decoder_embeddings", "false");
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_NOT_FOUND, {"embed_tokens"}}));
+  copy.tensors.push_back({"model.decoder.embed_tokens.weight", table.dims, table.elements});
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_NOT_FOUND, {"model.encoder.embed_tokens"}}));
+  copy.tensors.push_back({"model.encoder.embed_tokens.weight", table.dims, table.elements});
+  EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  // The head is tied to the decoder's table.
+  copy.tensors.push_back({"lm_head.weight", table.dims, table.elements});
+  EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  copy.remove_tensor("model.decoder.embed_tokens.weight");
+  EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  copy.set("tie_word_embeddings", "false");
+  copy.tensors.push_back({"model.decoder.embed_tokens.weight", table.dims, table.elements});
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_UNSUPPORTED, {"a head tied to neither"}}));
+}
+
+TEST(ModelTables, OfMarianForEachSideAreRefusedWithAnotherHead) {
+  ModelCopy copy("marian");
+  const NamedFloats table = copy.tensor("model.shared.weight");
+  copy.remove_tensor(table.name);
+  copy.set("share_encoder_decoder_embeddings", "false");
+  for (const char* const name :
+       {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"})
+    copy.tensors.push_back({name, table.dims, table.elements});
+  copy.tensors.back().elements[0] += 1;
+  EXPECT_TRUE(is_refused(try_model_folder(copy.write()), {HEED_ERROR_UNSUPPORTED, {"lm_head.weight"}}));
+}
+
 // As the published files of opus-mt have them: transformers reads them then.
 TEST(ModelTables, OfMarianMayHaveTheSinusoids) {
   ModelCopy copy("marian");

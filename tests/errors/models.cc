@@ -12,10 +12,26 @@ Topic model_folders() {
       "positions, and `inputs` those of a call of it.",
       {
           PROVOKE(heed_layer_create_from_folder(context, "nowhere", &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, "google/flan-t5-base", &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, "./nowhere", &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, ".", &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, (folder("{}", {}) + std::string("/config.json")).c_str(),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':7}", {}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'resnet'}", {}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {}), &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert','my_new_option':3}", {}),
                                                 &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','quantization_config':{'bits':4}}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','rms_norm_eps':NaN}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1}",
+                     {{"model.language_model.layers.0.input_layernorm.weight", {8}}, {"visual.weight", {8}}}),
+              &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','sliding_window':4}", {}),
                                                 &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'bert'}", {{"a", {1}}}), &new_layer)),
@@ -158,6 +174,20 @@ Topic model_folders() {
                       {"decoder.layers.0.fc1.weight", {10, 8}},
                       {"decoder.layers.0.encoder_attn_layer_norm.weight", {8}},
                       {"shared.weight", {10, 8}},
+                      {"lm_head.weight", {12, 8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'marian','architectures':['MarianMTModel'],'num_hidden_layers':1,"
+                     "'encoder_attention_heads':2,'decoder_attention_heads':2,'max_position_embeddings':16,"
+                     "'share_encoder_decoder_embeddings':false,'tie_word_embeddings':false}",
+                     {{"encoder.layers.0.final_layer_norm.weight", {8}},
+                      {"encoder.layers.0.fc1.weight", {10, 8}},
+                      {"decoder.layers.0.final_layer_norm.weight", {8}},
+                      {"decoder.layers.0.fc1.weight", {10, 8}},
+                      {"decoder.layers.0.encoder_attn_layer_norm.weight", {8}},
+                      {"encoder.embed_tokens.weight", {10, 8}},
+                      {"decoder.embed_tokens.weight", {12, 8}},
                       {"lm_head.weight", {12, 8}}}),
               &new_layer)),
       }};

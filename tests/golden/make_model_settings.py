@@ -191,7 +191,11 @@ def of_llama(c):
 def of_bart(c):
     t, kind, size = Tensors(), c["model_type"], c["d_model"]
     is_whisper = kind == "whisper"
-    t["decoder.embed_tokens.weight" if is_whisper else "shared.weight"] = (c["vocab_size"], size)
+    if c.get("share_encoder_decoder_embeddings", True):
+        t["decoder.embed_tokens.weight" if is_whisper else "shared.weight"] = (c["vocab_size"], size)
+    else:
+        t["encoder.embed_tokens.weight"] = (c["vocab_size"], size)
+        t["decoder.embed_tokens.weight"] = (c["decoder_vocab_size"], size)
     for side in ("encoder", "decoder"):
         if is_whisper:
             positions = c["max_source_positions" if side == "encoder" else "max_target_positions"]
@@ -265,7 +269,7 @@ def tensors_of(c):
         if not c["tie_word_embeddings"] and not is_encoder_alone(c):
             t["lm_head.weight"] = (ids, size or c["d_model"])
     elif kind in ("bart", "mbart", "marian"):
-        t["final_logits_bias"] = (1, ids)
+        t["final_logits_bias"] = (1, c.get("decoder_vocab_size") or ids)
     return t
 
 
@@ -358,6 +362,8 @@ SETTINGS = {
     "mbart-plain-embedding": ("mbart", dict(BART, scale_embedding=False)),
     "marian-plain-embedding": ("marian", dict(BART, scale_embedding=False, activation_function="silu",
                                               decoder_vocab_size=IDS)),
+    "marian-two-vocabularies": ("marian", dict(BART, decoder_vocab_size=IDS + 4, decoder_start_token_id=IDS + 3,
+                                               share_encoder_decoder_embeddings=False)),
     "t5-gated-untied": ("t5", dict(
         T5, relative_attention_num_buckets=12, relative_attention_max_distance=20, num_decoder_layers=2,
         tie_word_embeddings=False, scale_decoder_outputs=False)),
@@ -499,6 +505,8 @@ def inputs_of(c, draw):
     if kind in DECODERS and c.get("is_causal", True):
         inputs["decode.input_ids"] = ids(2, 16)
     if kind in TRANSFORMERS and not is_encoder_alone(c):
+        if c.get("share_encoder_decoder_embeddings") is False:
+            ids = lambda *shape: draw.integers(3, c["decoder_vocab_size"], shape)
         inputs.update({"decoder_input_ids": ids(2, 10), "decode.decoder_input_ids": ids(2, 16)})
     return inputs
 

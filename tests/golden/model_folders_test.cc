@@ -101,6 +101,7 @@ constexpr ModelFolder kFoldersOfOtherSettings[] = {
     {"llama-yarn-mscale", Decoder},
     {"llama-yarn-untruncated", Decoder},
     {"marian-plain-embedding", Transformer},
+    {"marian-two-vocabularies", Transformer},
     {"mbart-plain-embedding", Transformer},
     {"mistral-head-size", Decoder},
     {"modernbert-biases", Encoder},

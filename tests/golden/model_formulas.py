@@ -341,8 +341,9 @@ class Bart:
         self.m, self.kind = m, m.c["model_type"]
         self.is_first = self.kind in ("mbart", "whisper")
         self.activation = ACTIVATIONS[m.c["activation_function"]]
-        name = "decoder.embed_tokens.weight" if self.kind == "whisper" else "shared.weight"
-        self.table = m.get(name)
+        apart = self.kind == "whisper" or not m.c.get("share_encoder_decoder_embeddings", True)
+        names = {side: f"{side}.embed_tokens.weight" if apart else "shared.weight" for side in ("encoder", "decoder")}
+        self.tables = {side: m.get(name) for side, name in names.items() if self.kind != "whisper" or side == "decoder"}
 
     def part(self, x, norm, function):
         y = self.m.layer_norm(x, norm, 1e-5) if self.is_first else x
@@ -359,8 +360,9 @@ class Bart:
         return self.m.linear(self.activation(self.m.linear(x, at + "fc1")), at + "fc2")
 
     def embedded(self, ids, side):
-        m, size = self.m, self.table.shape[1]
-        x = self.table[ids] * (math.sqrt(size) if m.c["scale_embedding"] else 1.0)
+        m, table = self.m, self.tables[side]
+        size = table.shape[1]
+        x = table[ids] * (math.sqrt(size) if m.c["scale_embedding"] else 1.0)
         if self.kind == "marian":
             angles = np.arange(x.shape[1])[:, None] / 10000.0 ** (np.arange(0, size, 2) / size)
             return x + np.concatenate([np.sin(angles), np.cos(angles)], 1)
@@ -403,7 +405,7 @@ class Bart:
             x = self.part(x, at + "final_layer_norm", lambda y, at=at: self.feed_forward(y, at))
         if self.is_first:
             x = m.layer_norm(x, "decoder.layer_norm", 1e-5)
-        return x @ self.table.T + m.w.get("final_logits_bias", 0.0)
+        return x @ self.tables["decoder"].T + m.w.get("final_logits_bias", 0.0)
 
 
 class T5:

@@ -380,7 +380,7 @@ TEST(ModelStacks, AreComparedWithEveryFormOfTheirConfiguration) {
       {llama("gemma", 1e-6F, HEED_ACTIVATION_GELU_TANH), R"({"hidden_activation": "gelu"})",
        HEED_ERROR_INVALID_ARGUMENT, "activation is HEED_ACTIVATION_GELU_TANH, expected HEED_ACTIVATION_GELU;"},
       {of_bert("bert", "encoder"), R"({"hidden_act": "mish"})", HEED_ERROR_UNSUPPORTED,
-       "an activation that heed does not know"},
+       "layers with the activation \"mish\", which heed does not know"},
       {of_bert("bert", "encoder"), R"({"model_type": "another"})", HEED_ERROR_UNSUPPORTED,
        "norms and activations that heed does not know (by model_type \"another\" in config.json)"},
   };

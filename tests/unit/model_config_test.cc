@@ -71,6 +71,13 @@ TEST(ModelConfig, ReadsNumbersThatJsonLacksAsMissing) {
   EXPECT_EQ(config.number("d"), 1.0);
 }
 
+// Values that say nothing are not in use. NaN says that there is no number, but of a setting that may have one.
+TEST(ModelConfig, NamesTheSettingsThatSaySomething) {
+  const ModelConfig config = config_of(
+      R"({"a":null,"b":false,"c":"","d":[],"e":{},"f":0,"g":true,"h":" ","i":[null],"j":{"k":null},"l":NaN,"m":[[]],"n":0.0})");
+  EXPECT_EQ(config.names_in_use(), (std::vector<std::string>{"f", "g", "h", "i", "j", "l", "m", "n"}));
+}
+
 TEST(ModelConfig, RefusesTextThatIsNotOneObject) {
   for (const char* const text : {"", " ", "[]", "[{}]", "3", "NaN", "{\"a\":1", "{}{}"}) {
     SCOPED_TRACE(text);

@@ -104,6 +104,28 @@ TEST_F(SafetensorsParts, AreAllOpenedAtOnceIfRequested) {
   EXPECT_EQ(elements[0], 3);
 }
 
+// The parts have the names of the files, also those that are opened later.
+TEST_F(SafetensorsParts, MayLoseAPrefix) {
+  const float one[] = {4};
+  const NamedTensor first[] = {{"x.a", DType::F32, {1}, one}};
+  const NamedTensor second[] = {{"x.c", DType::F32, {1}, one}};
+  save_safetensors(path("m-1-of-2.safetensors").c_str(), first);
+  save_safetensors(path("m-2-of-2.safetensors").c_str(), second);
+  write_index(R"({"weight_map":{"x.b":"m-2-of-2.safetensors","x.a":"m-1-of-2.safetensors"}})");
+  SafetensorsFile file(path("m.safetensors.index.json").c_str());
+  file.remove_prefix("x.");
+  float element = 0;
+  file.read(*file.find("a"), &element);
+  EXPECT_EQ(element, 4);
+  EXPECT_FALSE(file.contains("x.a"));
+  EXPECT_EQ(file.name_in_file("a"), "x.a");
+  const ThrownError failure = failure_of([&] { static_cast<void>(file.find("b")); });
+  EXPECT_EQ(failure.status, Status::CorruptFile);
+  EXPECT_NE(failure.text.find("tensor \"x.c\""), std::string::npos) << failure.text;
+  save_safetensors(path("m-2-of-2.safetensors").c_str(), {});
+  EXPECT_NE(failure_of([&] { static_cast<void>(file.find("b")); }).text.find("no tensor \"x.b\""), std::string::npos);
+}
+
 TEST_F(SafetensorsParts, WithoutAnIndexAreSeparateFiles) {
   fs::remove(path("m.safetensors.index.json"));
   const SafetensorsFile file(path("m-2-of-2.safetensors").c_str());

@@ -467,6 +467,31 @@ TEST_F(SafetensorsTest, GivesTensorsTheNamesThatSaveModelNotes) {
   EXPECT_FALSE(file.has_other_name("a"));
 }
 
+TEST_F(SafetensorsTest, RemovesAPrefixFromEveryName) {
+  const std::string path =
+      write_file(R"({"__metadata__":{"x.c":"x.b"},"x.a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                 R"("x.b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+                 "ab");
+  SafetensorsFile file(path.c_str());
+  file.add_noted_names();
+  file.remove_prefix("x.");
+  file.add_name("d", "a");
+  ASSERT_EQ(file.num_tensors(), 4u);
+  const char* const names[] = {"a", "b", "c", "d"};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(file.name(i), names[i]);
+  char byte = 0;
+  file.read(*file.find("b"), &byte);
+  EXPECT_EQ(byte, 'b');
+  EXPECT_EQ(file.find("c"), file.find("b"));
+  EXPECT_EQ(file.find("d"), file.find("a"));
+  EXPECT_EQ(&file.stored(3), &file.stored(0));
+  EXPECT_EQ(file.find("x.a"), nullptr);
+  EXPECT_TRUE(file.has_other_name("a"));
+  EXPECT_TRUE(file.has_other_name("b"));
+  EXPECT_FALSE(file.has_other_name("c"));
+  EXPECT_EQ(file.name_in_file("b"), "x.b");
+}
+
 TEST_F(SafetensorsTest, RefusesMetadataThatIsNotStrings) {
   for (const char* value : {"1", "-1", "1.5", "null", "true", "[]", "{}"}) {
     expect_corrupt(std::string(R"({"__metadata__":{"k":)") + value + "}}", 0, {"__metadata__"});

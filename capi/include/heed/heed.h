@@ -1726,13 +1726,15 @@ typedef struct heed_model_options {
  *                   logits (B, S, num_embeddings), or to hidden states if config.json's architectures name no head
  *   a Transformer   bart, mbart, marian, t5, mt5: ids (B, S) and (B, T) to logits, likewise; whisper: input_features
  *                   (B, num_mel_bins, frames) and ids (B, T) to logits
- * Its options are those of config.json, and its biases, gates and norms those that the file has (docs/models.md). Ids that
- * pad are hidden by valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a
- * HEED_LOG_WARNING that names them. The caller destroys *layer.
+ * Its options are those of config.json, and its biases, gates and norms those of its class and settings (docs/models.md).
+ * What a wrapper wrote before all names of tensors, as "module.", is ignored. Ids that pad are hidden by attention_mask or
+ * valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a HEED_LOG_WARNING
+ * that names them. The caller destroys *layer.
  * options NULL: the macro's values.
- * Errors: IO (no config.json; no such files); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the files);
- * NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; a setting whose meaning heed does not know,
- * by its name; all that heed_layer_load refuses); CANCELLED (by options->load->progress: no layer is made). */
+ * Errors: IO (no such folder, no config.json, no weights); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the
+ * files; no model_type);
+ * NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; quantized weights; a setting whose meaning heed
+ * does not know, by its name; all that heed_layer_load refuses); CANCELLED (by options->load->progress: no layer is made). */
 HEED_API heed_status heed_model_create(heed_context* context, const char* folder, const heed_model_options* options,
                                        heed_layer** layer) HEED_NOEXCEPT;
 

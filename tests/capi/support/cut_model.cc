@@ -6,8 +6,8 @@
 
 namespace heed::capi_test {
 
-std::string safetensors_of(const std::vector<NamedFloats>& tensors) {
-  std::string header;
+std::string safetensors_of(const std::vector<NamedFloats>& tensors, const std::string& metadata) {
+  std::string header = metadata.empty() ? "" : "\"__metadata__\":" + metadata;
   std::string data;
   for (const NamedFloats& tensor : tensors) {
     std::string dims;

@@ -17,8 +17,8 @@ struct NamedFloats {
   std::vector<float> elements;
 };
 
-// The bytes of a .safetensors file with F32 tensors.
-std::string safetensors_of(const std::vector<NamedFloats>& tensors);
+// The bytes of a .safetensors file with F32 tensors. `metadata`: the JSON of its __metadata__; it has none if empty.
+std::string safetensors_of(const std::vector<NamedFloats>& tensors, const std::string& metadata = "");
 
 // The parameters of a layer. The prefix includes its separator.
 std::vector<NamedFloats> parameters_of(const heed_layer* layer, const std::string& prefix = "");

@@ -19,9 +19,9 @@ bool has_encoder(const heed_layer* layer) {
 
 }  // namespace
 
-ModelCall::ModelCall(const std::string& folder, const heed_context_options* options)
+ModelCall::ModelCall(const std::string& folder, const heed_context_options* options, const heed_model_options* of_model)
     : context(make_context(options)),
-      layer(make_model(context.get(), folder)),
+      layer(make_model(context.get(), folder, of_model)),
       is_transformer(has_encoder(layer.get())) {
   inputs.sequences = &sequences;
   inputs.queries = ids({2, is_transformer ? 3 : 5}, 7);

@@ -15,7 +15,8 @@ namespace heed::capi_test {
 // Of 2 texts with 5 ids each; a Transformer continues them with 3 ids each.
 class ModelCall {
  public:
-  explicit ModelCall(const std::string& folder, const heed_context_options* options = nullptr);
+  explicit ModelCall(const std::string& folder, const heed_context_options* options = nullptr,
+                     const heed_model_options* of_model = nullptr);
   ModelCall(const ModelCall&) = delete;
   ModelCall& operator=(const ModelCall&) = delete;
 

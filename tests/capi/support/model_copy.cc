@@ -33,7 +33,14 @@ std::vector<NamedFloats> tensors_of(const std::string& path) {
 
 }  // namespace
 
-std::string golden_model(const std::string& family) { return HEED_SOURCE_DIR "/tests/golden/data/models/" + family; }
+std::string golden_model(const std::string& family) {
+  const std::string data = HEED_SOURCE_DIR "/tests/golden/data/";
+  for (const char* const others : {"model_settings/", "model_heads/", "model_inputs/"}) {
+    const std::string folder = data + others + family;
+    if (!family.empty() && std::filesystem::exists(folder)) return folder;
+  }
+  return data + "models/" + family;
+}
 
 std::vector<std::string> every_model() {
   std::vector<std::string> all(std::begin(kEncoderModels), std::end(kEncoderModels));
@@ -104,7 +111,7 @@ std::string ModelCopy::write(size_t num_files) const {
   for (const std::string& name : folder_.file_names()) std::filesystem::remove(path(name));
   write_config();
   if (num_files == 1)
-    folder_.write("model.safetensors", safetensors_of(tensors));
+    folder_.write("model.safetensors", safetensors_of(tensors, metadata));
   else
     write_cut_model(folder_, tensors, num_files);
   return folder_.path("");

@@ -12,7 +12,8 @@
 
 namespace heed::capi_test {
 
-// The folder of a family's model in tests/golden/data/models, which has the weights of a model with 40 ids.
+// The folder of a family's model in tests/golden/data/models, which has the weights of a model with 40 ids, or of a model of
+// another name in the neighbouring folders of models.
 std::string golden_model(const std::string& family);
 
 // The families of golden_model that heed_layer_create_from_folder makes: encoders, decoders and Transformers.
@@ -41,6 +42,7 @@ class ModelCopy {
   NamedFloats& tensor(const std::string& name);
   void remove_tensor(const std::string& name);
   std::vector<NamedFloats> tensors;
+  std::string metadata;  // the JSON of __metadata__ in a file that is not cut; none if empty
 
   // Writes config.json and the weights, in one file or, with an index, in several. Returns the folder.
   std::string write(size_t num_files = 1) const;

@@ -187,9 +187,10 @@ Layer make_transformer(heed_context* context, const heed_transformer_options& op
   return Layer(layer);
 }
 
-Layer make_model(heed_context* context, const std::string& folder) {
+Layer make_model(heed_context* context, const std::string& folder, const heed_model_options* options) {
   heed_layer* layer = nullptr;
-  check(heed_layer_create_from_folder(context, folder.c_str(), &layer));
+  check(options == nullptr ? heed_layer_create_from_folder(context, folder.c_str(), &layer)
+                           : heed_model_create(context, folder.c_str(), options, &layer));
   return Layer(layer);
 }
 

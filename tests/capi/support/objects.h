@@ -95,8 +95,8 @@ Layer make_decoder_layer(heed_context* context, const heed_decoder_layer_options
 Layer make_encoder(heed_context* context, const heed_encoder_options& options);
 Layer make_decoder(heed_context* context, const heed_decoder_options& options);
 Layer make_transformer(heed_context* context, const heed_transformer_options& options);
-// The model of a folder.
-Layer make_model(heed_context* context, const std::string& folder);
+// The model of a folder, by heed_model_create if there are options.
+Layer make_model(heed_context* context, const std::string& folder, const heed_model_options* options = nullptr);
 // The part of a layer by its name.
 Layer make_child(const heed_layer* layer, const char* name);
 // A contiguous cache of the sizes of a layer's attentions.

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
+#include "capi/support/model_copy.h"
 #include "golden/support/derived_bound.h"
 #include "property/support/device.h"
 
@@ -16,14 +16,7 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::Tensor;
 
-std::string folder_of(const std::string& family) {
-  const std::string data = HEED_SOURCE_DIR "/tests/golden/data/";
-  for (const char* const others : {"model_settings/", "model_heads/"}) {
-    const std::string folder = data + others + family;
-    if (!family.empty() && std::filesystem::exists(folder)) return folder;
-  }
-  return data + "models/" + family;
-}
+std::string folder_of(const std::string& family) { return capi_test::golden_model(family); }
 std::string path_of(const std::string& family) { return folder_of(family) + "/model.safetensors"; }
 
 heed_status load_accepting(heed_layer* layer, const std::string& family, const char* prefix, const char* accept) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cache/support/caches.h"
+#include "cache/support/draft_tree.h"
 #include "cache/support/rows.h"
 #include "cache/support/sample_layers.h"
 #include "cache/support/step.h"
@@ -566,24 +567,18 @@ TEST(Cache, AChainOfDraftsIsCausal) {
   });
 }
 
-// Drafts 0 to 5; the accepted path is 0, 2, 3, 5.
-const std::vector<int64_t> kParents = {-1, 0, 0, 2, 2, 3};
-const std::vector<int64_t> kAccepted = {0, 2, 3, 5};
-
 TEST(Cache, AnAcceptedPathIsAsIfItAloneWasAppended) {
-  for_each_cache(120, [](const CachedLayer& layer, const heed_cache_options& contiguous) {
+  const DraftTree tree({-1, 0, 0, 2, 2, 3});
+  const std::vector<int64_t> accepted = tree.path_to(5);
+  ASSERT_EQ(accepted, (std::vector<int64_t>{0, 2, 3, 5}));
+  for_each_cache(120, [&](const CachedLayer& layer, const heed_cache_options& contiguous) {
     for (const int64_t length : {1, 13, 16, 63}) {
       const std::vector<int64_t> rows = counting_from(0, length);
-      Part drafts{0, counting_from(200, 6)};
-      for (size_t i = 0; i < 6; ++i)
-        drafts.positions.push_back(kParents[i] < 0 ? length : drafts.positions[static_cast<size_t>(kParents[i])] + 1);
-      Form tree;
-      tree.mask = mask_of(6, 6, [](int64_t q, int64_t k) {
-        while (q > k) q = kParents[static_cast<size_t>(q)];
-        return q == k;
-      });
+      const Part drafts{0, counting_from(200, tree.size()), tree.positions(length)};
+      Form form;
+      form.mask = tree.mask();
       std::vector<int64_t> path;
-      for (const int64_t draft : kAccepted) path.push_back(200 + draft);
+      for (const int64_t draft : accepted) path.push_back(200 + draft);
 
       const Cache plain = make_cache(layer, contiguous);
       forward_one(layer, plain.get(), {0, rows});
@@ -594,9 +589,8 @@ TEST(Cache, AnAcceptedPathIsAsIfItAloneWasAppended) {
       for (const heed_cache_options& options : each_layout(contiguous, 1)) {
         const Cache cache = make_cache(layer, options);
         forward_one(layer, cache.get(), {0, rows});
-        forward_one(layer, cache.get(), drafts, tree);
-        property::check(
-            heed_cache_accept(cache.get(), 0, length, kAccepted.data(), static_cast<int64_t>(kAccepted.size())));
+        forward_one(layer, cache.get(), drafts, form);
+        property::check(heed_cache_accept(cache.get(), 0, length, accepted.data(), 4));
         EXPECT_EQ(heed_cache_length(cache.get(), 0), length + 4);
         EXPECT_TRUE(same_rows(row_bits(forward_one(layer, cache.get(), {0, more})), expected))
             << name_of_layout(options) << ", " << length << " rows";

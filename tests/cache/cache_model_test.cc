@@ -18,6 +18,7 @@
 
 #include "cache/support/cache_reference.h"
 #include "cache/support/caches.h"
+#include "cache/support/draft_tree.h"
 #include "cache/support/page_count.h"
 #include "cache/support/step.h"
 #include "property/support/random.h"
@@ -185,33 +186,18 @@ class Game {
     }
   }
 
-  // Drafts that continue the sequence in several ways: each follows an earlier one, or the last row before them.
   void append_a_tree() {
     const int64_t sequence = any_sequence();
     const int64_t count = 2 + random_.below(7);
-    std::vector<int64_t> parents;
+    const DraftTree tree(count, random_);
     Part part = new_rows(sequence, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t parent = random_.below(i + 1) - 1;
-      parents.push_back(parent);
-      part.positions.push_back(parent < 0 ? next_position(sequence) : part.positions[static_cast<size_t>(parent)] + 1);
-    }
-    const SeesInCall sees = [parents](int64_t row, int64_t other) {
-      while (row > other) row = parents[static_cast<size_t>(row)];
-      return row == other;
-    };
-    property::Array mask = property::filled({count, count}, 0.0);
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = 0; j < count; ++j) mask.values[static_cast<size_t>(i * count + j)] = sees(i, j) ? 1.0 : 0.0;
-    }
+    part.positions = tree.positions(next_position(sequence));
+    const SeesInCall sees = [&tree](int64_t row, int64_t other) { return tree.sees(row, other); };
     Form form;
-    form.mask = property::make_input(mask, HEED_BOOL);
+    form.mask = tree.mask();
     const int64_t from = length(sequence);
     if (!append_to_all_layers({part}, form, sees) || random_.chance(0.3)) return;
-    std::vector<int64_t> path;
-    for (int64_t node = random_.below(count); node >= 0; node = parents[static_cast<size_t>(node)])
-      path.insert(path.begin(), node);
-    accept_these(sequence, from, path);
+    accept_these(sequence, from, tree.path_to(random_.below(count)));
   }
 
   std::string text_of(const std::vector<Part>& parts, const Form& form) const {

@@ -19,6 +19,7 @@
 
 #include "cache/support/cache_reference.h"
 #include "cache/support/caches.h"
+#include "cache/support/draft_tree.h"
 #include "cache/support/sample_layers.h"
 #include "cache/support/step.h"
 #include "capi/support/objects.h"
@@ -537,37 +538,26 @@ TEST(CacheReference, PositionsUpToTheLargest) {
 // Drafts in a tree: siblings have one position, and a mask lets each see those before it. ALiBi, relative bias and
 // rotary positions go by the position, not by the index.
 TEST(CacheReference, TreesOfDrafts) {
-  const std::vector<int64_t> parents = {-1, -1, 0, 0, 1, 2, 5, 3};
-  const auto count = static_cast<int64_t>(parents.size());
-  const auto sees_draft = [&](int64_t q, int64_t k) {
-    while (q > k) q = parents[static_cast<size_t>(q)];
-    return q == k;
-  };
+  const DraftTree tree({-1, -1, 0, 0, 1, 2, 5, 3});
+  const int64_t count = tree.size();
   for (const bool covers_all_keys : {false, true}) {
     for (const NamedLayer& named : sample_layers()) {
       const CachedLayer layer(named.spec);
       for (const heed_dtype dtype : kCacheDTypes) {
         for (const int64_t length : {0, 9, 61}) {
+          const std::vector<int64_t> of_drafts = tree.positions(length);
           std::vector<int64_t> positions = counting_from(0, length);
-          for (const int64_t parent : parents)
-            positions.push_back(parent < 0 ? length : positions[static_cast<size_t>(length + parent)] + 1);
-          const int64_t columns = covers_all_keys ? length + count : count;
-          Array mask = property::filled({count, columns}, 1.0);
-          property::for_each_index(mask.dims, [&](const Dims& index, size_t place) {
-            const int64_t draft = index[1] - (columns - count);
-            if (draft >= 0) mask.values[place] = sees_draft(index[0], draft) ? 1.0 : 0.0;
-          });
+          positions.insert(positions.end(), of_drafts.begin(), of_drafts.end());
           Form form;
-          form.mask = property::make_input(mask, HEED_BOOL);
+          form.mask = tree.mask(covers_all_keys ? length : 0);
           const heed_cache_options contiguous = layer.contiguous(80, dtype);
           const Cache cache = make_cache(layer, as_paged(contiguous, 16, 5));
           if (length > 0) forward_one(layer, cache.get(), {0, counting_from(0, length)});
-          const std::vector<int64_t> of_drafts(positions.end() - count, positions.end());
           const property::Results results =
               forward_one(layer, cache.get(), {0, counting_from(length, count), of_drafts}, form);
           CacheProblem problem =
               appended(layer, contiguous, reference_rows(counting_from(0, length + count), positions), count);
-          problem.sees = [&](int64_t /*h*/, int64_t q, int64_t k) { return k < length || sees_draft(q, k - length); };
+          problem.sees = [&](int64_t /*h*/, int64_t q, int64_t k) { return k < length || tree.sees(q, k - length); };
           EXPECT_TRUE(property::agree(results, solve(problem)))
               << named.name << ", cache of " << property::name_of(dtype) << ", " << length << " rows before";
         }

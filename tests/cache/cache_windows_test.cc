@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cache/support/caches.h"
+#include "cache/support/draft_tree.h"
 #include "cache/support/step.h"
 #include "capi/support/refusal.h"
 #include "property/support/random.h"
@@ -138,36 +139,21 @@ class Game {
     append_to_all_layers(parts, form);
   }
 
-  // Drafts: each follows an earlier one, or the last row before them. A path of them is kept, or all are dropped.
+  // A path of the drafts is kept, or all are dropped.
   void append_a_tree() {
     const int64_t sequence = any_sequence();
     const int64_t count = random_.chance(0.5) ? 2 + random_.below(7) : 40 + random_.below(25);
     if (length(sequence) + count > kCapacity) return;
-    std::vector<int64_t> parents;
+    const DraftTree tree(count, random_);
     Part part = new_rows(sequence, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t parent = random_.below(i + 1) - 1;
-      parents.push_back(parent);
-      part.positions.push_back(parent < 0 ? next_position(sequence) : part.positions[static_cast<size_t>(parent)] + 1);
-    }
-    const auto sees = [&](int64_t row, int64_t other) {
-      while (row > other) row = parents[static_cast<size_t>(row)];
-      return row == other;
-    };
-    property::Array mask = property::filled({count, count}, 0.0);
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = 0; j < count; ++j) mask.values[static_cast<size_t>(i * count + j)] = sees(i, j) ? 1.0 : 0.0;
-    }
+    part.positions = tree.positions(next_position(sequence));
     Form form;
-    form.mask = property::make_input(mask, HEED_BOOL);
+    form.mask = tree.mask();
     const int64_t from = length(sequence);
     const int64_t text_end = next_position(sequence);
     if (!append_to_all_layers({part}, form)) return;
     std::vector<int64_t> path;
-    if (random_.chance(0.8)) {
-      for (int64_t node = random_.below(count); node >= 0; node = parents[static_cast<size_t>(node)])
-        path.insert(path.begin(), node);
-    }
+    if (random_.chance(0.8)) path = tree.path_to(random_.below(count));
     note("accept " + testing::PrintToString(path));
     const auto num_kept = static_cast<int64_t>(path.size());
     path.push_back(-1);  // has an address although it may be empty

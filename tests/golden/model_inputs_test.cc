@@ -27,7 +27,6 @@ using capi_test::Context;
 using capi_test::Dims;
 using capi_test::invalid;
 using capi_test::is_refused;
-using capi_test::ModelCall;
 using capi_test::ModelCopy;
 using capi_test::Refusal;
 using capi_test::Tensor;
@@ -57,9 +56,10 @@ Text text_of(const char* model, const std::string& name, const std::string& logi
 }
 
 // A call with ids of I64 in which `counts` says which of them have logits of their own.
-class Batch {
+class CallOfTexts {
  public:
-  Batch(ModelCall& call, const Dims& dims, const std::vector<int64_t>& ids, std::vector<uint8_t> counts)
+  CallOfTexts(capi_test::ModelCall& call, const Dims& dims, const std::vector<int64_t>& ids,
+              std::vector<uint8_t> counts)
       : call_(call), counts_(std::move(counts)) {
     call.inputs.queries = keep(dims, ids);
     call.inputs.decoder = &call.decoder;
@@ -93,16 +93,16 @@ class Batch {
   }
 
  private:
-  ModelCall& call_;
+  capi_test::ModelCall& call_;
   std::vector<uint8_t> counts_;
 };
 
 // Expects the model to have the logits of a text alone.
-void expect_alone(ModelCall& call, const Text& text) {
-  Batch(call, {1, text.size()}, text.ids, std::vector<uint8_t>(text.ids.size(), 1)).expect({text});
+void expect_alone(capi_test::ModelCall& call, const Text& text) {
+  CallOfTexts(call, {1, text.size()}, text.ids, std::vector<uint8_t>(text.ids.size(), 1)).expect({text});
 }
 void expect_alone(const std::string& folder, const Text& text) {
-  ModelCall call(folder);
+  capi_test::ModelCall call(folder);
   expect_alone(call, text);
 }
 
@@ -128,8 +128,8 @@ TEST_P(EveryTiedModel, GivesThemWithPaddingOnTheLeft) {
   std::vector<int64_t> ids = texts[0].ids;
   ids.insert(ids.end(), 3, 0);
   ids.insert(ids.end(), texts[1].ids.begin(), texts[1].ids.end());
-  ModelCall call(folder_of(GetParam()));
-  Batch batch(call, {2, 7}, ids, counts);
+  capi_test::ModelCall call(folder_of(GetParam()));
+  CallOfTexts batch(call, {2, 7}, ids, counts);
   {
     SCOPED_TRACE("by a mask and positions");
     call.decoder.self_mask = batch.keep({2, 1, 1, 7}, counts, HEED_BOOL);
@@ -154,8 +154,8 @@ TEST_P(EveryTiedModel, GivesThemWithBothTextsInOneRow) {
   for (int row = 0; row < 11; ++row) {
     for (int other = 0; other < 11; ++other) mask.push_back((row < 7) == (other < 7) ? 1 : 0);
   }
-  ModelCall call(folder_of(GetParam()));
-  Batch batch(call, {1, 11}, ids, std::vector<uint8_t>(11, 1));
+  capi_test::ModelCall call(folder_of(GetParam()));
+  CallOfTexts batch(call, {1, 11}, ids, std::vector<uint8_t>(11, 1));
   call.decoder.self_mask = batch.keep({11, 11}, mask, HEED_BOOL);
   call.sequences.positions = batch.keep<int64_t>({1, 11}, {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3});
   batch.expect(texts);
@@ -170,8 +170,8 @@ TEST_P(EveryTiedModel, GivesThemWhateverIdsPad) {
     ids.insert(ids.end(), {texts[1].ids[0], texts[1].ids[1], padding});
     ModelCopy copy(GetParam());
     copy.set("pad_token_id", "-1");
-    ModelCall call(copy.write());
-    Batch batch(call, {2, 3}, ids, {1, 1, 1, 1, 1, 0});
+    capi_test::ModelCall call(copy.write());
+    CallOfTexts batch(call, {2, 3}, ids, {1, 1, 1, 1, 1, 0});
     call.sequences.query_lens = batch.keep<int64_t>({2}, {3, 2});
     batch.expect(texts);
   }
@@ -281,7 +281,7 @@ TEST_F(TiedLlama, GivesItsLogitsWithWhatACallerAccepts) {
     load.accept = accept;
     heed_model_options options = HEED_MODEL_OPTIONS_INIT;
     options.load = &load;
-    ModelCall call(folder, nullptr, &options);
+    capi_test::ModelCall call(folder, nullptr, &options);
     expect_alone(call, text);
   }
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,29 +15,15 @@
 #include "base/host_allocator.h"
 #include "base/shared_process_lock.h"
 #include "cache/cache_options.h"
+#include "cache/layer_group.h"
 #include "cache/pages_image.h"
+#include "cache/shared_number.h"
 #include "ops/cached_keys.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 
 class SafetensorsFile;
-
-// A number that other threads may read while a call changes it: they get the number before or after.
-class SharedNumber {
- public:
-  SharedNumber(int64_t value = 0) noexcept : value_(value) {}  // NOLINT(*-explicit-*): it is used as a number
-  SharedNumber(const SharedNumber& other) noexcept : value_(other) {}
-  SharedNumber& operator=(const SharedNumber& other) noexcept { return *this = static_cast<int64_t>(other); }
-  SharedNumber& operator=(int64_t value) noexcept {
-    value_.store(value, std::memory_order_relaxed);
-    return *this;
-  }
-  operator int64_t() const noexcept { return value_.load(std::memory_order_relaxed); }  // NOLINT(*-explicit-*)
-
- private:
-  std::atomic<int64_t> value_;
-};
 
 // The rows of a sequence in one layer. Row i of a sequence is the i-th that was appended.
 struct LayerRows {
@@ -169,42 +154,6 @@ class Cache {
     return rows_[static_cast<size_t>(layer * options_.max_sequences + sequence)];
   }
 
-  // Layers that keep as many rows, and so have the same pages of a sequence.
-  struct LayerGroup {
-    CacheGeometry geometry;
-    int64_t memory_offset = 0;  // of the group's pages in memory_
-    // Parts of numbers_.
-    int32_t* table = nullptr;       // [sequence][sequence_pages], the first num_pages of each are set
-    int32_t* num_pages = nullptr;   // [sequence]
-    int32_t* references = nullptr;  // [page], the sequences that have it
-    int32_t* free = nullptr;        // [page], the first num_free are pages that no sequence has, the next one last
-    int32_t* positions = nullptr;   // [index in the group][page][page_rows]
-    // For reorder, remember and undo; as large as what they copy.
-    int32_t* old_table = nullptr;
-    int32_t* old_num_pages = nullptr;
-    SharedNumber num_free;
-
-    const int32_t* pages_of(int64_t sequence) const { return table + sequence * geometry.sequence_pages; }
-    int32_t* page_table(int64_t sequence) { return table + sequence * geometry.sequence_pages; }
-    // Whether a page of a sequence is shared with another one.
-    bool is_shared(int64_t sequence, int64_t page) const {
-      return references[static_cast<size_t>(pages_of(sequence)[page])] > 1;
-    }
-    // The pages of rows first .. end - 1, those of a ring if there are any.
-    KeyRange pages_with(int64_t first, int64_t end) const;
-    // How many pages of rows first .. end - 1 of a sequence are shared.
-    int64_t num_shared(int64_t sequence, int64_t first, int64_t end) const;
-    // How many pages a sequence of that length lacks.
-    int64_t num_lacking(int64_t sequence, int64_t length) const;
-    int32_t take_page() noexcept;
-    // Takes pages until the sequence has `count`; as many are free.
-    void take_pages(int64_t sequence, int64_t count) noexcept;
-    void give_back_page(int32_t page) noexcept;
-    // Gives back the pages of a sequence beyond the first `count`.
-    void cut_pages(int64_t sequence, int64_t count) noexcept;
-    // Throws CacheFull if fewer pages are free.
-    void require_free(int64_t needed) const;
-  };
   // The group of a layer, and its number there.
   struct LayerPlace {
     int32_t group;

@@ -225,7 +225,7 @@ class CacheFile {
     const int64_t length = rows_[kLength];
     cache.check_capacity(sequence, length);
     check_rotary(cache, sequence);
-    for (const Cache::LayerGroup& group : cache.groups_) {
+    for (const LayerGroup& group : cache.groups_) {
       int64_t own = 0;
       for (int32_t page = 0; page < group.num_pages[static_cast<size_t>(sequence)]; ++page)
         own += group.is_shared(sequence, page) ? 0 : 1;
@@ -237,7 +237,7 @@ class CacheFile {
     const HostVector<PagesImage> images = cache.images_of(sequence, 0, length, PagesImage::Contents::Undefined);
     // Nothing but a device fails from here on.
     cache.cut(sequence, 0);
-    for (Cache::LayerGroup& group : cache.groups_) group.take_pages(sequence, group.geometry.pages_for(length));
+    for (LayerGroup& group : cache.groups_) group.take_pages(sequence, group.geometry.pages_for(length));
     for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
       LayerRows& rows = cache.rows_at(layer, sequence);
       rows = stored_rows(cache, layer);

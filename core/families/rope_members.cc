@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/shown_text.h"
@@ -106,6 +107,24 @@ class RopeMembers {
   const Family& family_;
 };
 
+bool is_same(const ModelConfig& config, const std::string& path, const std::string& other) {
+  const std::vector<std::string> names = config.members(path);
+  return names == config.members(other) && config.text_of_value(path) == config.text_of_value(other) &&
+         std::ranges::all_of(names, [&](const std::string& name) {
+           return is_same(config, path_of_member(path, name), path_of_member(other, name));
+         });
+}
+
+// transformers 5 reads the earlier name if a file has both, and heed the later one.
+void require_one_name(const ModelConfig& config) {
+  const std::string later = name_of(Setting::RopeParameters);
+  const std::string earlier = name_of(Setting::RopeScaling);
+  if (config.members(later).empty() || config.members(earlier).empty() || is_same(config, later, earlier)) return;
+  fail(Status::InvalidArgument,
+       "%s has %s and %s, two names of one setting, with different values: expected one of them",
+       in_quotes(config.path()).c_str(), in_quotes(later).c_str(), in_quotes(earlier).c_str());
+}
+
 }  // namespace
 
 void require_rope_members(const ModelConfig& config, const Family& family) {
@@ -113,6 +132,7 @@ void require_rope_members(const ModelConfig& config, const Family& family) {
   for (const Setting setting : {Setting::RopeParameters, Setting::RopeScaling}) {
     if (config.has(name_of(setting))) members.require_known(name_of(setting));
   }
+  require_one_name(config);
 }
 
 }  // namespace heed

@@ -416,6 +416,27 @@ TEST(ModelSettings, OfUnknownFamiliesAreRefused) {
   EXPECT_TRUE(is_refused(try_model(copy), absent));
 }
 
+// transformers 5 reads rope_scaling if a file has both.
+TEST(ModelSettings, OfRotaryPositionsHaveOneName) {
+  ModelCopy copy("llama");
+  const std::string scaling = R"({"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0})";
+  copy.remove_setting("rope_theta");
+  copy.set("rope_parameters", scaling);
+  const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+  for (const std::string& same : {scaling, std::string("{}"), std::string("null")}) {
+    SCOPED_TRACE(same);
+    copy.set("rope_scaling", same);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+  }
+  for (const char* other : {R"({"rope_type": "linear", "factor": 3.0, "rope_theta": 10000.0})",
+                            R"({"rope_type": "linear", "factor": 2.0})", R"({"rope_type": "default"})"}) {
+    SCOPED_TRACE(other);
+    copy.set("rope_scaling", other);
+    EXPECT_TRUE(
+        is_refused(try_model(copy), invalid({"\"rope_parameters\" and \"rope_scaling\"", "expected one of them"})));
+  }
+}
+
 TEST(ModelSettings, OfQuantizedWeightsAreRefusedAsThose) {
   for (const char* name : {"quantization_config", "compression_config", "quantization"}) {
     SCOPED_TRACE(name);

@@ -140,6 +140,12 @@ Topic model_folders() {
               &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'llama','rope_scaling':{'type':'linear'}}", {}), &new_layer)),
+          PROVOKE(
+              heed_layer_create_from_folder(context,
+                                            folder("{'model_type':'llama','rope_scaling':{'type':'linear','factor':2},"
+                                                   "'rope_parameters':{'rope_type':'default'}}",
+                                                   {}),
+                                            &new_layer)),
           PROVOKE(heed_layer_create_from_folder(
               context, folder("{'model_type':'llama','rope_parameters':{'full_attention':{'rope_theta':700}}}", {}),
               &new_layer)),

@@ -89,33 +89,28 @@ Operand positions_operand(const Tensor& positions, const PositionRows& of, bool 
   else
     set_operand(operand, positions, {0, -1, 1, -1});
   if (!reads) operand.data = nullptr;
-  if (operand.data == nullptr) return operand;
-  for (int64_t b = 0; b < (of.is_packed ? 1 : of.batch); ++b) {
-    for (int64_t i = 0; i < of.num_rows; ++i) {
-      const int64_t position = length_of(operand, b, i);
-      if (position >= 0 && position <= of.last_position) continue;
-      if (of.is_packed) {
-        fail(Status::InvalidArgument, "%s[%" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, of.name,
-             i, position, of.last_position);
-      }
-      fail(Status::InvalidArgument,
-           "%s[%" PRId64 ", %" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, of.name, b, i,
-           position, of.last_position);
-    }
-  }
   return operand;
 }
 
-void set_positions(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool reads) {
-  limits.positions = positions_operand(*sequences.positions,
-                                       {.name = kPositions,
-                                        .rows = "queries",
-                                        .dims = "(B, Q)",
-                                        .batch = batch,
-                                        .num_rows = limits.num_queries,
-                                        .is_packed = sequences.is_packed(),
-                                        .last_position = sequences.last_position},
-                                       reads);
+// Those of rows 0 .. count - 1 of an element, or of the packed rows.
+void check_positions(const Operand& positions, const PositionRows& of, int64_t b, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t position = length_of(positions, b, i);
+    if (position >= 0 && position <= of.last_position) continue;
+    if (of.is_packed) {
+      fail(Status::InvalidArgument, "%s[%" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64, of.name,
+           i, position, of.last_position);
+    }
+    fail(Status::InvalidArgument, "%s[%" PRId64 ", %" PRId64 "] is %" PRId64 ", expected a position from 0 to %" PRId64,
+         of.name, b, i, position, of.last_position);
+  }
+}
+
+// Of all rows, or those of a table of padded elements.
+void check_all_positions(const Operand& positions, const PositionRows& of, const Sequence* padded) {
+  if (positions.data == nullptr) return;
+  for (int64_t b = 0; b < (of.is_packed ? 1 : of.batch); ++b)
+    check_positions(positions, of, b, padded == nullptr ? of.num_rows : padded[b].query_count);
 }
 
 // One batch element whose queries end at the position of its last key.
@@ -183,15 +178,16 @@ int64_t packed_batch(const SequenceInputs& sequences, bool keys_are_queries) {
 }
 
 Operand key_positions_operand(const SequenceInputs& sequences, int64_t batch, int64_t num_rows, bool reads) {
-  return positions_operand(*sequences.key_positions,
-                           {.name = kKeyPositions,
-                            .rows = "keys",
-                            .dims = "(B, K)",
-                            .batch = batch,
-                            .num_rows = num_rows,
-                            .is_packed = sequences.is_packed(),
-                            .last_position = kMaxPosition},
-                           reads);
+  const PositionRows rows = {.name = kKeyPositions,
+                             .rows = "keys",
+                             .dims = "(B, K)",
+                             .batch = batch,
+                             .num_rows = num_rows,
+                             .is_packed = sequences.is_packed(),
+                             .last_position = kMaxPosition};
+  const Operand positions = positions_operand(*sequences.key_positions, rows, reads);
+  check_all_positions(positions, rows, nullptr);
+  return positions;
 }
 
 void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t batch, bool keys_are_queries,
@@ -200,7 +196,17 @@ void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t ba
     fail(Status::InvalidArgument, "%s is set, but %s is " WORD("NULL") ": expected both, or neither", kKeyOffsets,
          kQueryOffsets);
   }
-  if (sequences.positions != nullptr) set_positions(limits, sequences, batch, reads);
+  const PositionRows rows = {.name = kPositions,
+                             .rows = "queries",
+                             .dims = "(B, Q)",
+                             .batch = batch,
+                             .num_rows = limits.num_queries,
+                             .is_packed = sequences.is_packed(),
+                             .last_position = sequences.last_position};
+  if (sequences.positions != nullptr) limits.positions = positions_operand(*sequences.positions, rows, reads);
+  // Those of padding are not read.
+  const bool is_padded = sequences.query_lens != nullptr && !sequences.is_packed();
+  if (!is_padded) check_all_positions(limits.positions, rows, nullptr);
   if (!sequences.has_table()) return;
   limits.has_table = 1;
   if (sequences.is_packed()) {
@@ -219,6 +225,7 @@ void set_sequences(KeyLimits& limits, const CallSequences& sequences, int64_t ba
                                          {batch, limits.num_queries, limits.num_queries, "queries"}, reads);
     if (lens.data == nullptr) return;
     fill_padded_table(limits, sequences, lens, batch, keys_are_queries);
+    check_all_positions(limits.positions, rows, sequences.table);
   }
   limits.table = sequences.table;
 }

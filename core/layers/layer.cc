@@ -291,7 +291,12 @@ void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& sc
   inputs.masked.set_rows(schedule, inputs.read, call.inputs);
   call.training = training;
   call.called_seed = training.dropout_seed;
-  check(schedule, purpose, call);
+  try {
+    check(schedule, purpose, call);
+  } catch (Error& error) {
+    inputs.masked.name_rows_of_call(error);
+    throw;
+  }
 }
 
 OutputShapes Layer::output_shapes(const LayerInputs& inputs) const {
@@ -341,8 +346,9 @@ void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shape
   check_one(outputs.log_sum_exp, OUTPUT("log_sum_exp"), shapes.log_sum_exp, true);
 }
 
-void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const {
-  CalledInputs called;
+void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule,
+                    MaskHoles holes) const {
+  CalledInputs called = {{}, {}, MaskedInputs(holes)};
   LayerCall call;
   begin(inputs, purpose, schedule, called, call);
   for (const Parameter& parameter : parameters_) parameter.require_set();
@@ -365,12 +371,20 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
     inputs.cache = &filled;
   }
   const CacheLock lock(inputs, Purpose::Shapes);
-  CallArena arena(*context_);
-  Schedule schedule(arena);
-  prepare(inputs, outputs, Purpose::Shapes, schedule);
+  // Other masks than the given ones shall have room. One without holes needs fewer copies, but others of the rows may lie in
+  // memory that copies would have taken turns in, so that neither plan is the larger one always.
+  constexpr MaskHoles kHoles[] = {{true, true}, {true, false}, {false, true}, {false, false}};
+  const bool has_mask = inputs.attention_mask != nullptr || inputs.decoder.self_attention_mask != nullptr;
+  size_t needed = 0;
+  for (const MaskHoles& holes : std::span(kHoles).first(has_mask ? std::size(kHoles) : 1)) {
+    CallArena arena(*context_);
+    Schedule schedule(arena);
+    prepare(inputs, outputs, Purpose::Shapes, schedule, holes);
+    needed = std::max(needed, schedule.workspace_bytes());
+  }
   // The caller is about to run, and may bring a workspace of another context.
   context_->start();
-  return schedule.workspace_bytes();
+  return needed;
 }
 
 void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const {

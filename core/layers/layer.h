@@ -200,7 +200,8 @@ class Layer {
   void begin(const LayerInputs& given, Purpose purpose, Schedule& schedule, CalledInputs& inputs,
              LayerCall& call) const;
   // Performs all checks of a call and plans its schedule.
-  void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule) const;
+  void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule,
+               MaskHoles holes = {}) const;
 
   std::shared_ptr<Context> context_;
   HostVector<Child> children_;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -32,10 +35,11 @@ void require_alone(const char* name, std::initializer_list<std::pair<const char*
   }
 }
 
-VisibleRows read_mask(Schedule& schedule, const Tensor* mask, const char* name, const Tensor* rows, Purpose purpose) {
+VisibleRows read_mask(Schedule& schedule, const Tensor* mask, const char* name, const Tensor* rows,
+                      const MaskReading& reading) {
   const int32_t axis = rows == nullptr ? -1 : row_axis_of(*rows);
   if (mask == nullptr || axis < 0) return {};
-  return read_visible_rows(schedule, mask, name, rows->dim(0), rows->dim(axis), purpose);
+  return read_visible_rows(schedule, mask, name, rows->dim(0), rows->dim(axis), reading);
 }
 
 // A tensor in the arena, or without data, as `of`, which is on the host or without data.
@@ -204,8 +208,9 @@ void MaskedInputs::apply_to_keys(const RowMasks& masks, Schedule& schedule, Laye
   Visibility& visibility = inputs.visibility;
   require_alone(masks.keys_name, {{visibility.names->valid_lens, visibility.valid_lens}});
   const Tensor* const counts = counts_of(schedule, keys_);
-  if (masks.stores_keys && !masks.encodes_keys) {
+  if (masks.stores_keys)
     require_alone(masks.keys_name, {{INPUT("sequences->query_lens"), inputs.sequences.query_lens}});
+  if (masks.stores_keys && !masks.encodes_keys) {
     inputs.sequences.query_lens = counts;
     inputs.sequences.positions = gathered(schedule, inputs.sequences.positions, keys_);
     return;
@@ -231,9 +236,20 @@ void MaskedInputs::apply(const RowMasks& masks, Schedule& schedule, Purpose purp
                                                        inputs.sequences.query_offsets};
   if (masks.of_queries != nullptr) require_alone(masks.queries_name, {packs});
   if (masks.of_keys != nullptr) require_alone(masks.keys_name, {packs});
-  queries_ = read_mask(schedule, masks.of_queries, masks.queries_name, inputs.queries, purpose);
+  if (masks.of_queries != nullptr && inputs.queries == nullptr) {
+    fail(Status::InvalidArgument,
+         "%s is set, but " INPUT("queries") ", whose rows it hides, is " WORD("NULL") ": expected " WORD("NULL"),
+         masks.queries_name);
+  }
+  // With a cache the shapes of weights depend on how many rows are appended, as with query_lens.
+  const bool is_planned = purpose == Purpose::Shapes;
+  const bool reads = !is_planned || appends_;
+  const auto reading_of = [&](bool may_have_holes) {
+    return MaskReading{reads, is_planned ? std::optional<bool>(may_have_holes) : std::nullopt};
+  };
+  queries_ = read_mask(schedule, masks.of_queries, masks.queries_name, inputs.queries, reading_of(holes_.of_queries));
   const Tensor* const keys = inputs.decoder.memory != nullptr ? inputs.decoder.memory : inputs.keys;
-  keys_ = read_mask(schedule, masks.of_keys, masks.keys_name, keys, purpose);
+  keys_ = read_mask(schedule, masks.of_keys, masks.keys_name, keys, reading_of(holes_.of_keys));
   if (queries_.is_given()) apply_to_queries(masks, schedule, inputs);
   if (keys_.is_given()) apply_to_keys(masks, schedule, inputs);
 }
@@ -314,6 +330,39 @@ Value MaskedInputs::tapped(Schedule& schedule, std::string_view child, const Ten
   }
   return is_weights ? moved_result(schedule, output, Form::Pairs, rows, columns)
                     : moved_result(schedule, output, Form::Numbers, rows, nullptr);
+}
+
+namespace {
+
+// Replaces i in "name[b, i]", the first one in the text, by the row that it was. `end`: what ends a name there. `size`: of
+// the memory of the text.
+void replace_row(char* text, size_t size, const std::string& name, std::string_view end, const VisibleRows& visible) {
+  const std::string given = text;
+  const std::string before_row = std::string(name).append(end).append("[");
+  const size_t at = given.find(before_row);
+  // Not "key_positions" for "positions".
+  if (at == std::string::npos || at == 0 || given[at - 1] == '_' || visible.rows == nullptr) return;
+  const size_t begin = at + before_row.size() - 1;
+  int64_t b = 0;
+  int64_t row = 0;
+  int length = 0;
+  const int num_read = std::sscanf(given.c_str() + begin, "[%" SCNd64 ", %" SCNd64 "]%n", &b, &row, &length);
+  if (num_read != 2 || length == 0 || b < 0 || b >= visible.batch || row < 0 || row >= visible.num_rows) return;
+  std::snprintf(text, size, "%.*s[%" PRId64 ", %" PRId32 "]%s", static_cast<int>(begin), given.c_str(), b,
+                visible.rows[b * visible.num_rows + row], given.c_str() + begin + static_cast<size_t>(length));
+}
+
+}  // namespace
+
+void MaskedInputs::name_rows_of_call(Error& error) const {
+  const auto replace = [&](const char* name, const VisibleRows& visible) {
+    replace_row(error.text, sizeof error.text, name, "", visible);
+    replace_row(error.marked, sizeof error.marked, name, "\x02", visible);
+  };
+  replace("queries", queries_);
+  replace("positions", queries_.is_given() ? queries_ : keys_);
+  replace("token_types", masks_.encodes_keys ? keys_ : queries_);
+  replace("keys", keys_);
 }
 
 void MaskedInputs::spread(Schedule& schedule) const {

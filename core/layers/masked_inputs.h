@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/error.h"
 #include "layers/inputs.h"
 #include "layers/layer_call.h"
 #include "layers/schedule.h"
@@ -30,9 +31,17 @@ struct RowMasks {
   bool has_decoder = false;
 };
 
+// Whether the masks of a call may have holes, as far as it is planned for other masks, too.
+struct MaskHoles {
+  bool of_queries = true;
+  bool of_keys = true;
+};
+
 class MaskedInputs {
  public:
   MaskedInputs() = default;
+  // `holes`: for Purpose::Shapes.
+  explicit MaskedInputs(MaskHoles holes) : holes_(holes) {}
   MaskedInputs(const MaskedInputs&) = delete;
   MaskedInputs& operator=(const MaskedInputs&) = delete;
 
@@ -48,6 +57,9 @@ class MaskedInputs {
   OutputValues results(Schedule& schedule, const OutputValues& outputs);
   // The same of a tap of a child.
   Value tapped(Schedule& schedule, std::string_view child, const Tensor& output, bool is_weights);
+  // Sentences name rows as the call has them, not where they were moved to.
+  void name_rows_of_call(Error& error) const;
+
   // Adds the copies that results and taps need, behind the operations of the layer.
   void spread(Schedule& schedule) const;
 
@@ -75,6 +87,7 @@ class MaskedInputs {
                      const VisibleRows* columns);
   void add_copy(Copy*& first, Schedule& schedule, const Copy& copy);
 
+  MaskHoles holes_;
   RowMasks masks_;
   VisibleRows queries_;
   VisibleRows keys_;

@@ -6,73 +6,13 @@
 #include <memory>
 
 #include "base/error.h"
+#include "layers/falling_positions.h"
 #include "layers/host_sequences.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 
 namespace heed {
 namespace {
-
-// Which rows of self-attention are no keys, so that their positions do not matter.
-class HiddenRows {
- public:
-  HiddenRows(Schedule& schedule, const Visibility& visibility, const AttentionProblem& problem)
-      : num_heads_(problem.num_heads) {
-    if (problem.limits.valid_lens.data != nullptr && problem.limits.valid_lens.strides[2] == 0)
-      lens_ = problem.limits.valid_lens;
-    const Tensor* const mask = visibility.mask;
-    if (mask == nullptr || !mask->has_data() || mask->dim(mask->rank() - 2) != 1) return;
-    const Tensor& on_host = schedule.on_host(*mask);
-    if (mask->rank() == 4)
-      set_operand(mask_, on_host, {0, 1, 2, 3});
-    else
-      set_operand(mask_, on_host, {-1, -1, 0, 1});
-  }
-
-  bool has(int64_t b, int64_t row) const {
-    if (lens_.data != nullptr && row >= length_of(lens_, b, 0)) return true;
-    if (mask_.data == nullptr) return false;
-    for (int64_t h = 0; h < (mask_.strides[1] != 0 ? num_heads_ : 1); ++h) {
-      const int64_t index = b * mask_.strides[0] + h * mask_.strides[1] + row * mask_.strides[3];
-      if (static_cast<const uint8_t*>(mask_.data)[index] != 0) return false;
-    }
-    return true;
-  }
-
- private:
-  int64_t num_heads_;
-  Operand lens_;
-  Operand mask_;
-};
-
-// Whether the tensor, a mask or a bias, has a row for each query, so that it can separate texts.
-bool has_row_of_each_query(const Tensor* pairs) { return pairs != nullptr && pairs->dim(pairs->rank() - 2) > 1; }
-
-[[noreturn]] void fail_fall(bool is_packed, int64_t b, int64_t row, int64_t position, int64_t before) {
-  char index[48];
-  if (is_packed)
-    std::snprintf(index, sizeof index, "[%" PRId64 "]", row);
-  else
-    std::snprintf(index, sizeof index, "[%" PRId64 ", %" PRId64 "]", b, row);
-  fail(Status::InvalidArgument,
-       INPUT("sequences->positions") "%s is %" PRId64 ", below %" PRId64
-                                     " before it: expected positions that never fall among the rows of a text, or "
-                                     "several texts by " INPUT("sequences->query_offsets"),
-       index, position, before);
-}
-
-void check_that_none_falls(const HiddenRows& hidden, const AttentionProblem& problem, int64_t b,
-                           const int32_t* positions) {
-  const Sequence& sequence = sequence_of(problem.limits, b);
-  int64_t before = 0;
-  for (int64_t i = 0; i < sequence.query_count; ++i) {
-    if (positions[i] >= before) {
-      if (!hidden.has(b, i)) before = positions[i];
-      continue;
-    }
-    if (!hidden.has(b, i)) fail_fall(problem.is_packed != 0, b, sequence.query_begin + i, positions[i], before);
-  }
-}
 
 // The positions of `count` rows from row `begin` of an element.
 const int32_t* read_rows(Schedule& schedule, const Operand& positions, int64_t b, int64_t begin, int64_t count) {
@@ -156,8 +96,7 @@ void set_row_positions(Schedule& schedule, const InputValues& inputs, const Visi
   }
   auto* const elements = schedule.arena().allocate_for<CachedElement>(static_cast<size_t>(problem.batch));
   std::uninitialized_value_construct_n(elements, problem.batch);
-  const HiddenRows hidden(schedule, visibility, problem);
-  const bool are_separate = has_row_of_each_query(visibility.mask) || has_row_of_each_query(visibility.bias);
+  FallingPositions falling(schedule, visibility);
   bool continue_in_all = is_self;
   for (int64_t b = 0; b < problem.batch; ++b) {
     const Sequence& sequence = sequence_of(limits, b);
@@ -165,7 +104,13 @@ void set_row_positions(Schedule& schedule, const InputValues& inputs, const Visi
     element.query_positions = read_rows(schedule, of_queries, b, sequence.query_begin, sequence.query_count);
     element.positions =
         is_self ? element.query_positions : read_rows(schedule, of_keys, b, sequence.key_begin, sequence.key_count);
-    if (is_self && !are_separate) check_that_none_falls(hidden, problem, b, element.query_positions);
+    if (is_self) {
+      falling.check({.element = b,
+                     .first_row = sequence.query_begin,
+                     .count = sequence.query_count,
+                     .positions = element.query_positions,
+                     .is_packed = problem.is_packed != 0});
+    }
     continue_in_all = continue_in_all && are_consecutive(element.query_positions, sequence.query_count);
   }
   if (!reads_positions) return;

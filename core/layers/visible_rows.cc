@@ -9,16 +9,10 @@
 #include "base/decimal_text.h"
 #include "base/error.h"
 #include "ops/embedding.h"
-#include "tensor/convert.h"
+#include "tensor/element.h"
 
 namespace heed {
 namespace {
-
-double element_of(const Tensor& tensor, int64_t offset) {
-  return visit_dtype(tensor.dtype(), [&]<typename Element>(const Element*) {
-    return static_cast<double>(detail::carry(reinterpret_cast<const Element*>(tensor.data())[offset]));
-  });
-}
 
 bool is_visible(const Tensor& mask, const char* name, int64_t b, int64_t row) {
   const double element = element_of(mask, b * mask.stride(0) + row * mask.stride(1));
@@ -76,35 +70,40 @@ void add_lookup(Schedule& schedule, const char* operation, const Value& from, in
 }  // namespace
 
 VisibleRows read_visible_rows(Schedule& schedule, const Tensor* mask, const char* name, int64_t batch, int64_t num_rows,
-                              Purpose purpose) {
+                              const MaskReading& reading) {
   VisibleRows visible;
   if (mask == nullptr) return visible;
-  visible = {.mask = mask, .name = name, .batch = batch, .num_rows = num_rows, .has_holes = true};
+  visible = {.mask = mask,
+             .name = name,
+             .batch = batch,
+             .num_rows = num_rows,
+             .has_holes = reading.may_have_holes.value_or(true)};
   if (!(mask->shape() == Shape{batch, num_rows})) {
     fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, one element for each row", name,
          to_string(mask->shape()).c_str(), to_string(Shape{batch, num_rows}).c_str());
   }
-  if (purpose == Purpose::Shapes || !mask->has_data()) return visible;
+  if (!reading.reads || !mask->has_data()) return visible;
   const Tensor& on_host = schedule.on_host(*mask);
   CallArena& arena = schedule.arena();
   const auto num_elements = static_cast<size_t>(batch * num_rows);
   auto* const counts = arena.allocate_for<int64_t>(static_cast<size_t>(batch));
   auto* const rows = arena.allocate_for<int32_t>(num_elements);
   auto* const places = arena.allocate_for<int32_t>(num_elements);
-  visible.has_holes = false;
+  bool has_holes = false;
   for (int64_t b = 0; b < batch; ++b) {
     int64_t count = 0;
     for (int64_t row = 0; row < num_rows; ++row) {
       const bool sees = is_visible(on_host, name, b, row);
       places[b * num_rows + row] = static_cast<int32_t>(sees ? count : num_rows - 1);
       if (!sees) continue;
-      visible.has_holes = visible.has_holes || row != count;
+      has_holes = has_holes || row != count;
       rows[b * num_rows + count++] = static_cast<int32_t>(row);
     }
     std::fill(rows + b * num_rows + count, rows + (b + 1) * num_rows, 0);
     counts[b] = count;
   }
   visible.counts = counts;
+  visible.has_holes = reading.may_have_holes.value_or(has_holes);
   if (visible.has_holes) {
     visible.rows = rows;
     visible.places = places;

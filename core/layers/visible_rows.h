@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "layers/inputs.h"
 #include "layers/schedule.h"
@@ -17,7 +18,7 @@ struct VisibleRows {
   const char* name = nullptr;
   int64_t batch = 0;
   int64_t num_rows = 0;
-  // Whether a visible row may follow a hidden one. True as well where the mask is not read.
+  // Whether a visible row may follow a hidden one.
   bool has_holes = false;
   // Null if the mask is not read. [batch]: how many rows are visible.
   const int64_t* counts = nullptr;
@@ -36,9 +37,15 @@ struct VisibleRows {
   }
 };
 
+// What is known of a mask: what it holds, or, where other masks of its shape shall have room, whether they may have holes.
+struct MaskReading {
+  bool reads = true;
+  std::optional<bool> may_have_holes;
+};
+
 // Reads a mask. Throws InvalidArgument for another dtype or shape, or for an element that is neither 0 nor 1.
 VisibleRows read_visible_rows(Schedule& schedule, const Tensor* mask, const char* name, int64_t batch, int64_t num_rows,
-                              Purpose purpose);
+                              const MaskReading& reading);
 
 // Adds copies of rows: to[b, h, i] = from[b, h, rows[b][i]] for arrays (B, S, ...) or (B, H, S, ...), whose rows are along
 // `row_axis`; what follows is a row. `rows`: [batch][rows of `to`], or null if they are only planned.

@@ -215,8 +215,22 @@ TEST(CacheErrors, RowsThatCannotBeDiscarded) {
       {"renumber", discard(0, 0, 1, 2), invalid({"renumber", "2"})},
   });
   const Scene scene;
-  scene.append({{2, counting_from(0, 5), {0, 1, 2, 0, 1}}});
+  scene.append({{2, counting_from(0, 3), {0, 1, 2}}});
+  scene.append({{2, counting_from(3, 2), {0, 1}}});
   expect_refused_on(scene, {{"positions below 0", discard(2, 0, 3, 1), invalid({"position"})}});
+}
+
+TEST(CacheErrors, PositionsThatFall) {
+  const auto append = [](std::vector<int64_t> positions) {
+    return [=](const Scene& s) { s.append({{0, counting_from(0, 6), positions}}); };
+  };
+  const Scene scene;
+  const std::string before = "expected positions that never fall among the rows of a text";
+  EXPECT_THROW(append({0, 1, 2, 0, 1, 2})(scene), std::exception);
+  EXPECT_NE(std::string(heed_last_error()).find("positions[0, 3] is 0, below 2"), std::string::npos)
+      << heed_last_error();
+  EXPECT_NE(std::string(heed_last_error()).find(before), std::string::npos) << heed_last_error();
+  EXPECT_NO_THROW(append({0, 1, 2, 2, 5, 6})(scene));
 }
 
 // A step that has reached the first layer alone.

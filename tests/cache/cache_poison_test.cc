@@ -109,11 +109,11 @@ TEST(CachePoison, DiscardedAndUnacceptedRowsAreGone) {
     const RowBits expected = expected_next_rows(layer, contiguous, 30);
     const std::vector<int64_t> kept = {2, 3, 5};
     for (const heed_cache_options& options : each_layout(contiguous, 1)) {
-      // Rows 20 to 29 come after rows that are not finite, at the positions that they have in the end.
+      // Rows 20 to 29 come after rows that are not finite, at the positions that they have in the end, which do not fall.
       const std::vector<int64_t> rows =
           joined(joined(counting_from(0, 20), repeated(kNaNRow, 25)), counting_from(20, 10));
       const std::vector<int64_t> positions =
-          joined(joined(counting_from(0, 20), repeated(0, 25)), counting_from(20, 10));
+          joined(joined(counting_from(0, 20), repeated(20, 25)), counting_from(20, 10));
       const Cache cache = make_cache(layer, options);
       forward_one(layer, cache.get(), {0, rows, positions});
       property::check(heed_cache_discard(cache.get(), 0, 20, 25, 0));
@@ -122,7 +122,8 @@ TEST(CachePoison, DiscardedAndUnacceptedRowsAreGone) {
 
       const Cache drafts = make_cache(layer, options);
       forward_one(layer, drafts.get(), {0, counting_from(0, 27)});
-      forward_one(layer, drafts.get(), {0, {kNaNRow, kNaNRow, 27, 28, kNaNRow, 29, kNaNRow}, {0, 0, 27, 28, 0, 29, 0}});
+      forward_one(layer, drafts.get(),
+                  {0, {kNaNRow, kNaNRow, 27, 28, kNaNRow, 29, kNaNRow}, {27, 27, 27, 28, 28, 29, 29}});
       property::check(heed_cache_accept(drafts.get(), 0, 27, kept.data(), 3));
       EXPECT_TRUE(same_rows(next_rows(layer, drafts.get(), 0, 30), expected))
           << name_of_layout(options) << ", accepted";

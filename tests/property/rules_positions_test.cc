@@ -201,7 +201,10 @@ TEST(Rule06, PositionsThatFallAreRefused) {
   hidden = call;
   hidden.mask = make_input({{2, 1, 1, 4}, {1, 1, 1, 1, 0, 0, 1, 1}}, HEED_BOOL);
   EXPECT_TRUE(agrees_with_reference(hidden));
-  // A mask or bias with rows separates texts.
+  // Those of each query, which hide no key from one query alone, separate nothing.
+  hidden.mask = make_input({{4, 1}, {1, 1, 1, 1}}, HEED_BOOL);
+  EXPECT_TRUE(is_refused_at_once(hidden));
+  // A mask or bias with an element for each query and key may separate texts.
   call.mask = make_input({{4, 4}, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}, HEED_BOOL);
   EXPECT_TRUE(agrees_with_reference(call));
   call.mask.reset();

@@ -1031,8 +1031,8 @@ struct heed_sequence_inputs {
                                        and K - Q + i for rotary positions, ALiBi and relative bias. NULL, in a positional
                                        encoding: row s has the position s */
   const heed_tensor* query_lens;    /* NULL, or (B), from 0 to Q: later rows of queries are padding: they are not computed,
-                                       and their results are 0, log_sum_exp -inf. In self-attention (keys NULL, or the
-                                       same tensor as queries) they are no keys either */
+                                       their ids and positions are not read, and their results are 0, log_sum_exp -inf.
+                                       In self-attention (keys NULL, or the same tensor as queries) they are no keys either */
   const heed_tensor* query_offsets; /* NULL, or (B + 1): from 0 to total, never falling. Excludes query_lens, valid_lens,
                                        mask, bias and weights */
   const heed_tensor* key_offsets;   /* with query_offsets: NULL in self-attention, where keys have the rows of queries; or
@@ -1586,8 +1586,8 @@ struct heed_cache_inputs {
  * (on the CPU); heed_layer_workspace_size of the same inputs with all outputs suffices.
  * Decoders with cross attention read keys, the encoder's output (B, S, E), and append the keys and values of every layer,
  * of layer n to the cache's layer cache->layer + n; Transformers likewise, with keys that the encoder runs first, or its
- * output as decoder->memory. With valid_lens (B) the padding of each element is not appended. Later calls read them with
- * decoder->memory_cache.
+ * output as decoder->memory. With valid_lens (B), query_lens (B) or attention_mask (B, S) the padding of each element is not
+ * appended. Later calls read them with decoder->memory_cache.
  * Errors: those of heed_layer_forward; UNSUPPORTED also for layers without an attention that reads a cache. */
 HEED_API heed_status heed_layer_fill_cache(const heed_layer* layer, const heed_layer_inputs* inputs,
                                            heed_workspace* workspace) HEED_NOEXCEPT;

@@ -8,6 +8,7 @@
 
 #include "attention/validate.h"
 #include "base/error.h"
+#include "layers/falling_positions.h"
 #include "layers/host_sequences.h"
 #include "layers/kinds/projection.h"
 #include "tensor/device.h"
@@ -107,6 +108,26 @@ RowMasks AttentionLayer::row_masks(const LayerInputs& inputs) const {
   return {.of_keys = inputs.attention_mask, .keys_name = kAttentionMask, .stores_keys = fills};
 }
 
+void AttentionLayer::check_appended_positions(Schedule& schedule, const CacheCall& appended,
+                                              const CachedSequences& cached, const LayerCall& call) const {
+  const PositionUse use = position_use();
+  const AttentionOptions options = attention_options();
+  const bool compares = use.rotates || use.reads_distances || call.inputs.visibility->alibi_slopes != nullptr ||
+                        options.window != Alignment::None || options.causal != Alignment::None;
+  if (!compares || fills_cache(call.inputs)) return;
+  FallingPositions falling(schedule, *call.inputs.visibility);
+  for (int64_t b = 0; b < appended.num_rows; ++b) {
+    const Cache::NewRows& added = appended.rows[b];
+    if (added.positions == nullptr) continue;
+    falling.check({.element = b,
+                   .first_row = cached.limits.table[b].query_begin,
+                   .count = added.count,
+                   .positions = added.positions,
+                   .is_packed = is_packed(call.inputs),
+                   .num_held = appended.cache->rows(appended.layer, added.sequence).length});
+  }
+}
+
 const CachedSequences& AttentionLayer::set_cache(Schedule& schedule, bool reads, int64_t batch,
                                                  const CallSequences& given, LayerCall& call) const {
   check_cached_call(call);
@@ -119,7 +140,10 @@ const CachedSequences& AttentionLayer::set_cache(Schedule& schedule, bool reads,
   auto& cached = schedule.arena().make<CachedSequences>();
   const CacheCall appended =
       set_cache_sequences(schedule, layer, cache_of(call.inputs, schedule), batch, num_rows, reads, sequences, cached);
-  if (appended.num_rows > 0) schedule.add_cache(schedule.arena().make<CacheCall>(appended));
+  if (appended.num_rows > 0) {
+    schedule.add_cache(schedule.arena().make<CacheCall>(appended));
+    check_appended_positions(schedule, appended, cached, call);
+  }
   // Weights have a column for each row of the longest sequence.
   if (call.shapes.weights) (*call.shapes.weights)[3] += cached.limits.num_keys;
   return cached;

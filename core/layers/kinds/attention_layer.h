@@ -38,6 +38,9 @@ class AttentionLayer : public Layer {
 
  private:
   // The sequences of a call with a cache. `given`: those of the call, in host memory if `reads`.
+  // Throws InvalidArgument if positions of rows that are appended fall among rows that no mask separates.
+  void check_appended_positions(Schedule& schedule, const CacheCall& appended, const CachedSequences& cached,
+                                const LayerCall& call) const;
   const CachedSequences& set_cache(Schedule& schedule, bool reads, int64_t batch, const CallSequences& given,
                                    LayerCall& call) const;
 };

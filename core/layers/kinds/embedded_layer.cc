@@ -166,7 +166,7 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
       inputs.sequences = &schedule.arena().make<SequenceInputs>(of_queries(*sequences));
       inputs.cache = cache;
     }
-    if (makes_rows(role)) part.ids_name = call.ids_name;
+    part.ids_name = call.ids_name;
     part.id_lens = sequences->query_lens;
     if (role == ChildRole::TokenTypes) {
       part.ids_name = INPUT("token_types");

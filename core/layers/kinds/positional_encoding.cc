@@ -140,7 +140,7 @@ void PositionalEncoding::check(Schedule& schedule, Purpose purpose, LayerCall& c
   // As a child of a decoder.
   const bool continues = call.inputs.cache != nullptr;
   if (continues) continue_positions(schedule, cache_of(call.inputs, schedule), batch, reads, sequences.table, limits);
-  check_num_rows(limits, batch, continues);
+  check_num_rows(limits, batch, continues, call.ids_name);
   call.shapes.dtype = input.dtype();
   call.shapes.output = input.shape();
 }
@@ -166,22 +166,26 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   add_dropout(schedule, "dropout", sum, outputs.output, call.training.dropout_seed, dropout);
 }
 
-void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const {
+void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues,
+                                        const char* name) const {
   for (int64_t b = 0; continues && limits.table != nullptr && b < batch; ++b) {
     const Sequence& sequence = limits.table[b];
     if (sequence.query_position + sequence.query_count <= options_.max_positions) continue;
     fail(Status::InvalidArgument,
-         INPUT("queries") " has %" PRId64 " rows in batch element %" PRId64
-                          ", whose sequence continues at position %" PRId64 ": expected positions below %" PRId64
-                          ", %s",
-         sequence.query_count, b, sequence.query_position, options_.max_positions, words_of_max(options_).c_str());
+         "%s has %" PRId64 " rows in batch element %" PRId64 ", whose sequence continues at position %" PRId64
+         ": expected positions below %" PRId64 ", %s",
+         name, sequence.query_count, b, sequence.query_position, options_.max_positions,
+         words_of_max(options_).c_str());
   }
   // Without a table's data num_queries counts the rows of all batch elements.
   if (limits.positions.given != 0 || (limits.has_table != 0 && limits.table == nullptr)) return;
-  if (limits.num_queries <= options_.max_positions) return;
-  fail(Status::InvalidArgument,
-       INPUT("queries") " has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s",
-       limits.num_queries, options_.max_positions, words_of_max(options_).c_str());
+  // Padding needs no positions.
+  int64_t num_rows = limits.table == nullptr ? limits.num_queries : 0;
+  for (int64_t b = 0; limits.table != nullptr && b < batch; ++b)
+    num_rows = std::max(num_rows, limits.table[b].query_count);
+  if (num_rows <= options_.max_positions) return;
+  fail(Status::InvalidArgument, "%s has %" PRId64 " rows in a batch element, expected at most %" PRId64 ", %s", name,
+       num_rows, options_.max_positions, words_of_max(options_).c_str());
 }
 
 LayerDescription PositionalEncoding::describe() const {

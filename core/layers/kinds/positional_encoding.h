@@ -48,7 +48,8 @@ class PositionalEncoding final : public Layer {
  private:
   // Throws InvalidArgument if rows without given positions are more than the table has. `continues`: they continue the
   // sequences of a cache.
-  void check_num_rows(const KeyLimits& limits, int64_t batch, bool continues) const;
+  // `name`: of the input with the rows.
+  void check_num_rows(const KeyLimits& limits, int64_t batch, bool continues, const char* name) const;
 
   PositionalEncodingOptions options_;
   // The sinusoids, (max_positions, size) of F32 on the device; empty for a learned table.

@@ -171,6 +171,12 @@ LayerInputs Transformer::check_tensors(const LayerInputs& inputs) const {
     fail(Status::InvalidArgument,
          INPUT("queries") " is " WORD("NULL") ", but %s is set: expected the %s of the decoder", kMemory,
          decoder_reads_ids_ ? "ids" : "rows");
+  if (fills && inputs.visibility.valid_lens != nullptr && inputs.sequences.query_lens != nullptr) {
+    fail(Status::InvalidArgument,
+         "%s is set, but so is " INPUT("sequences->query_lens") ", the same lengths: expected " WORD(
+             "NULL") " for one of them",
+         inputs.visibility.names->valid_lens);
+  }
   if (inputs.queries == nullptr && inputs.cache != nullptr && !fills)
     fail(Status::InvalidArgument,
          INPUT("cache") " is set, but " INPUT("queries") " is " WORD("NULL") ": expected rows for the cache");
@@ -202,13 +208,23 @@ DType Transformer::row_dtype(const LayerInputs& inputs) const {
   return table.is_set() ? table.value().dtype() : DType::F32;
 }
 
+namespace {
+
+// The rows that are filled into a cache are the encoder's, so that their lengths are, too.
+const Tensor* encoder_lens_of(const InputValues& inputs) {
+  if (inputs.encoder_lens != nullptr || !fills_cache(inputs.cache)) return inputs.encoder_lens;
+  return inputs.sequences->query_lens;
+}
+
+}  // namespace
+
 Value Transformer::check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule,
                                    Purpose purpose, LayerCall& call) const {
   const SequenceInputs& sequences = *call.inputs.sequences;
   check_ids_of_rows(ids, (embedding == 0 ? sequences.key_offsets : sequences.query_offsets) != nullptr, ids_name);
   make_children(schedule, call);
   call.children[embedding].ids_name = ids_name;
-  call.children[embedding].id_lens = embedding == 0 ? call.inputs.encoder_lens : sequences.query_lens;
+  call.children[embedding].id_lens = embedding == 0 ? encoder_lens_of(call.inputs) : sequences.query_lens;
   return schedule.reserve_spread(check_child(embedding, rows_alone(ids), schedule, purpose, call).output);
 }
 
@@ -221,11 +237,11 @@ SequenceInputs encoder_of(const SequenceInputs& sequences, const Tensor* lens) {
   return {nullptr, lens, key_offsets, nullptr, nullptr};
 }
 
-// The rows that are stored are those of the encoder, without its padding.
+// The rows that are stored are those of the encoder, without its padding: valid_lens or query_lens of them.
 SequenceInputs stored_rows_of(const SequenceInputs& sequences, const Tensor* valid_lens) {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [positions, query_lens, query_offsets, key_offsets, key_positions] = sequences;
-  return {positions, valid_lens, query_offsets, key_offsets, nullptr};
+  return {positions, valid_lens != nullptr ? valid_lens : query_lens, query_offsets, key_offsets, nullptr};
 }
 
 Visibility without_lengths(const Visibility& visibility) {
@@ -239,7 +255,8 @@ Visibility without_lengths(const Visibility& visibility) {
 void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.
   const auto& [queries, keys, values, sequences, visibility, cache, of_decoder, token_types, layer_offset, given_memory,
-               wanted_output, encoder_lens] = call.inputs;
+               wanted_output, mask_lens] = call.inputs;
+  const Tensor* const encoder_lens = encoder_lens_of(call.inputs);
   const bool fills = fills_cache(cache);
   CallArena& arena = schedule.arena();
   make_children(schedule, call);

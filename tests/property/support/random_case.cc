@@ -445,12 +445,12 @@ class CallMaker {
     call_.key_positions = limit(pack(call_.key_positions->contents, 0, *call_.key_offsets), call_.key_positions->dtype);
   }
 
-  // Whether a mask or bias has a row for each query, so that positions of self-attention may fall.
+  // Whether a mask or bias has an element for each query and key, so that positions of self-attention may fall.
   bool has_rows_of_pairs() const {
     const auto has_rows = [](const std::optional<Input>& pairs) {
       if (!pairs) return false;
       const Dims& dims = pairs->contents.dims;
-      return dims[dims.size() - 2] > 1;
+      return dims[dims.size() - 2] > 1 && dims[dims.size() - 1] > 1;
     };
     return has_rows(call_.mask) || has_rows(call_.bias);
   }

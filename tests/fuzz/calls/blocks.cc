@@ -296,7 +296,7 @@ class BlockCall {
     for (int64_t i = first; i < first + count; ++i)
       values.push_back(static_cast<float>((i * (7 + 4 * stream) + seed_) % 23) / 8.0F - 1.5F);
     const Tensor floats = capi_test::make_tensor_of(context_, dims, values);
-    require(succeeded(heed_tensor_copy(floats.get(), tensor.get())), "numbers can be converted");
+    require(succeeded(heed_tensor_copy(tensor.get(), floats.get())), "numbers can be converted");
     return tensor;
   }
 
@@ -311,7 +311,7 @@ class BlockCall {
             "ids are written");
     if (id_dtype_ == HEED_I32) return tensor;
     Tensor wide = capi_test::make_tensor(context_, dims, HEED_I64);
-    require(succeeded(heed_tensor_copy(tensor.get(), wide.get())), "ids can be converted");
+    require(succeeded(heed_tensor_copy(wide.get(), tensor.get())), "ids can be converted");
     return wide;
   }
 

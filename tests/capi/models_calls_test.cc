@@ -213,6 +213,43 @@ TEST(ModelCalls, GiveZerosForRowsThatPad) {
   }
 }
 
+// A stack that reads rows, and normalizes them before its first layer.
+Layer encoder_with_norm_of_rows(heed_context* context) {
+  BlockOptions options;
+  options.encoder.num_layers = 1;
+  options.encoder.embedding_norm = 1;
+  heed_layer* made = nullptr;
+  check(heed_encoder_create(context, &options.encoder, &made));
+  return Layer(made);
+}
+
+std::vector<uint8_t> output_of(const heed_layer* layer, const heed_layer_inputs& inputs) {
+  heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  check(heed_layer_create_outputs(layer, &inputs, HEED_WANT_OUTPUT, &outputs));
+  const Tensor output(outputs.output);
+  check(heed_layer_forward(layer, &inputs, nullptr, &outputs));
+  return read_bytes(output.get());
+}
+
+TEST(ModelCalls, NormalizeTheVisibleRowsOfAMaskAsTheseRowsAlone) {
+  const Context context = make_context();
+  const Layer layer = encoder_with_norm_of_rows(context.get());
+  const Tensor mask = make_tensor_of<int32_t>(context.get(), {1, 4}, {0, 1, 1, 1});
+  for (const heed_dtype dtype : {HEED_F32, HEED_F16, HEED_BF16}) {
+    const Tensor rows = make_random(context.get(), {1, 4, 8}, 5, dtype);
+    const Tensor visible = make_slice(rows.get(), 1, 1, 3);
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = visible.get();
+    if (heed_layer_is_initialized(layer.get()) == 0) check(heed_layer_initialize(layer.get(), &inputs, 7));
+    const std::vector<uint8_t> alone = output_of(layer.get(), inputs);
+    inputs.queries = rows.get();
+    inputs.attention_mask = mask.get();
+    const std::vector<uint8_t> masked = output_of(layer.get(), inputs);
+    EXPECT_EQ(std::vector<uint8_t>(masked.end() - static_cast<std::ptrdiff_t>(alone.size()), masked.end()), alone)
+        << dtype;
+  }
+}
+
 TEST(ModelCalls, OfNoRowsAtAllAreEmpty) {
   for (const std::string& family : every_model()) {
     for (const Dims& dims : {Dims{0, 5}, Dims{2, 0}}) {

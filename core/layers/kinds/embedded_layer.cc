@@ -176,9 +176,10 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     }
     const Shape shape = check_child(i, inputs, schedule, purpose, call).output;
     if (role == ChildRole::Patches) check_num_patches(call, shape[1]);
-    // Token types are added in place, and a norm may run in place, too.
-    const bool is_in_place =
-        role == ChildRole::TokenTypes || (role == ChildRole::EmbeddingNorm && rows.intermediate() != nullptr);
+    // Token types are added in place, and so runs a norm of rows that a child before made: the rows of the call, which may be
+    // copies too, have their own dtype.
+    const bool is_in_place = role == ChildRole::TokenTypes ||
+                             (role == ChildRole::EmbeddingNorm && rows.intermediate() != input.intermediate());
     if (!is_in_place) rows = schedule.reserve_spread(shape);
     std::construct_at(&call.arrays[i], rows);
   }

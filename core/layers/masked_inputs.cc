@@ -111,6 +111,11 @@ const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, co
   for (int64_t b = 0; b < visible.batch; ++b) {
     for (int64_t i = 0; i < from.dim(1); ++i) {
       const int64_t row = length_of(operand, b, i);
+      // The output of a batch element without rows is 0, whatever the numbers are.
+      if (visible.counts[b] == 0) {
+        *next++ = row;
+        continue;
+      }
       const bool is_visible = row >= 0 && row < visible.num_rows && visible.shows(b, row);
       if (!is_visible) {
         fail(Status::InvalidArgument,

@@ -250,6 +250,29 @@ TEST(ModelCalls, NormalizeTheVisibleRowsOfAMaskAsTheseRowsAlone) {
   }
 }
 
+TEST(ModelCalls, OfWantedRowsGiveZerosForATextWithoutRows) {
+  const Context context = make_context();
+  const Layer layer = encoder_with_norm_of_rows(context.get());
+  const Tensor rows = make_random(context.get(), {2, 3, 8}, 5);
+  const Tensor numbers = make_tensor_of<int32_t>(context.get(), {2, 2}, {2, 1, 2, -7});
+  const std::vector<int32_t> masks[] = {{1, 1, 1, 0, 0, 0}, {0, 1, 1, 0, 0, 0}};
+  for (const std::vector<int32_t>& elements : masks) {
+    const Tensor mask = make_tensor_of(context.get(), {2, 3}, elements);
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = rows.get();
+    check(heed_layer_initialize(layer.get(), &inputs, 7));
+    inputs.attention_mask = mask.get();
+    const std::vector<uint8_t> all = output_of(layer.get(), inputs);
+    inputs.output_rows = numbers.get();
+    const std::vector<uint8_t> wanted = output_of(layer.get(), inputs);
+    constexpr std::ptrdiff_t kRow = 8 * sizeof(float);
+    std::vector<uint8_t> expected(all.begin() + 2 * kRow, all.begin() + 3 * kRow);
+    expected.insert(expected.end(), all.begin() + kRow, all.begin() + 2 * kRow);
+    expected.resize(4 * kRow);
+    EXPECT_EQ(wanted, expected);
+  }
+}
+
 TEST(ModelCalls, OfNoRowsAtAllAreEmpty) {
   for (const std::string& family : every_model()) {
     for (const Dims& dims : {Dims{0, 5}, Dims{2, 0}}) {

@@ -177,6 +177,10 @@ TEST_P(EveryModelWithWantedRows, CountsVisibleRows) {
   std::vector<int32_t> numbers;
   for (int64_t b = 0; b < batch_; ++b) numbers.insert(numbers.end(), {static_cast<int32_t>(num_rows_ - 1), 3});
   by_mask.inputs.output_rows = keep(by_mask, {batch_, 2}, numbers);
+  std::fill(rows.begin(), rows.end() - 1, std::vector<int64_t>{num_rows_ - 1, 3});
+  expect_rows(forward(by_mask), masked, rows, dims[2]);
+  numbers.front() = 2;
+  by_mask.inputs.output_rows = keep(by_mask, {batch_, 2}, numbers);
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
   property::check(heed_layer_create_outputs(layer_.get(), &by_mask.inputs, HEED_WANT_OUTPUT, &outputs));
   const Tensor output(outputs.output);

@@ -273,6 +273,60 @@ TEST(ModelCalls, OfWantedRowsGiveZerosForATextWithoutRows) {
   }
 }
 
+// A mask that hides nothing moves no rows, and takes other memory than one that moves them.
+TEST(ModelCalls, OfMasksNeedNoMoreThanTheWorkspaceThatIsAskedFor) {
+  const Context context = make_context();
+  BlockOptions options;
+  heed_positional_encoding_options positions = HEED_POSITIONAL_ENCODING_OPTIONS_INIT;
+  positions.max_positions = 6;
+  options.encoder.positions = options.decoder.positions = &positions;
+  options.encoder.embedding_norm = options.decoder.embedding_norm = 1;
+  options.encoder.num_layers = options.decoder.num_layers = 1;
+  options.encoder.final_norm = options.decoder.final_norm = 0;
+  options.encoder_layer.norm_first = 1;
+  options.decoder_layer.dropout = 0;
+  options.attention.num_kv_heads = 1;
+  options.feed_forward.hidden_size = 8;
+  heed_layer* made = nullptr;
+  check(heed_transformer_create(context.get(), &options.transformer, &made));
+  const Layer layer(made);
+  const auto mask_of = [&](int64_t num_rows, bool has_hole) {
+    std::vector<int32_t> elements(static_cast<size_t>(num_rows), 1);
+    if (has_hole) elements.front() = 0;
+    return make_tensor_of(context.get(), {1, num_rows}, elements);
+  };
+  for (int64_t num_rows = 2; num_rows <= 6; ++num_rows) {
+    for (int64_t num_keys = 2; num_keys <= 6; ++num_keys) {
+      for (const bool hides_rows : {false, true}) {
+        for (const bool hides_keys : {false, true}) {
+          const Tensor rows = make_random(context.get(), {1, num_rows, 8}, 5, HEED_F16);
+          const Tensor keys = make_random(context.get(), {1, num_keys, 8}, 6, HEED_F16);
+          const Tensor rows_mask = mask_of(num_rows, hides_rows);
+          const Tensor keys_mask = mask_of(num_keys, hides_keys);
+          heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
+          decoder.self_attention_mask = rows_mask.get();
+          heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+          inputs.queries = rows.get();
+          inputs.keys = keys.get();
+          inputs.attention_mask = keys_mask.get();
+          inputs.decoder = &decoder;
+          if (heed_layer_is_initialized(layer.get()) == 0) check(heed_layer_initialize(layer.get(), &inputs, 7));
+          heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+          check(heed_layer_create_outputs(layer.get(), &inputs, HEED_WANT_OUTPUT, &outputs));
+          const Tensor output(outputs.output);
+          size_t num_bytes = 0;
+          check(heed_layer_workspace_size(layer.get(), &inputs, &outputs, &num_bytes));
+          heed_workspace* workspace = nullptr;
+          check(heed_workspace_create(context.get(), num_bytes, &workspace));
+          const Workspace exact(workspace);
+          EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, exact.get(), &outputs), HEED_OK)
+              << heed_last_error() << ", " << num_rows << " rows and " << num_keys << " keys";
+        }
+      }
+    }
+  }
+}
+
 TEST(ModelCalls, OfNoRowsAtAllAreEmpty) {
   for (const std::string& family : every_model()) {
     for (const Dims& dims : {Dims{0, 5}, Dims{2, 0}}) {

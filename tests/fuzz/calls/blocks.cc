@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, feed-forward networks, embeddings, encoder and decoder layers, stacks of them and Transformers: each call makes a
 // layer, runs it with a batch, and with each element alone, with a tap, after it was saved and loaded, or with caches. All give the
-// same bits. Wrong inputs must be refused.
+// same bits. So do the visible rows of a mask, whatever the hidden ones hold, and rows whose output alone is wanted. Wrong inputs
+// must be refused.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -13,6 +14,7 @@
 #include "capi/support/attention_call.h"
 #include "fuzz/calls/checks.h"
 #include "fuzz/calls/machine.h"
+#include "fuzz/calls/row_mask.h"
 #include "support/activations.h"
 
 namespace heed::fuzz {
@@ -41,6 +43,9 @@ constexpr int64_t kPatchHeight = 2;
 constexpr int64_t kPatchWidth = 3;
 constexpr int64_t kMels = 4;
 constexpr int64_t kMostRows = 6;
+// The flags of inputs with which a call has masks and wanted rows. No older program of the corpus has them.
+constexpr uint8_t kFirstWithMasks = 236;
+constexpr uint8_t kLastWithMasks = 245;
 
 // Options that fit each other, and rarely do not.
 class BlockChoice : public capi_test::BlockOptions {
@@ -80,8 +85,12 @@ class BlockChoice : public capi_test::BlockOptions {
   bool is_stack() const { return kind >= BlockKind::Encoder; }
   // Whether queries, and a Transformer's keys, are ids.
   bool reads_ids() const { return kind == BlockKind::Embedding || (has_embedding && kind >= BlockKind::Encoder); }
-  // Whether a row does not see those behind it.
-  bool is_causal() const { return decoder_layer.self_attention->causal != HEED_CAUSAL_NONE; }
+  // Whether a row of a decoder has the same bits in a call of its own, behind the others in a cache: it sees none behind it, and
+  // what it sees of the memory does not depend on which row of the call it is.
+  bool has_rows_of_their_own() const {
+    return decoder_layer.self_attention->causal != HEED_CAUSAL_NONE &&
+           (decoder_layer.cross_attention == nullptr || !has_places(*decoder_layer.cross_attention));
+  }
 
   const BlockKind kind;
   heed_embedding_options embedding = capi_test::ten_rows();
@@ -92,6 +101,11 @@ class BlockChoice : public capi_test::BlockOptions {
   mutable std::string refusal;  // of `make`
 
  private:
+  static bool has_places(const heed_multi_head_attention_options& options) {
+    return options.causal != HEED_CAUSAL_NONE || options.window != HEED_WINDOW_NONE || options.rope != nullptr ||
+           options.alibi != HEED_ALIBI_NONE || options.relative_bias != HEED_RELATIVE_BIAS_NONE;
+  }
+
   heed_status create(heed_context* context, heed_layer** out) const {
     switch (kind) {
       case BlockKind::Norm: return heed_layer_norm_create(context, &norm, out);
@@ -208,18 +222,24 @@ class BlockCall {
       if (b == 0 && bytes.rarely()) wrong_id_ = bytes.flag() ? -1 : static_cast<int32_t>(kNumIds);
     }
     if (bytes.rarely()) lens_.front() = static_cast<int32_t>(num_keys()) + 1;
+    if (inputs < kFirstWithMasks || inputs > kLastWithMasks) return;
+    choose_masks(bytes);
+    choose_wanted_rows(bytes);
   }
 
   // The inputs of batch elements first to first + count - 1.
   heed_layer_inputs inputs(int64_t first, int64_t count) {
     heed_layer_inputs result = HEED_LAYER_INPUTS_INIT;
-    result.queries =
-        choice_.is_transformer() ? keep(rows(first, count, num_rows_, 1)) : keep(source(first, count, num_rows_, 1));
-    if (choice_.is_transformer()) result.keys = keep(source(first, count, num_keys_, 2));
+    result.queries = keep(choice_.is_transformer() ? rows(first, count, num_rows_, 1, rows_mask())
+                                                   : source(first, count, num_rows_, 1, rows_mask()));
+    if (choice_.is_transformer()) result.keys = keep(source(first, count, num_keys_, 2, mask_of_keys()));
     if (choice_.is_decoder() && choice_.has_cross_attention)
-      result.keys = keep(numbers({count, num_keys_, kRowSize}, first * num_keys_ * kRowSize, 2));
+      result.keys = keep(numbers({count, num_keys_, kRowSize}, first * num_keys_ * kRowSize, 2, mask_of_keys()));
     if (has_lens_) result.valid_lens = keep(lens(first, count));
-    if (has_token_types_) result.token_types = keep(ids({count, num_rows_}, first * num_rows_, 3, 2));
+    if (has_token_types_) result.token_types = keep(ids({count, num_rows_}, first * num_rows_, 3, 2, rows_mask()));
+    give_masks(result, first, count);
+    result.num_last_rows = num_last_rows_;
+    if (has_output_rows_) result.output_rows = keep(output_rows(first, count));
     return result;
   }
 
@@ -227,8 +247,11 @@ class BlockCall {
   bool may_be_refused() const {
     const bool is_too_long = has_lens_ && lens_.front() > num_keys();
     const bool has_wrong_id = wrong_id_ && choice_.reads_ids() && batch_ * (num_rows_ + num_keys_) > 0;
-    return choice_.is_spoiled || is_too_long || has_wrong_id;
+    return choice_.is_spoiled || is_too_long || has_wrong_id || must_be_refused();
   }
+
+  // Whether a call of masks and wanted rows is one that heed.h refuses.
+  bool must_be_refused() const { return has_wrong_masks() || wants_wrong_rows(); }
 
   bool initialize(uint64_t seed) {
     heed_layer_inputs all = inputs(0, batch_);
@@ -262,19 +285,202 @@ class BlockCall {
     ask(all, whole, bytes);
     if (!whole) return;
     require(!(has_lens_ && lens_.front() > num_keys()), "a length above the number of keys is refused");
+    require(!must_be_refused(), "wrong masks and wanted rows are refused");
+    require_hidden_rows_are_not_read(*whole);
+    require_wanted_rows(all, *whole);
     // All of them would take too long for each call.
     switch (bytes.below(4)) {
       case 0: run_each_alone(*whole); break;
       case 1: run_tapped(all, *whole); break;
       case 2: save_and_load(all, *whole); break;
       default:
-        if (choice_.is_decoder()) append(all);
+        if (choice_.is_decoder()) append(with_all_rows(all));
         if (choice_.is_transformer()) run_parts(all);
         break;
     }
   }
 
  private:
+  // ---- masks ---------------------------------------------------------------------------------------------------------
+
+  void choose_masks(Bytes& bytes) {
+    const uint8_t choice = bytes.next();
+    if (choice % 4 >= 2) own_mask_.emplace(batch_, num_rows_, bytes);
+    own_mask_is_of_decoder_ = reads_keys() || (choice_.is_decoder() && choice / 4 % 2 == 1);
+    if (reads_keys() && choice / 8 % 4 >= 2) keys_mask_.emplace(batch_, num_keys_, bytes);
+    // Without cross attention both masks are of the same rows.
+    has_both_masks_ = own_mask_ && choice_.is_decoder() && !reads_keys() && choice / 32 == 7;
+  }
+
+  // Whether attention_mask is that of keys.
+  bool reads_keys() const { return choice_.is_transformer() || (choice_.is_decoder() && choice_.has_cross_attention); }
+  // Of the rows of queries; null: all are visible.
+  const RowMask* rows_mask() const { return own_mask_ && !own_mask_->is_wrong() ? &*own_mask_ : nullptr; }
+  const RowMask* mask_of_keys() const { return keys_mask_ && !keys_mask_->is_wrong() ? &*keys_mask_ : nullptr; }
+
+  void give_masks(heed_layer_inputs& inputs, int64_t first, int64_t count) {
+    if (keys_mask_) inputs.attention_mask = keep(keys_mask_->tensor(context_, first, count));
+    if (!own_mask_) return;
+    const heed_tensor* const mask = keep(own_mask_->tensor(context_, first, count));
+    if (!own_mask_is_of_decoder_ || has_both_masks_) inputs.attention_mask = mask;
+    if (!own_mask_is_of_decoder_ && !has_both_masks_) return;
+    heed_decoder_inputs& decoder = decoders_.emplace_back(heed_decoder_inputs HEED_DECODER_INPUTS_INIT);
+    decoder.self_attention_mask = mask;
+    inputs.decoder = &decoder;
+  }
+
+  bool has_wrong_masks() const {
+    if (!own_mask_ && !keys_mask_) return false;
+    const bool has_no_rows =
+        choice_.kind < BlockKind::EncoderLayer || choice_.kind == BlockKind::Images || choice_.kind == BlockKind::Audio;
+    const bool has_lens_of_same_rows = has_lens_ && (reads_keys() ? keys_mask_.has_value() : own_mask_.has_value());
+    return has_no_rows || has_lens_of_same_rows || has_both_masks_ || (own_mask_ && own_mask_->is_wrong()) ||
+           (keys_mask_ && keys_mask_->is_wrong());
+  }
+
+  int64_t num_visible_keys(int64_t b) const {
+    if (has_lens_) return lens_[static_cast<size_t>(b)];
+    return keys_mask_ ? static_cast<int64_t>(keys_mask_->visible(b).size()) : num_keys_;
+  }
+
+  // The rows whose output a call has of a batch element.
+  std::vector<int64_t> visible_rows(int64_t b) const {
+    if (own_mask_) return own_mask_->visible(b);
+    std::vector<int64_t> rows;
+    for (int64_t row = 0; row < num_output_rows(); ++row) rows.push_back(row);
+    return rows;
+  }
+
+  // Those of the output of all rows.
+  int64_t num_output_rows() const { return choice_.kind == BlockKind::Images ? num_patches(num_rows_) + 1 : num_rows_; }
+
+  // Hidden rows have other contents, which no id and no number may have, and an output of 0.
+  void require_hidden_rows_are_not_read(const std::vector<uint8_t>& whole) {
+    if (!own_mask_ && !keys_mask_) return;
+    spoils_hidden_rows_ = true;
+    const std::optional<std::vector<uint8_t>> other = run(inputs(0, batch_));
+    spoils_hidden_rows_ = false;
+    require(other == whole, "hidden rows are not read");
+    if (!own_mask_ || wants_rows()) return;
+    const size_t num_row_bytes = whole.size() / static_cast<size_t>(std::max<int64_t>(1, batch_ * num_rows_));
+    for (int64_t b = 0; b < batch_; ++b) {
+      for (int64_t row = 0; row < num_rows_; ++row) {
+        if (own_mask_->shows(b, row)) continue;
+        const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(num_row_bytes) * (b * num_rows_ + row);
+        require(std::all_of(begin, begin + static_cast<std::ptrdiff_t>(num_row_bytes),
+                            [](uint8_t byte) { return byte == 0; }),
+                "the output of a hidden row is 0");
+      }
+    }
+  }
+
+  // ---- wanted rows ---------------------------------------------------------------------------------------------------
+
+  void choose_wanted_rows(Bytes& bytes) {
+    const uint8_t choice = bytes.next();
+    if (choice % 4 == 1 || choice == 0xFF) num_last_rows_ = bytes.rarely() ? bytes.size() : 1 + bytes.below(3);
+    if (choice % 4 < 2 || (choice % 4 == 3 && choice != 0xFF)) return;
+    has_output_rows_ = true;
+    num_wanted_rows_ = bytes.below(4);
+    for (int64_t b = 0; b < batch_; ++b) {
+      const std::vector<int64_t> rows = visible_rows(b);
+      for (int64_t i = 0; i < num_wanted_rows_; ++i) {
+        const uint8_t byte = bytes.next();
+        // Any number where a batch element has no rows.
+        const bool is_right = byte < 0xF0 && !rows.empty();
+        output_rows_.push_back(is_right ? rows[byte % rows.size()] : byte - 0xF2);
+      }
+    }
+    const uint8_t form = bytes.next();
+    output_rows_dtype_ = form % 2 == 0 ? HEED_I32 : HEED_I64;
+    if (form >= 0xFC) output_rows_dtype_ = HEED_F32;
+    has_wrong_wanted_dims_ = form >= 0xF8 && form < 0xFC;
+  }
+
+  bool wants_rows() const { return num_last_rows_ != 0 || has_output_rows_; }
+
+  Tensor output_rows(int64_t first, int64_t count) const {
+    const auto begin = output_rows_.begin() + first * num_wanted_rows_;
+    std::vector<int64_t> rows(begin, begin + count * num_wanted_rows_);
+    Dims dims = {count, num_wanted_rows_};
+    if (has_wrong_wanted_dims_) {
+      ++dims.front();
+      rows.resize(static_cast<size_t>((count + 1) * num_wanted_rows_));
+    }
+    const Tensor numbers = capi_test::make_tensor_of(context_, dims, rows);
+    Tensor tensor = capi_test::make_tensor(context_, dims, output_rows_dtype_);
+    require(succeeded(heed_tensor_copy(tensor.get(), numbers.get())), "numbers of rows can be converted");
+    return tensor;
+  }
+
+  // What the output of a batch element has: numbers of rows, or none if the element has no rows.
+  std::vector<int64_t> wanted_rows(int64_t b) const {
+    const std::vector<int64_t> rows = visible_rows(b);
+    if (rows.empty()) return {};
+    if (num_last_rows_ > 0) return {rows.end() - num_last_rows_, rows.end()};
+    const auto begin = output_rows_.begin() + b * num_wanted_rows_;
+    return {begin, begin + num_wanted_rows_};
+  }
+
+  bool wants_wrong_rows() const {
+    if (!wants_rows()) return false;
+    if (!choice_.is_stack() || num_last_rows_ < 0 || (num_last_rows_ != 0 && has_output_rows_)) return true;
+    if (has_output_rows_ && (has_wrong_wanted_dims_ || output_rows_dtype_ == HEED_F32)) return true;
+    // A wrong mask is refused itself.
+    if (own_mask_ && own_mask_->is_wrong()) return true;
+    for (int64_t b = 0; b < batch_; ++b) {
+      const std::vector<int64_t> rows = visible_rows(b);
+      if (rows.empty()) continue;
+      if (num_last_rows_ > static_cast<int64_t>(rows.size())) return true;
+      for (int64_t i = 0; has_output_rows_ && i < num_wanted_rows_; ++i) {
+        if (std::count(rows.begin(), rows.end(), output_rows_[static_cast<size_t>(b * num_wanted_rows_ + i)]) == 0)
+          return true;
+      }
+    }
+    return false;
+  }
+
+  static heed_layer_inputs with_all_rows(heed_layer_inputs inputs) {
+    inputs.num_last_rows = 0;
+    inputs.output_rows = nullptr;
+    return inputs;
+  }
+
+  // Requires that the output has the wanted rows of the output of all rows. `num_rows`: of each batch element in the latter.
+  static void require_rows_of(const std::vector<uint8_t>& is, const std::vector<uint8_t>& all,
+                              const std::vector<std::vector<int64_t>>& rows, int64_t num_rows, int64_t num_wanted) {
+    const auto batch = static_cast<int64_t>(rows.size());
+    if (num_rows == 0 || num_wanted == 0) return;
+    const size_t num_row_bytes = all.size() / static_cast<size_t>(batch * num_rows);
+    require(is.size() == num_row_bytes * static_cast<size_t>(batch * num_wanted), "an output has the wanted rows");
+    for (int64_t b = 0; b < batch; ++b) {
+      const std::vector<int64_t>& of_element = rows[static_cast<size_t>(b)];
+      for (int64_t i = 0; i < num_wanted; ++i) {
+        const auto begin = is.begin() + static_cast<std::ptrdiff_t>(num_row_bytes) * (b * num_wanted + i);
+        const auto end = begin + static_cast<std::ptrdiff_t>(num_row_bytes);
+        if (of_element.empty()) {
+          require(std::all_of(begin, end, [](uint8_t byte) { return byte == 0; }),
+                  "a batch element without rows has an output of 0");
+          continue;
+        }
+        const int64_t row = of_element[static_cast<size_t>(i)];
+        require(std::equal(begin, end, all.begin() + static_cast<std::ptrdiff_t>(num_row_bytes) * (b * num_rows + row)),
+                "a wanted row has the bits that it has among all");
+      }
+    }
+  }
+
+  void require_wanted_rows(const heed_layer_inputs& given, const std::vector<uint8_t>& is) const {
+    if (!wants_rows()) return;
+    const std::optional<std::vector<uint8_t>> all = run(with_all_rows(given));
+    require(all.has_value(), "a call that gives some rows gives all");
+    std::vector<std::vector<int64_t>> rows;
+    for (int64_t b = 0; b < batch_; ++b) rows.push_back(wanted_rows(b));
+    require_rows_of(is, *all, rows, num_output_rows(), has_output_rows_ ? num_wanted_rows_ : num_last_rows_);
+  }
+
+  // ---- inputs --------------------------------------------------------------------------------------------------------
+
   bool reads_lengths() const {
     return (choice_.kind >= BlockKind::EncoderLayer) && !(choice_.is_decoder() && !choice_.has_cross_attention);
   }
@@ -289,23 +495,27 @@ class BlockCall {
   const heed_tensor* keep(Tensor tensor) { return tensors_.emplace_back(std::move(tensor)).get(); }
 
   // Element i of the whole batch's tensor is the same in a part of the batch. `first`: the first one of the part.
-  Tensor numbers(const Dims& dims, int64_t first, int stream) const {
+  Tensor numbers(const Dims& dims, int64_t first, int stream, const RowMask* mask = nullptr) const {
     Tensor tensor = capi_test::make_tensor(context_, dims, dtype_);
     const int64_t count = heed_tensor_num_elements(tensor.get());
     std::vector<float> values;
-    for (int64_t i = first; i < first + count; ++i)
-      values.push_back(static_cast<float>((i * (7 + 4 * stream) + seed_) % 23) / 8.0F - 1.5F);
+    for (int64_t i = first; i < first + count; ++i) {
+      const auto value = static_cast<float>((i * (7 + 4 * stream) + seed_) % 23) / 8.0F - 1.5F;
+      values.push_back(is_hidden(mask, i, dims) ? NAN : value);
+    }
     const Tensor floats = capi_test::make_tensor_of(context_, dims, values);
     require(succeeded(heed_tensor_copy(tensor.get(), floats.get())), "numbers can be converted");
     return tensor;
   }
 
-  Tensor ids(const Dims& dims, int64_t first, int stream, int64_t end) const {
+  Tensor ids(const Dims& dims, int64_t first, int stream, int64_t end, const RowMask* mask = nullptr) const {
     Tensor tensor = capi_test::make_tensor(context_, dims, HEED_I32);
     const int64_t count = heed_tensor_num_elements(tensor.get());
     std::vector<int32_t> values;
-    for (int64_t i = first; i < first + count; ++i)
-      values.push_back(static_cast<int32_t>((i * (3 + 2 * stream) + seed_) % end));
+    for (int64_t i = first; i < first + count; ++i) {
+      const auto value = static_cast<int32_t>((i * (3 + 2 * stream) + seed_) % end);
+      values.push_back(is_hidden(mask, i, dims) ? -1 : value);
+    }
     if (wrong_id_ && first == 0 && count > 0 && end == kNumIds) values.front() = *wrong_id_;
     require(succeeded(heed_tensor_write(tensor.get(), values.data(), values.size() * sizeof(int32_t))),
             "ids are written");
@@ -316,20 +526,28 @@ class BlockCall {
   }
 
   // Rows, or their ids.
-  Tensor rows(int64_t first, int64_t count, int64_t num_rows, int stream) const {
-    if (choice_.reads_ids()) return ids({count, num_rows}, first * num_rows, stream, kNumIds);
-    return numbers({count, num_rows, kRowSize}, first * num_rows * kRowSize, stream);
+  Tensor rows(int64_t first, int64_t count, int64_t num_rows, int stream, const RowMask* mask) const {
+    if (choice_.reads_ids()) return ids({count, num_rows}, first * num_rows, stream, kNumIds, mask);
+    return numbers({count, num_rows, kRowSize}, first * num_rows * kRowSize, stream, mask);
   }
 
   // The same, or what an encoder of images or audio reads.
-  Tensor source(int64_t first, int64_t count, int64_t num_rows, int stream) const {
+  Tensor source(int64_t first, int64_t count, int64_t num_rows, int stream, const RowMask* mask) const {
     if (choice_.kind == BlockKind::Images) {
       const Dims dims = {count, kChannels, 2 * kPatchHeight, num_rows * kPatchWidth};
       return numbers(dims, first * dims[1] * dims[2] * dims[3], stream);
     }
     if (choice_.kind == BlockKind::Audio)
       return numbers({count, kMels, 2 * num_rows}, first * kMels * 2 * num_rows, stream);
-    return rows(first, count, num_rows, stream);
+    return rows(first, count, num_rows, stream, mask);
+  }
+
+  // Whether element i of the whole batch's tensor is in a hidden row, if those shall hold what no call may read.
+  // `mask`: of the rows that the tensor has; null: none.
+  bool is_hidden(const RowMask* mask, int64_t i, const Dims& dims) const {
+    if (!spoils_hidden_rows_ || mask == nullptr) return false;
+    const int64_t row = dims.size() == 3 ? i / dims[2] : i;
+    return !mask->shows(row / dims[1], row % dims[1]);
   }
 
   Tensor lens(int64_t first, int64_t count) const {
@@ -433,19 +651,31 @@ class BlockCall {
     all.cache = &cached;
     const heed_tensor* const queries = all.queries;
     const heed_tensor* const token_types = all.token_types;
+    const heed_tensor* const attention_mask = all.attention_mask;
+    const heed_decoder_inputs* const decoder = all.decoder;
     const std::optional<std::vector<uint8_t>> whole = run_cached(all);
     if (!whole) return;
-    require(heed_cache_length(at_once.get(), 0) == num_rows_, "a cache has the rows of the call");
+    require(heed_cache_length(at_once.get(), 0) == static_cast<int64_t>(visible_rows(0).size()),
+            "a cache has the visible rows of the call");
+    append_wanted(all, at_once.get(), *whole);
     cached.cache = one_by_one.get();
     std::optional<std::vector<uint8_t>> last;
     for (int64_t row = 0; row < num_rows_; ++row) {
       all.queries = keep(capi_test::make_slice(const_cast<heed_tensor*>(queries), 1, row, 1));
       if (token_types != nullptr)
         all.token_types = keep(capi_test::make_slice(const_cast<heed_tensor*>(token_types), 1, row, 1));
+      if (attention_mask != nullptr && !reads_keys())
+        all.attention_mask = keep(capi_test::make_slice(const_cast<heed_tensor*>(attention_mask), 1, row, 1));
+      heed_decoder_inputs of_row = HEED_DECODER_INPUTS_INIT;
+      if (decoder != nullptr) {
+        auto* const mask = const_cast<heed_tensor*>(decoder->self_attention_mask);
+        of_row.self_attention_mask = keep(capi_test::make_slice(mask, 1, row, 1));
+        all.decoder = &of_row;
+      }
       last = run_cached(all);
       if (!last) return;
     }
-    if (!choice_.is_causal()) return;
+    if (!choice_.has_rows_of_their_own()) return;
     const size_t num_row_bytes = whole->size() / static_cast<size_t>(batch_ * num_rows_);
     for (int64_t b = 0; b < batch_; ++b) {
       const auto of_whole = whole->begin() + static_cast<std::ptrdiff_t>(num_row_bytes) * ((b + 1) * num_rows_ - 1);
@@ -453,6 +683,21 @@ class BlockCall {
       require(std::equal(of_whole, of_whole + static_cast<std::ptrdiff_t>(num_row_bytes), of_last),
               "a row has the same bits alone and behind others");
     }
+  }
+
+  // The same rows once more, of which some alone are wanted. `whole`: the output of all.
+  void append_wanted(heed_layer_inputs all, heed_cache* cache, const std::vector<uint8_t>& whole) const {
+    if (!choice_.is_stack()) return;
+    all.num_last_rows = 1;
+    std::vector<std::vector<int64_t>> rows;
+    for (int64_t b = 0; b < batch_; ++b) {
+      require(succeeded(heed_cache_rewind(cache, b, 0)), "a sequence can be emptied");
+      rows.push_back(visible_rows(b));
+      if (rows.back().size() > 1) rows.back() = {rows.back().back()};
+    }
+    const std::optional<std::vector<uint8_t>> last = run_cached(all);
+    require(last.has_value(), "a call that gives all rows gives the last ones");
+    require_rows_of(*last, whole, rows, num_rows_, 1);
   }
 
   // Nothing if the layer's options have no meaning with a cache, such as shared layers.
@@ -466,14 +711,17 @@ class BlockCall {
 
   // The encoder alone, the decoder with its output, and with a cache of that output's keys and values.
   void run_parts(const heed_layer_inputs& all) {
-    heed_layer_inputs source_only = all;
+    heed_layer_inputs source_only = with_all_rows(all);
     source_only.queries = nullptr;
+    source_only.decoder = nullptr;
     heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
     require(succeeded(heed_layer_create_outputs(layer_, &source_only, HEED_WANT_OUTPUT, &outputs)),
             "the encoder of a Transformer that runs can be run alone");
     const Tensor memory(outputs.output);
     if (!succeeded(heed_layer_forward(layer_, &source_only, nullptr, &outputs))) return;
+    require_last_row_of_memory(source_only, memory.get());
     heed_decoder_inputs decoder_inputs = HEED_DECODER_INPUTS_INIT;
+    if (all.decoder != nullptr) decoder_inputs = *all.decoder;
     decoder_inputs.memory = memory.get();
     heed_layer_inputs rest = all;
     rest.keys = nullptr;
@@ -486,12 +734,26 @@ class BlockCall {
     cached.cache = cache.get();
     source_only.cache = &cached;
     if (!succeeded(heed_layer_fill_cache(layer_, &source_only, nullptr))) return;
-    require(heed_cache_length(cache.get(), 0) == (has_lens_ ? lens_.front() : num_keys_), "padding is not stored");
+    require(heed_cache_length(cache.get(), 0) == num_visible_keys(0), "padding is not stored");
     cached.use = HEED_CACHE_READ;
-    decoder_inputs = HEED_DECODER_INPUTS_INIT;
+    decoder_inputs.memory = nullptr;
     decoder_inputs.memory_cache = &cached;
     rest.valid_lens = nullptr;
+    rest.attention_mask = nullptr;
     run_cached(rest);
+  }
+
+  void require_last_row_of_memory(heed_layer_inputs source_only, const heed_tensor* memory) {
+    source_only.num_last_rows = 1;
+    const std::optional<std::vector<uint8_t>> last = run(source_only);
+    require(last.has_value(), "an encoder that gives all rows gives the last ones");
+    std::vector<std::vector<int64_t>> rows;
+    for (int64_t b = 0; b < batch_; ++b) {
+      rows.emplace_back();
+      const int64_t count = keys_mask_ ? static_cast<int64_t>(keys_mask_->visible(b).size()) : num_keys_;
+      if (count > 0) rows.back().push_back(keys_mask_ ? keys_mask_->visible(b).back() : num_keys_ - 1);
+    }
+    require_rows_of(*last, capi_test::read_bytes(memory), rows, num_keys_, 1);
   }
 
   heed_context* context_;
@@ -507,7 +769,19 @@ class BlockCall {
   bool has_token_types_ = false;
   std::vector<int32_t> lens_;
   std::optional<int32_t> wrong_id_;
+  std::optional<RowMask> own_mask_;   // of the rows of queries
+  std::optional<RowMask> keys_mask_;  // of a decoder's memory, or what a Transformer's encoder reads
+  bool own_mask_is_of_decoder_ = false;
+  bool has_both_masks_ = false;
+  bool spoils_hidden_rows_ = false;
+  int64_t num_last_rows_ = 0;
+  bool has_output_rows_ = false;
+  int64_t num_wanted_rows_ = 0;
+  std::vector<int64_t> output_rows_;  // [batch][num_wanted_rows]
+  heed_dtype output_rows_dtype_ = HEED_I64;
+  bool has_wrong_wanted_dims_ = false;
   std::deque<Tensor> tensors_;
+  std::deque<heed_decoder_inputs> decoders_;
 };
 
 }  // namespace

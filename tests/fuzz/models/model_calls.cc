@@ -145,6 +145,7 @@ class ModelCalls {
       : context_(context), model_(model), choices_(choices), is_unchanged_(is_unchanged) {}
 
   void run_all() {
+    if (choices_.rows_mask && !has_child(model_, "patches")) run_masked();
     if (has_child(model_, "encoder")) return run_transformer();
     inputs_.queries = keep(make_source(model_, choices_.num_rows));
     heed_cache_options ignored = HEED_CACHE_OPTIONS_INIT;
@@ -224,6 +225,92 @@ class ModelCalls {
     }
   }
 
+  // ---- masks ---------------------------------------------------------------------------------------------------------
+
+  // Ids of these rows of batch elements first to first + count - 1, each of `num_rows`. Hidden ones are none that a table has.
+  Tensor make_ids(int64_t first, int64_t count, int64_t num_rows, const RowMask& mask) const {
+    std::vector<int32_t> ids;
+    for (int64_t b = first; b < first + count; ++b) {
+      for (int64_t row = 0; row < num_rows; ++row) ids.push_back(mask.shows(b, row) ? id_of(b * num_rows + row) : -1);
+    }
+    return capi_test::make_tensor_of(context_, {count, num_rows}, ids);
+  }
+
+  Tensor make_visible_ids(int64_t b, int64_t num_rows, const RowMask& mask) const {
+    std::vector<int32_t> ids;
+    for (const int64_t row : mask.visible(b)) ids.push_back(id_of(b * num_rows + row));
+    return capi_test::make_tensor_of(context_, {1, static_cast<int64_t>(ids.size())}, ids);
+  }
+
+  int32_t id_of(int64_t number) const { return static_cast<int32_t>((choices_.seed + 13 * number) % 40); }
+
+  // A text has the bits that its visible ids have alone, and so has its last row, if it alone is wanted.
+  void run_masked() {
+    const RowMask& mask = *choices_.rows_mask;
+    const bool is_transformer = has_child(model_, "encoder");
+    const Layer encoder = is_transformer ? child_of(model_, "encoder") : nullptr;
+    const heed_layer* const source = is_transformer ? encoder.get() : model_;
+    const bool reads_audio = has_child(source, "audio");
+    if (reads_audio && !is_transformer) return;
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
+    inputs.queries = keep(make_ids(0, choices_.batch, choices_.num_rows, mask));
+    const heed_tensor* const of_rows = keep(mask.tensor(context_, 0, choices_.batch));
+    heed_tensor* audio = nullptr;
+    bool is_wrong = mask.is_wrong();
+    if (!is_transformer) {
+      inputs.attention_mask = of_rows;
+    } else {
+      decoder.self_attention_mask = of_rows;
+      inputs.decoder = &decoder;
+      if (reads_audio) {
+        audio = const_cast<heed_tensor*>(keep(make_source(source, choices_.num_keys)));
+        inputs.keys = audio;
+      } else {
+        inputs.keys = keep(make_ids(0, choices_.batch, choices_.num_keys, *choices_.keys_mask));
+        inputs.attention_mask = keep(choices_.keys_mask->tensor(context_, 0, choices_.batch));
+        is_wrong = is_wrong || choices_.keys_mask->is_wrong();
+      }
+    }
+    const Tensor whole = run(model_, inputs);
+    require(whole == nullptr || !is_wrong, "a wrong mask is refused");
+    require(whole != nullptr || is_wrong || !is_unchanged_, "a model of tests/golden takes masks");
+    repeat(context_, model_, inputs, whole);
+    if (whole == nullptr) return;
+    inputs.num_last_rows = 1;
+    const Tensor last = run(model_, inputs);
+    require(last != nullptr, "a call that gives all rows gives the last ones");
+    repeat(context_, model_, inputs, last);
+    const std::vector<uint8_t> all = capi_test::read_bytes(whole.get());
+    const std::vector<uint8_t> of_last = capi_test::read_bytes(last.get());
+    const size_t size = of_last.size() / static_cast<size_t>(choices_.batch);
+    for (int64_t b = 0; b < choices_.batch; ++b) {
+      heed_layer_inputs alone = HEED_LAYER_INPUTS_INIT;
+      alone.queries = keep(make_visible_ids(b, choices_.num_rows, mask));
+      if (is_transformer && !reads_audio)
+        alone.keys = keep(make_visible_ids(b, choices_.num_keys, *choices_.keys_mask));
+      if (audio != nullptr) alone.keys = keep(capi_test::make_slice(audio, 0, b, 1));
+      const Tensor text = run(model_, alone);
+      require(text != nullptr, "the visible ids of a text can be computed alone");
+      const std::vector<uint8_t> expected = capi_test::read_bytes(text.get());
+      const std::vector<int64_t> rows = mask.visible(b);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const auto place = static_cast<size_t>(b * choices_.num_rows + rows[i]);
+        require(std::equal(expected.begin() + static_cast<std::ptrdiff_t>(i * size),
+                           expected.begin() + static_cast<std::ptrdiff_t>((i + 1) * size),
+                           all.begin() + static_cast<std::ptrdiff_t>(place * size)),
+                "a text has the bits of its visible ids alone");
+      }
+      const auto begin = of_last.begin() + static_cast<std::ptrdiff_t>(size) * b;
+      const auto end = begin + static_cast<std::ptrdiff_t>(size);
+      if (rows.empty())
+        require(std::all_of(begin, end, [](uint8_t byte) { return byte == 0; }), "a text without ids has no output");
+      else
+        require(std::equal(begin, end, expected.end() - static_cast<std::ptrdiff_t>(size)),
+                "the last row has the bits that it has among all");
+    }
+  }
+
   void run_transformer() {
     const Layer encoder = child_of(model_, "encoder");
     const heed_tensor* const source = keep(make_source(encoder.get(), choices_.num_keys));
@@ -290,6 +377,10 @@ CallChoices::CallChoices(Bytes& bytes) {
   has_lens = flags % 4 == 3;
   is_tapped = flags / 4 % 4 == 3;
   is_saved = flags / 16 == 15;
+  // No older input has these flags.
+  if (flags < 166 || flags > 173) return;
+  rows_mask.emplace(batch, num_rows, bytes);
+  keys_mask.emplace(batch, num_keys, bytes);
 }
 
 void use_model(heed_context* context, heed_layer* model, const CallChoices& choices, size_t num_file_bytes,

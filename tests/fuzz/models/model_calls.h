@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "fuzz/calls/row_mask.h"
 #include "fuzz/support/bytes.h"
 
 namespace heed::fuzz {
@@ -25,6 +27,9 @@ struct CallChoices {
   bool has_lens;
   bool is_tapped;
   bool is_saved;
+  // Masks of the ids that the model reads, and of those that a Transformer's encoder reads.
+  std::optional<RowMask> rows_mask;
+  std::optional<RowMask> keys_mask;
 };
 
 // Asks the model for its children and parameters, and runs it: its parts too, and with caches. `is_unchanged`: no file of the

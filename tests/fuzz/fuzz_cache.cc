@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the input as a program of operations on a cache. Each operation runs on a second cache too, which has another layout
-// and enough pages: both must have the same rows and give the same bits. Rings have no second cache, since they drop rows. A
+// and enough pages: both must have the same rows and give the same bits. Rings have no second cache, since they drop rows. Of a
+// cache whose layers keep the rows of their windows the second one keeps all rows, and the first may refuse what needs others. A
 // call that fails must return a status that heed.h documents for the function, and change nothing. All rows are compared only
 // after every few operations, since the comparison takes longer than most of them.
 #include <heed/heed.h>
@@ -8,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,10 +39,13 @@ constexpr int64_t kNumSequences = 3;
 constexpr int64_t kMostLayers = 2;
 constexpr int kMostOperations = 40;
 constexpr int kOperationsBetweenChecks = 10;
+// The third byte chooses windows and masks, if it is one of these. No older program has them.
+constexpr uint8_t kFirstWithExtras = 0xC0;
+constexpr uint8_t kLastWithExtras = 0xDF;
 // The rows of a few calls have positions after it, and then there is none for the next.
 constexpr int64_t kLatePosition = 2147483560;
 
-// Layers with the same heads, and with all that depends on positions.
+// Layers with the same heads, and with all that depends on positions. Those with a window see 21 and 4 rows.
 const CachedLayer& layer_at(int64_t number) {
   const auto spec_of = [](int32_t layout) {
     cache_test::LayerSpec spec = cache_test::grouped_heads(2, 2, 4, 3);
@@ -59,7 +65,8 @@ const CachedLayer& layer_at(int64_t number) {
     spec.options.sinks = 1;
     return spec;
   }());
-  const CachedLayer* const layers[] = {&half, &interleaved, &distances};
+  static const CachedLayer few_rows(cache_test::with_window(spec_of(HEED_ROPE_HALF), 3));
+  const CachedLayer* const layers[] = {&half, &interleaved, &distances, &few_rows};
   return *layers[number];
 }
 
@@ -67,8 +74,13 @@ class Program {
  public:
   explicit Program(Bytes bytes) : bytes_(bytes), layer_(&layer_at(bytes_.below(3))) {
     dtype_ = cache_test::kCacheDTypes[static_cast<size_t>(bytes_.below(4))];
-    unrotated_keys_ = bytes_.flag() ? 1 : 0;
+    const uint8_t choice = bytes_.next();
+    unrotated_keys_ = choice % 2;
+    const bool has_extras = choice >= kFirstWithExtras && choice <= kLastWithExtras;
+    has_windows_ = has_extras && choice / 2 % 2 == 1;
+    has_masks_ = has_extras && choice / 4 % 2 == 1;
     num_layers_ = 1 + bytes_.below(kMostLayers);
+    if (has_windows_) choose_windows();
     options_ = some_options();
     cache_ = made(options_);
     if (!cache_) {
@@ -77,6 +89,7 @@ class Program {
       require(cache_ != nullptr, "a cache of usual options is made");
     }
     twin_ = twin_of(options_);
+    all_pages_ = num_pages();
     check_numbers();
   }
 
@@ -100,7 +113,7 @@ class Program {
       if (i % kOperationsBetweenChecks == kOperationsBetweenChecks - 1) check_rows();
     }
     check_rows();
-    empty_all(cache_.get(), num_pages(options_));
+    empty_all(cache_.get(), all_pages_);
     if (twin_) empty_all(twin_.get(), heed_cache_free_pages(twin_.get()));
   }
 
@@ -115,8 +128,24 @@ class Program {
     bool operator==(const State&) const = default;
   };
 
-  static int64_t num_pages(const heed_cache_options& options) {
-    return options.layout == HEED_CACHE_PAGED ? options.num_pages : kNumSequences;
+  // Of the new cache. Those of layers with windows are not among them.
+  int64_t num_pages() const {
+    if (has_windows()) return heed_cache_free_pages(cache_.get());
+    return options_.layout == HEED_CACHE_PAGED ? options_.num_pages : kNumSequences;
+  }
+
+  // Whether layers of the cache may keep fewer rows than those of the twin.
+  bool has_windows() const { return options_.layer_capacities != nullptr; }
+
+  // A layer with a window, and for each layer of the cache the rows that it sees, some more, or all.
+  void choose_windows() {
+    const bool is_long = layer_ == &layer_at(1);
+    layer_ = &layer_at(is_long ? 1 : 3);
+    for (int64_t layer = 0; layer < num_layers_; ++layer) {
+      const int64_t extra = bytes_.below(4) == 3 ? bytes_.below(40) : 0;
+      windows_.push_back(bytes_.below(3) == 2 ? 0 : (is_long ? 21 : 4) + extra);
+    }
+    if (bytes_.rarely()) windows_.front() = bytes_.size(3);
   }
 
   // ---- caches --------------------------------------------------------------------------------------------------------
@@ -132,6 +161,10 @@ class Program {
     heed_cache_options options = usual_options();
     options.capacity = 1 + bytes_.below(100);
     options.layout = static_cast<int32_t>(bytes_.below(3));
+    if (has_windows_) {
+      options.capacity *= 8;
+      options.layer_capacities = windows_.data();
+    }
     if (options.layout == HEED_CACHE_RING) options.num_sinks = bytes_.below(20);
     if (options.layout == HEED_CACHE_PAGED) {
       options.page_size = 16 * bytes_.below(5);
@@ -183,21 +216,43 @@ class Program {
     const auto are_counts = [](const std::vector<int64_t>& counts) {
       return std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count >= 0; });
     };
-    require(state_.num_free_pages >= 0 && state_.num_free_pages <= num_pages(options_), "free pages are 0 to all");
+    require(state_.num_free_pages >= 0 && state_.num_free_pages <= all_pages_, "free pages are 0 to all");
     require(are_counts(state_.lengths) && are_counts(state_.firsts) && are_counts(state_.num_rows),
             "a cache has 0 rows or more");
     if (!twin_) return;
     State of_twin = state_of(twin_.get());
     of_twin.num_free_pages = state_.num_free_pages;
+    if (has_windows()) {
+      for (size_t i = 0; i < state_.num_rows.size(); ++i)
+        require(state_.num_rows[i] <= of_twin.num_rows[i], "a layer with a window keeps no more rows");
+      of_twin.firsts = state_.firsts;
+      of_twin.num_rows = state_.num_rows;
+    }
     require(of_twin == state_, "caches of two layouts have the same numbers of rows");
   }
 
   void check_rows() const {
     for (int64_t sequence = 0; twin_ && sequence < kNumSequences; ++sequence) {
+      if (has_windows()) {
+        check_kept_rows(sequence);
+        continue;
+      }
       require(cache_test::saved(cache_.get(), sequence) == cache_test::saved(twin_.get(), sequence),
               "caches of two layouts have the same rows");
     }
     require(!testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed(), "no expectation failed");
+  }
+
+  // Each layer keeps the last rows that the twin has.
+  void check_kept_rows(int64_t sequence) const {
+    for (int64_t layer = 0; layer < num_layers_; ++layer) {
+      const auto rows_of = [&](const heed_cache* cache) {
+        return cache_test::kept_rows(*layer_, cache, layer, sequence, heed_cache_num_rows(cache, layer, sequence));
+      };
+      const std::vector<cache_test::KeptRow> last = rows_of(cache_.get());
+      const std::vector<cache_test::KeptRow> all = rows_of(twin_.get());
+      require(std::equal(last.rbegin(), last.rend(), all.rbegin()), "a layer with a window keeps the last rows");
+    }
   }
 
   static void empty_all(heed_cache* cache, int64_t all_pages) {
@@ -215,11 +270,12 @@ class Program {
   template <typename Call>
   bool both(std::initializer_list<heed_status> refusals, const Call& call) {
     const heed_status status = call(cache_.get());
+    const bool needs_dropped_rows = status != HEED_OK && has_windows() && is_of_windows(heed_last_error());
     if (!succeeded(status)) {
       require(std::find(refusals.begin(), refusals.end(), status) != refusals.end(),
               std::string("not a status of the call: ") + heed_status_name(status));
       require(state_of(cache_.get()) == state_, "a call that failed changed nothing");
-      if (status == HEED_ERROR_CACHE_FULL) return false;
+      if (status == HEED_ERROR_CACHE_FULL || needs_dropped_rows) return false;
     }
     if (twin_) {
       const heed_status of_twin = call(twin_.get());
@@ -227,6 +283,13 @@ class Program {
       require(of_twin == status, std::string("a cache of another layout says ") + heed_status_name(of_twin));
     }
     return status == HEED_OK;
+  }
+
+  // Whether a sentence says that a cache of windows lacks the rows that a call needs.
+  static bool is_of_windows(const std::string& text) {
+    constexpr const char* kWords[] = {" keeps ", " has dropped", " shows the last ", " has the rows of a window "};
+    return std::any_of(std::begin(kWords), std::end(kWords),
+                       [&](const char* words) { return text.find(words) != std::string::npos; });
   }
 
   int64_t length(int64_t sequence) const {
@@ -275,6 +338,66 @@ class Program {
 
   const CachedLayer& some_layer() { return bytes_.rarely() ? layer_at(bytes_.below(3)) : *layer_; }
 
+  // The rows of the parts that a mask shows, and the mask, which hides rows behind a part, too.
+  struct Masked {
+    std::vector<Part> visible;
+    std::vector<std::vector<size_t>> rows;  // of each part
+    property::Input mask;
+  };
+
+  Masked some_mask(const std::vector<Part>& parts, const Form& form) {
+    int64_t num_rows = form.padded_rows;
+    for (const Part& part : parts) num_rows = std::max(num_rows, static_cast<int64_t>(part.rows.size()));
+    property::Array mask = property::filled({static_cast<int64_t>(parts.size()), num_rows}, 0.0);
+    Masked masked;
+    for (size_t b = 0; b < parts.size(); ++b) {
+      const uint8_t bits = bytes_.next();
+      Part visible = {parts[b].sequence, {}, {}};
+      std::vector<size_t> rows;
+      for (size_t row = 0; row < parts[b].rows.size(); ++row) {
+        if ((bits >> (row % 8)) % 2 == 0) continue;
+        mask.values[b * static_cast<size_t>(num_rows) + row] = 1;
+        rows.push_back(row);
+        visible.rows.push_back(parts[b].rows[row]);
+        if (!parts[b].positions.empty()) visible.positions.push_back(parts[b].positions[row]);
+      }
+      masked.visible.push_back(std::move(visible));
+      masked.rows.push_back(std::move(rows));
+    }
+    masked.mask = property::make_input(std::move(mask), bytes_.flag() ? HEED_I64 : HEED_BOOL);
+    return masked;
+  }
+
+  // A call with a mask; the twin gets the visible rows alone.
+  bool forward_masked(const CachedLayer& layer, const std::vector<Part>& parts, const Form& form,
+                      const Masked& masked) {
+    std::vector<std::unique_ptr<Step>> steps;
+    const bool is_done = both({HEED_ERROR_INVALID_ARGUMENT, HEED_ERROR_CACHE_FULL}, [&](heed_cache* cache) {
+      Form of_this = form;
+      const bool is_first = steps.empty();
+      if (!is_first) of_this.padded_rows = 0;
+      steps.push_back(std::make_unique<Step>(layer, cache, is_first ? parts : masked.visible, of_this));
+      Step& step = *steps.back();
+      if (is_first) {
+        step.sequences.query_lens = nullptr;
+        step.inputs.attention_mask = step.input(masked.mask);
+      }
+      return step.run();
+    });
+    if (!is_done || steps.size() == 1) return is_done;
+    const std::vector<property::Results> results = steps.front()->results();
+    const std::vector<property::Results> of_twin = steps.back()->results();
+    for (size_t b = 0; b < results.size(); ++b) {
+      const cache_test::RowBits all = cache_test::row_bits(results[b]);
+      cache_test::RowBits visible;
+      for (const size_t row : masked.rows[b]) visible.push_back(all[row]);
+      const testing::AssertionResult same = cache_test::same_rows(visible, cache_test::row_bits(of_twin[b]));
+      require(static_cast<bool>(same),
+              std::string("visible rows have the bits that they have alone: ") + same.message());
+    }
+    return true;
+  }
+
   // Whether the call succeeded. The call of the twin has a workspace, if its size is that of this call: it is the size of the
   // longest sequence with the most rows.
   bool forward(const CachedLayer& layer, const std::vector<Part>& parts, const Form& form) {
@@ -307,8 +430,14 @@ class Program {
     Form form = some_form(parts);
     const CachedLayer& layer = some_layer();
     const int64_t last = bytes_.rarely() ? 1 : num_layers_;
+    std::optional<Masked> masked;
+    if (has_masks_ && !form.is_packed && bytes_.flag()) {
+      form.mask.reset();
+      form.with_weights = false;
+      masked = some_mask(parts, form);
+    }
     for (form.layer = 0; form.layer < last; ++form.layer) {
-      if (!forward(layer, parts, form)) return;
+      if (!(masked ? forward_masked(layer, parts, form, *masked) : forward(layer, parts, form))) return;
       state_ = state_of(cache_.get());
     }
   }
@@ -403,6 +532,10 @@ class Program {
     int64_t count = std::max<int64_t>(0, heed_cache_num_rows(cache_.get(), layer, sequence));
     if (bytes_.rarely()) ++count;
     std::vector<std::vector<uint8_t>> contents;
+    // The twin keeps other rows: check_rows compares them.
+    if (twin_ &&
+        heed_cache_num_rows(twin_.get(), layer, sequence) != heed_cache_num_rows(cache_.get(), layer, sequence))
+      return;
     both({HEED_ERROR_INVALID_ARGUMENT}, [&](heed_cache* cache) {
       const auto tensor_of = [&](int64_t size) {
         const property::Dims dims = {layer_->sizes().num_kv_heads, count, size};
@@ -420,13 +553,28 @@ class Program {
             "the same rows are read from two layouts");
   }
 
+  // A layer with a window that is ahead of others may have dropped what it sees from the last row that all have.
+  bool can_be_saved(int64_t sequence) const {
+    if (!has_windows()) return true;
+    size_t num_bytes = 0;
+    const heed_status status = heed_cache_save_memory(cache_.get(), sequence, nullptr, 0, &num_bytes);
+    require(status == HEED_OK || status == HEED_ERROR_INVALID_ARGUMENT, heed_status_name(status));
+    return succeeded(status);
+  }
+
   void save_and_load() {
     const int64_t from = bytes_.below(kNumSequences);
     const int64_t to = some_sequence();
-    const std::vector<uint8_t> bytes = cache_test::saved(cache_.get(), from);
+    if (!can_be_saved(from)) return;
+    std::vector<uint8_t> bytes = cache_test::saved(cache_.get(), from);
+    // The twin has the rows that layers with windows have dropped.
+    const std::vector<uint8_t> of_twin = has_windows() && twin_ ? cache_test::saved(twin_.get(), from) : bytes;
+    if (has_windows() && bytes_.flag()) bytes = of_twin;
     const int64_t expected = length(from);
-    if (both({HEED_ERROR_INVALID_ARGUMENT, HEED_ERROR_CACHE_FULL},
-             [&](heed_cache* cache) { return heed_cache_load_memory(cache, to, bytes.data(), bytes.size()); }))
+    if (both({HEED_ERROR_INVALID_ARGUMENT, HEED_ERROR_CACHE_FULL}, [&](heed_cache* cache) {
+          const std::vector<uint8_t>& file = cache == cache_.get() ? bytes : of_twin;
+          return heed_cache_load_memory(cache, to, file.data(), file.size());
+        }))
       require(length(to) == expected, "a loaded sequence has the rows of the file");
   }
 
@@ -436,11 +584,16 @@ class Program {
     Cache cache = made(options);
     if (!cache) return;
     Cache twin = twin_of(options);
+    const int64_t new_pages = heed_cache_free_pages(cache.get());
     for (heed_cache* const destination : {cache.get(), twin.get()}) {
       for (int64_t i = 0; destination != nullptr && i < kNumSequences; ++i) {
-        const std::vector<uint8_t> bytes = cache_test::saved(cache_.get(), i);
+        if (!can_be_saved(i)) return;
+        const bool is_twin = destination == twin.get() && twin_;
+        const std::vector<uint8_t> bytes = cache_test::saved(is_twin ? twin_.get() : cache_.get(), i);
         const heed_status status = heed_cache_load_memory(destination, i, bytes.data(), bytes.size());
+        const bool lacks_rows = status != HEED_OK && has_windows() && is_of_windows(heed_last_error());
         if (succeeded(status)) continue;
+        if (lacks_rows && destination == cache.get()) return;
         require(status == HEED_ERROR_CACHE_FULL && destination == cache.get(), "another cache takes the rows");
         return;
       }
@@ -448,6 +601,7 @@ class Program {
     options_ = options;
     cache_ = std::move(cache);
     twin_ = std::move(twin);
+    all_pages_ = options_.layout == HEED_CACHE_PAGED && !has_windows() ? options_.num_pages : new_pages;
   }
 
   Bytes bytes_;
@@ -455,9 +609,13 @@ class Program {
   heed_dtype dtype_ = HEED_F32;
   int32_t unrotated_keys_ = 0;
   int64_t num_layers_ = 1;
+  bool has_windows_ = false;
+  bool has_masks_ = false;
+  std::vector<int64_t> windows_;  // layer_capacities
   heed_cache_options options_ = HEED_CACHE_OPTIONS_INIT;
   Cache cache_;
-  Cache twin_;   // null for a ring
+  Cache twin_;  // null for a ring
+  int64_t all_pages_ = 0;
   State state_;  // before the operation
   int64_t next_row_ = 0;
 };

@@ -22,6 +22,9 @@ using property::Kind;
 using property::Result;
 using property::Results;
 
+// A seed of dropout with which a call has a tokenizer's mask, and none of what other seeds add. No older program of the corpus has it.
+constexpr uint64_t kSeedWithMask = 5;
+
 constexpr int32_t kAllWanted = HEED_WANT_OUTPUT | HEED_WANT_WEIGHTS | HEED_WANT_LOG_SUM_EXP;
 
 Input read_input(const heed_tensor* tensor) {
@@ -161,6 +164,71 @@ void add_sequences(Call& call, const CallSizes& sizes, int64_t num_keys) {
   call.query_lens = property::make_input(std::move(lens), random.chance(0.5) ? HEED_I32 : HEED_I64);
 }
 
+// Adds a tokenizer's mask of the rows of keys, or of the queries without keys. Rarely wrong, or with lengths of the same rows or
+// a wanted number of rows, which attention does not have.
+void add_attention_mask(Call& call, heed_layer_inputs& inputs, const CallSizes& sizes, int64_t num_keys, Bytes& bytes) {
+  if (!bytes.rarely()) call.valid_lens.reset();
+  const int64_t num_rows = num_keys + (bytes.rarely() ? 1 : 0);
+  Array mask = property::filled({sizes.batch, num_rows}, 0);
+  const uint8_t bits = bytes.next();
+  // On the right, on the left, or anywhere.
+  const int64_t place = bytes.below(3);
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    const int64_t count = (bits + 3 * b) % (num_rows + 1);
+    for (int64_t row = 0; row < num_rows; ++row) {
+      const bool is_visible = place == 0   ? row < count
+                              : place == 1 ? row >= num_rows - count
+                                           : ((bits >> ((row + b) % 8)) & 1) == 1;
+      mask.values[static_cast<size_t>(b * num_rows + row)] = is_visible ? 1 : 0;
+    }
+  }
+  if (bytes.rarely() && !mask.values.empty()) mask.values[bytes.next() % mask.values.size()] = bytes.flag() ? 2 : 3;
+  call.attention_mask = property::make_input(std::move(mask), static_cast<heed_dtype>(bytes.below(HEED_BOOL)));
+  const uint8_t extras = bytes.next();
+  if (extras % 4 == 3) call.alibi_slopes = property::make_input(property::filled({sizes.num_heads}, 0.25), HEED_F32);
+  if (extras / 4 % 4 == 3) {
+    property::Random random(extras);
+    call.positions = random_positions({sizes.batch, sizes.num_queries}, num_keys, !call.keys, random);
+  }
+  if (bytes.rarely()) inputs.num_last_rows = 1;
+}
+
+// The call without the mask, for the reference. Nothing in self-attention where the mask hides a row before a visible one.
+std::optional<Call> without_attention_mask(Call call) {
+  const Array mask = std::exchange(call.attention_mask, std::nullopt)->contents;
+  const int64_t batch = mask.dims[0];
+  const int64_t num_rows = mask.dims[1];
+  const auto shows = [&](int64_t b, int64_t row) { return mask.values[static_cast<size_t>(b * num_rows + row)] != 0; };
+  if (!call.keys) {
+    Array lens = property::filled({batch}, 0);
+    for (int64_t b = 0; b < batch; ++b) {
+      int64_t count = 0;
+      while (count < num_rows && shows(b, count)) ++count;
+      for (int64_t row = count; row < num_rows; ++row) {
+        if (shows(b, row)) return std::nullopt;
+      }
+      lens.values[static_cast<size_t>(b)] = static_cast<double>(count);
+    }
+    call.query_lens = property::make_input(std::move(lens), HEED_I64);
+    return call;
+  }
+  const Dims& of_queries = call.queries.contents.dims;
+  Dims dims = {batch, 1, of_queries[of_queries.size() - 2], num_rows};
+  Dims given(4, 1);
+  if (call.mask) std::copy_backward(call.mask->contents.dims.begin(), call.mask->contents.dims.end(), given.end());
+  dims[1] = given[1];
+  Array both = property::filled(dims, 0);
+  property::for_each_index(dims, [&](const Dims& index, size_t i) {
+    size_t at = 0;
+    for (size_t axis = 0; axis < 4; ++axis)
+      at = at * static_cast<size_t>(given[axis]) + static_cast<size_t>(given[axis] == 1 ? 0 : index[axis]);
+    const bool may_attend = !call.mask || call.mask->contents.values[at] != 0;
+    both.values[i] = may_attend && shows(index[0], index[3]) ? 1 : 0;
+  });
+  call.mask = property::make_input(std::move(both), HEED_BOOL);
+  return call;
+}
+
 // So small that nothing overflows, and the reference is fast.
 bool is_small(const CallSizes& sizes) {
   const int64_t all[] = {sizes.num_heads, sizes.query_size, sizes.key_size, sizes.value_size};
@@ -251,6 +319,7 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, hee
     call.sinks = property::make_input(std::move(sinks));
   }
   if (call.dropout_seed / 16 % 4 == 2) add_sequences(call, sizes, num_keys);
+  if (call.dropout_seed % 64 == kSeedWithMask) add_attention_mask(call, inputs, sizes, num_keys, bytes_);
 
   inputs.queries = tensors.add(call.queries);
   if (call.keys) inputs.keys = tensors.add(*call.keys);
@@ -260,6 +329,7 @@ void Machine::choose_inputs(property::Call& call, heed_layer_inputs& inputs, hee
   if (call.bias) inputs.bias = tensors.add(*call.bias);
   if (call.alibi_slopes) inputs.alibi_slopes = tensors.add(*call.alibi_slopes);
   if (call.sinks) inputs.sinks = tensors.add(*call.sinks);
+  if (call.attention_mask) inputs.attention_mask = tensors.add(*call.attention_mask);
   if (call.positions) sequences.positions = tensors.add(*call.positions);
   if (call.query_lens) sequences.query_lens = tensors.add(*call.query_lens);
   if (call.query_offsets) sequences.query_offsets = tensors.add(*call.query_offsets);
@@ -376,7 +446,7 @@ void Machine::call_layer() {
   if (!passed_inputs.is_whole()) {
     for (std::optional<Input> Call::*const member :
          {&Call::alibi_slopes, &Call::sinks, &Call::positions, &Call::query_lens, &Call::query_offsets,
-          &Call::key_offsets, &Call::key_positions})
+          &Call::key_offsets, &Call::key_positions, &Call::attention_mask})
       (call.*member).reset();
   }
   const Passed passed_outputs(outputs, bytes_);
@@ -407,8 +477,17 @@ void Machine::call_layer() {
     const size_t rank_of_heads = call.query_offsets ? 3 : 4;
     call.kind = call.queries.contents.dims.size() == rank_of_heads ? Kind::DotProductRank4 : Kind::DotProductRank3;
   }
-  if (!layer->has_positions) {
-    const testing::AssertionResult verdict = property::agree(after, property::solve(call));
+  require(!passed_inputs.is_whole() || inputs.num_last_rows == 0, "attention gives all rows");
+  std::optional<Call> solved = call;
+  if (call.attention_mask) {
+    const std::vector<double>& elements = call.attention_mask->contents.values;
+    require(std::all_of(elements.begin(), elements.end(), [](double element) { return element == 0 || element == 1; }),
+            "a mask of other numbers is refused");
+    require(!call.valid_lens && !call.query_offsets, "a mask is not taken with lengths, nor in a packed batch");
+    solved = without_attention_mask(call);
+  }
+  if (!layer->has_positions && solved) {
+    const testing::AssertionResult verdict = property::agree(after, property::solve(*solved));
     require(static_cast<bool>(verdict), verdict.message());
   }
 

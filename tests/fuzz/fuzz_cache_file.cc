@@ -37,6 +37,22 @@ const CachedLayer& layer_with(bool rope) {
   return rope ? with : without;
 }
 
+// A layer that sees its row and the two before it, and the caches' numbers of rows for one and two of them: of two layers the second
+// keeps all rows.
+constexpr int64_t kOneWindow[] = {3};
+constexpr int64_t kTwoWindows[] = {3, 0};
+
+const CachedLayer& layer_with_window(bool rope) {
+  const auto spec_with = [](bool has_rope) {
+    cache_test::LayerSpec spec = cache_test::with_window(cache_test::grouped_heads(1, 2, 2, 3), 2);
+    if (has_rope) spec.rope = cache_test::rope_of(HEED_ROPE_HALF);
+    return spec;
+  };
+  static const CachedLayer without(spec_with(false));
+  static const CachedLayer with(spec_with(true));
+  return rope ? with : without;
+}
+
 // The tensors of each layer, by name: dtype, dims and bytes. The file is one that heed has read.
 std::string tensors_of(const File& file) {
   uint64_t length = 0;
@@ -81,7 +97,8 @@ class Destination {
       return status;
     }
     const File saved = cache_test::saved(cache_.get(), 0);
-    if (options_.layout != HEED_CACHE_RING)
+    // Rings, and layers with windows, keep fewer rows.
+    if (options_.layout != HEED_CACHE_RING && options_.layer_capacities == nullptr)
       require(tensors_of(saved) == tensors_of(file), "a cache has the rows of the file");
     require(succeeded(heed_cache_load_memory(again_.get(), 0, saved.data(), saved.size())), "what was saved is loaded");
     require(cache_test::saved(again_.get(), 0) == saved, "rows are saved as they were loaded");
@@ -92,17 +109,21 @@ class Destination {
   }
 
  private:
+  const CachedLayer& layer(bool rope) const {
+    return options_.layer_capacities == nullptr ? layer_with(rope) : layer_with_window(rope);
+  }
+
   Cache made() const {
-    Cache cache = cache_test::make_cache(layer_with(false), options_);
+    Cache cache = cache_test::make_cache(layer(false), options_);
     fill(cache.get());
     return cache;
   }
 
   void fill(heed_cache* cache) const {
-    for (int64_t layer = 0; layer < options_.num_layers; ++layer) {
+    for (int64_t number = 0; number < options_.num_layers; ++number) {
       cache_test::Form form;
-      form.layer = layer;
-      cache_test::forward_one(layer_with(false), cache, {0, {1, 2, 3, 4}}, form);
+      form.layer = number;
+      cache_test::forward_one(layer(false), cache, {0, {1, 2, 3, 4}}, form);
     }
   }
 
@@ -123,7 +144,7 @@ class Destination {
   void go_on() const {
     for (const bool rope : {false, true}) {
       const int64_t length = heed_cache_length(cache_.get(), 0);
-      const cache_test::Step step(layer_with(rope), cache_.get(), {{0, {5}}});
+      const cache_test::Step step(layer(rope), cache_.get(), {{0, {5}}});
       const heed_status status = step.run();
       require(succeeded(status) || status == HEED_ERROR_INVALID_ARGUMENT || status == HEED_ERROR_CACHE_FULL,
               std::string("not a status of a step: ") + heed_status_name(status));
@@ -153,10 +174,22 @@ std::vector<std::vector<Destination>> all_destinations() {
   const heed_cache_options f32 = options_of(HEED_F32, 1, 0);
   const heed_cache_options f16 = options_of(HEED_F16, 2, 0);
   const heed_cache_options i8 = options_of(HEED_I8, 1, 0);
+  // Capacities above the rows that a layer with a window keeps, so that it drops rows.
+  const auto windows = [](heed_cache_options options) {
+    options = cache_test::with_capacity(options, 400);
+    options.layer_capacities = options.num_layers == 1 ? kOneWindow : kTwoWindows;
+    return options;
+  };
+  const auto paged_windows = [](const heed_cache_options& options) { return cache_test::as_paged(options, 16, 60); };
   const std::vector<heed_cache_options> groups[] = {
-      {f32, paged(f32), ring(f32)},        {paged(f16), ring(f16)},
-      {options_of(HEED_BF16, 1, 0)},       {i8, paged(i8), ring(i8)},
-      {paged(options_of(HEED_F32, 1, 1))}, {options_of(HEED_I8, 1, 1)},
+      {f32, paged(f32), ring(f32)},
+      {paged(f16), ring(f16)},
+      {options_of(HEED_BF16, 1, 0)},
+      {i8, paged(i8), ring(i8)},
+      {paged(options_of(HEED_F32, 1, 1))},
+      {options_of(HEED_I8, 1, 1)},
+      {windows(i8), paged_windows(windows(i8))},
+      {windows(f16), paged_windows(windows(f16))},
   };
   std::vector<std::vector<Destination>> all;
   for (const std::vector<heed_cache_options>& group : groups) all.emplace_back(group.begin(), group.end());

@@ -212,7 +212,7 @@ void Cache::require_equal_layers(const char* function, int64_t sequence) const {
   if (longest(sequence) == shortest(sequence)) return;
   fail(Status::InvalidArgument,
        "sequence %" PRId64 " has %" PRId64 " rows in one layer and %" PRId64
-       " in another, but " FUNCTION("%s") " moves rows of all layers: expected the same number",
+       " in another, but " FUNCTION("%s") " takes rows of all layers: expected the same number",
        sequence, longest(sequence), shortest(sequence), function);
 }
 

@@ -111,13 +111,12 @@ const Tensor* MaskedInputs::placed(Schedule& schedule, const Tensor* numbers, co
   for (int64_t b = 0; b < visible.batch; ++b) {
     for (int64_t i = 0; i < from.dim(1); ++i) {
       const int64_t row = length_of(operand, b, i);
-      // The output of a batch element without rows is 0, whatever the numbers are.
-      if (visible.counts[b] == 0) {
+      // The output of a batch element without rows is 0, whatever the numbers are. The layer refuses what is no row.
+      if (visible.counts[b] == 0 || row < 0 || row >= visible.num_rows) {
         *next++ = row;
         continue;
       }
-      const bool is_visible = row >= 0 && row < visible.num_rows && visible.shows(b, row);
-      if (!is_visible) {
+      if (!visible.shows(b, row)) {
         fail(Status::InvalidArgument,
              INPUT("output_rows") "[%" PRId64 ", %" PRId64 "] is %" PRId64 ", which %s hides: expected a visible row",
              b, i, row, visible.name);
@@ -345,15 +344,14 @@ void replace_row(char* text, size_t size, const std::string& name, std::string_v
   const std::string given = text;
   const std::string before_row = std::string(name).append(end).append("[");
   const size_t at = given.find(before_row);
-  // Not "key_positions" for "positions".
-  if (at == std::string::npos || at == 0 || given[at - 1] == '_' || visible.rows == nullptr) return;
+  if (at == std::string::npos || visible.rows == nullptr) return;
   const size_t begin = at + before_row.size() - 1;
-  int64_t b = 0;
-  int64_t row = 0;
+  long long b = 0;
+  long long row = 0;
   int length = 0;
-  const int num_read = std::sscanf(given.c_str() + begin, "[%" SCNd64 ", %" SCNd64 "]%n", &b, &row, &length);
+  const int num_read = std::sscanf(given.c_str() + begin, "[%lld, %lld]%n", &b, &row, &length);
   if (num_read != 2 || length == 0 || b < 0 || b >= visible.batch || row < 0 || row >= visible.num_rows) return;
-  std::snprintf(text, size, "%.*s[%" PRId64 ", %" PRId32 "]%s", static_cast<int>(begin), given.c_str(), b,
+  std::snprintf(text, size, "%.*s[%lld, %d]%s", static_cast<int>(begin), given.c_str(), b,
                 visible.rows[b * visible.num_rows + row], given.c_str() + begin + static_cast<size_t>(length));
 }
 
@@ -365,7 +363,7 @@ void MaskedInputs::name_rows_of_call(Error& error) const {
     replace_row(error.marked, sizeof error.marked, name, "\x02", visible);
   };
   replace("queries", queries_);
-  replace("positions", queries_.is_given() ? queries_ : keys_);
+  replace("sequences->positions", queries_.is_given() ? queries_ : keys_);
   replace("token_types", masks_.encodes_keys ? keys_ : queries_);
   replace("keys", keys_);
 }

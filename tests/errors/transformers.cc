@@ -39,30 +39,37 @@ Topic transformers() {
 }
 
 Topic memory_caches() {
-  return {"Caches of the encoder's output",
-          "`use_memory_cache()` makes `inputs` those of a call that reads the encoder's output from `memory_cache`, "
-          "which has "
-          "2 layers.",
-          {
-              PROVOKE(heed_layer_cache_options(new_layer, &cache_options),
-                      heed_linear_create(context, &linear_options, &new_layer)),
-              PROVOKE(heed_layer_fill_cache(layer, &inputs, NULL), decoder_layer.cross_attention = NULL; use_decoder();
-                      use_cache(); inputs.queries = inputs.keys = inputs.values = NULL),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
-                      use_decoder(); use_memory_cache()),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_memory_cache();
-                      inputs.decoder = &self_attention),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
-                      with_memory.use = HEED_CACHE_APPEND),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
-                      inputs.keys = tensor_of(HEED_F32, {2, 5, 7})),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
-                      inputs.cache = &with_memory),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder();
-                      self_attention.memory = inputs.keys),
-              PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_transformer(); use_memory_cache();
-                      inputs.queries = NULL),
-          }};
+  return {
+      "Caches of the encoder's output",
+      "`use_memory_cache()` makes `inputs` those of a call that reads the encoder's output from `memory_cache`, "
+      "which has "
+      "2 layers.",
+      {
+          PROVOKE(heed_layer_cache_options(new_layer, &cache_options),
+                  heed_linear_create(context, &linear_options, &new_layer)),
+          PROVOKE(heed_layer_fill_cache(layer, &inputs, NULL), decoder_layer.cross_attention = NULL; use_decoder();
+                  use_cache(); inputs.queries = inputs.keys = inputs.values = NULL),
+          PROVOKE(heed_layer_fill_cache(layer, &inputs, NULL), use_transformer(); use_cache();
+                  inputs.queries = inputs.values = NULL; inputs.valid_lens = sequences.query_lens = lengths({5, 4});
+                  inputs.sequences = &sequences),
+          PROVOKE(heed_layer_fill_cache(layer, &inputs, NULL), use_transformer(); use_cache();
+                  inputs.queries = inputs.values = NULL;
+                  self_attention.self_attention_mask = tensor_of(HEED_I32, {2, 3}); inputs.decoder = &self_attention),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
+                  use_decoder(); use_memory_cache()),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_memory_cache();
+                  inputs.decoder = &self_attention),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
+                  with_memory.use = HEED_CACHE_APPEND),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
+                  inputs.keys = tensor_of(HEED_F32, {2, 5, 7})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_memory_cache();
+                  inputs.cache = &with_memory),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder();
+                  self_attention.memory = inputs.keys),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_transformer(); use_memory_cache();
+                  inputs.queries = NULL),
+      }};
 }
 
 }  // namespace heed::errors_test

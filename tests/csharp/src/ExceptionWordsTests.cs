@@ -119,7 +119,7 @@ public sealed class ExceptionWordsTests : IDisposable
     [InlineData(null, "the rank of shape is 9, expected 0 to 8")]
     [InlineData(null, "this array has shape () of rank 0, expected rank 1 to 8")]
     [InlineData(null, "keys and values are null, expected at least one array")]
-    [InlineData(null, "sequence 0 has 3 rows in one layer and 0 in another, but Accept moves rows of all layers")]
+    [InlineData(null, "sequence 0 has 3 rows in one layer and 0 in another, but Accept takes rows of all layers")]
     [InlineData(null, "\"a is b\" is of a model with other options by its tensors")]
     [InlineData(null, "\"model.safetensors\" has \"W_q.bias\", a parameter that this block's options lack")]
     public void ParamNamesOfSentences(string? name, string sentence)

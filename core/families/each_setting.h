@@ -33,15 +33,15 @@ constexpr void for_settings_of(const F& f, const Members&... members) {
 
 template <typename F>
 constexpr void for_each_setting(const SizeSettings& sizes, const F& f) {
-  const auto& [layers, heads, decoder_layers, decoder_heads, kv_heads, head_size] = sizes;
-  for_settings_of(f, layers, heads, decoder_layers, decoder_heads, kv_heads, head_size);
+  const auto& [layers, heads, decoder_layers, decoder_heads, kv_heads, head_size, other_layers] = sizes;
+  for_settings_of(f, layers, heads, decoder_layers, decoder_heads, kv_heads, head_size, other_layers);
 }
 
 template <typename F>
 constexpr void for_each_setting(const Norms& norms, const F& f) {
-  const auto& [epsilon, kind, place, place_by, biases, weights_by, adds_one, also_behind_parts, none_before_first] =
-      norms;
-  for_settings_of(f, epsilon.name, place_by, biases, weights_by);
+  const auto& [epsilon, kind, place, place_by, biases, weights_by, none_at_end_by, adds_one, also_behind_parts,
+               none_before_first] = norms;
+  for_settings_of(f, epsilon.name, place_by, biases, weights_by, none_at_end_by);
 }
 
 template <typename F>
@@ -55,6 +55,8 @@ constexpr void for_each_setting(const AttentionRules& attention, const F& f) {
   const auto& [scale_by, soft_cap, both_ways, qkv_biases, output_bias, no_key_bias, causal, scale, qk_norm, key_heads,
                sinks, tower_has_windows] = attention;
   for_settings_of(f, scale_by, soft_cap, both_ways, qkv_biases, output_bias, Setting::IsCausal);
+  if (causal == CausalRule::IfDecoder) for_settings_of(f, Setting::IsDecoder);
+  if (scale == ScaleRule::Gpt2) for_settings_of(f, Setting::ScaleAttnWeights, Setting::ScaleAttnByInverseLayerIdx);
 }
 
 template <typename F>
@@ -71,12 +73,14 @@ template <typename F>
 constexpr void for_each_setting(const Windows& windows, const F& f) {
   const auto& [size, every, list, pattern, use, half, ignores_max_window_layers] = windows;
   for_settings_of(f, size, every, list);
+  if (size.name != Setting::None && use != WindowUse::Always) for_settings_of(f, Setting::UseSlidingWindow);
 }
 
 template <typename F>
 constexpr void for_each_setting(const EmbeddingRules& embedding, const F& f) {
   const auto& [factor_by, shared_by, factor, projection, input, token_types, norm] = embedding;
   for_settings_of(f, factor_by, shared_by);
+  if (input == ModelInput::Images) for_settings_of(f, Setting::ImageSize);
 }
 
 template <typename F>
@@ -92,6 +96,7 @@ constexpr void for_each_setting(const Family& family, const F& f) {
                feed_forward, sizes, residual_factor, spare, kind, is_known, has_conv1d, shares_layers] = family;
   for_settings_of(f, norms, attention, positions, windows, embedding, head, feed_forward, sizes, residual_factor,
                   spare);
+  if (shares_layers) for_settings_of(f, Setting::NumHiddenGroups, Setting::InnerGroupNum);
 }
 
 }  // namespace heed

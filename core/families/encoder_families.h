@@ -83,6 +83,7 @@ inline constexpr Family kEncoders[] = {
                  .every = {Setting::GlobalAttnEveryNLayers, Setting::None, 3},
                  .list = Setting::LayerTypes,
                  .pattern = WindowPattern::FirstIsFull,
+                 .use = WindowUse::Always,
                  .half = HalfWindow::Always},
      .embedding = {.norm = true},
      .feed_forward = {.activation = Setting::HiddenActivation,

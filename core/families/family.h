@@ -54,6 +54,7 @@ struct SizeSettings {
   // These have defaults: one for each head, and the hidden size divided by the heads.
   Setting kv_heads = Setting::None;
   Setting head_size = Setting::None;
+  Setting other_layers = Setting::None;  // of a decoder that has as many as the encoder otherwise
 };
 
 // ---- what layers compute beside attention -----------------------------------------------------------------------------
@@ -75,10 +76,11 @@ struct Norms {
   NormPlace place = NormPlace::Behind;
   Setting place_by = Setting::None;
   Has biases = {};
-  Setting weights_by = Setting::None;  // Unless it is false, norms have weights. heed has no norms without.
-  bool adds_one = false;               // They multiply by 1 + weight.
-  bool also_behind_parts = false;      // before the residual's sum
-  bool none_before_first = false;      // The first layer has none before its attention.
+  Setting weights_by = Setting::None;      // Unless it is false, norms have weights. heed has no norms without.
+  Setting none_at_end_by = Setting::None;  // If it is true, the stack has none behind its last layer.
+  bool adds_one = false;                   // They multiply by 1 + weight.
+  bool also_behind_parts = false;          // before the residual's sum
+  bool none_before_first = false;          // The first layer has none before its attention.
 };
 
 struct FeedForwardRules {

@@ -83,7 +83,9 @@ inline constexpr SizeSettings kBartSizes = {.layers = Setting::EncoderLayers,
                                             .decoder_layers = Setting::DecoderLayers,
                                             .decoder_heads = Setting::DecoderAttentionHeads};
 // num_decoder_layers is num_layers by default.
-inline constexpr SizeSettings kT5Sizes = {
-    .layers = Setting::NumLayers, .heads = Setting::NumHeads, .head_size = Setting::DKv};
+inline constexpr SizeSettings kT5Sizes = {.layers = Setting::NumLayers,
+                                          .heads = Setting::NumHeads,
+                                          .head_size = Setting::DKv,
+                                          .other_layers = Setting::NumDecoderLayers};
 
 }  // namespace heed::records

@@ -55,12 +55,15 @@ bool is_without_effect(const std::string& name) {
   return name.find(',') == std::string::npos && kWithoutEffect.find("," + name + ",") != std::string_view::npos;
 }
 
-// Whether the setting says that a part of each head is rotated: itself, or a member of its object.
-bool rotates_part(const ModelSettings& settings, Setting setting) {
-  const std::string inner = std::string(".") + name_of(Setting::PartialRotaryFactor);
-  if (setting == Setting::PartialRotaryFactor) return settings.number(setting).value_or(1) != 1;
-  if (setting != Setting::RopeParameters && setting != Setting::RopeScaling) return false;
-  return settings.number_at(name_of(setting) + inner).value_or(1) != 1;
+// The path of the number that says that a part of each head is rotated: the setting, or a member of its object; "": it says no
+// such thing.
+std::string path_of_rotated_part(const ModelConfig& config, Setting setting) {
+  std::string path = name_of(setting);
+  if (setting == Setting::RopeParameters || setting == Setting::RopeScaling)
+    path = path_of_member(path, name_of(Setting::PartialRotaryFactor));
+  else if (setting != Setting::PartialRotaryFactor)
+    return "";
+  return config.number(path).value_or(1) == 1 ? "" : path;
 }
 
 // Whether all layers have one kind of attention, which is that of the family's class: with its window, if it has one.
@@ -73,13 +76,18 @@ bool lists_one_kind(const ModelConfig& config, const Family& family) {
 }
 
 bool is_of_another_family(const ModelConfig& config, Setting setting, const Family& family) {
-  const ModelSettings settings(config, "");
-  const bool may_rotate_part = has_setting(family, Setting::PartialRotaryFactor);
-  if (!may_rotate_part && rotates_part(settings, setting)) return true;
   // It may say that the whole head is rotated.
   if (setting == Setting::PartialRotaryFactor) return false;
   if (users_of(setting) != Users::Readers || has_setting(family, setting)) return false;
   return setting != Setting::LayerTypes || !lists_one_kind(config, family);
+}
+
+// The path of what is a setting of other families: of the setting, or of a member of it; "": nothing is.
+std::string path_of_another_family(const ModelConfig& config, Setting setting, const Family& family) {
+  const bool may_rotate_part = has_setting(family, Setting::PartialRotaryFactor);
+  std::string path = may_rotate_part ? "" : path_of_rotated_part(config, setting);
+  if (is_of_another_family(config, setting, family)) path = name_of(setting);
+  return path;
 }
 
 // Such a file's weights are packed integers and scales, in tensors of other names.
@@ -101,8 +109,11 @@ void require_jsons(const ModelConfig& config, const Family& family) {
     // What is wrong with the size of images is said of the patches.
     if (users_of(setting) == Users::NoWholeModels || setting == Setting::ImageSize) continue;
     const std::string name = name_of(setting);
+    Json json = json_of(setting);
     // A text of letters is one of other families' patterns.
-    const Json json = json_of(setting) == Json::Pattern ? Json::Count : json_of(setting);
+    if (json == Json::Pattern) json = Json::Count;
+    // A model without such tokens may have -1.
+    if (json == Json::Index && !has_setting(family, setting)) json = Json::Integer;
     const bool is_off = config.is_null(name) || config.flag(name) == false;
     if (is_off ? has_setting(family, setting) : config.has(name))
       require_json(config, name, json, may_be_null(setting));
@@ -141,18 +152,38 @@ void require_positions(const ModelConfig& config, const Family& family) {
        std::string(family.model_types).c_str());
 }
 
+// The classes have two names of the setting, and transformers reads `name` then.
+void require_one_value(const ModelConfig& config, Setting name, Setting of_family) {
+  const std::optional<double> one = config.number(name_of(name));
+  const std::optional<double> other = config.number(name_of(of_family));
+  if (one && other && *one != *other) refuse_two_names(config, name_of(of_family), name_of(name));
+}
+
 }  // namespace
+
+void refuse_two_names(const ModelConfig& config, const std::string& name, const std::string& other) {
+  fail(Status::InvalidArgument,
+       "%s has %s and %s, two names of one setting, with different values: expected one of them",
+       in_quotes(config.path()).c_str(), in_quotes(name).c_str(), in_quotes(other).c_str());
+}
+
+void keep_settings_of(ModelConfig& config, const Family& family) {
+  config.keep([&](std::string_view name) {
+    const Setting setting = setting_of(name);
+    return users_of(setting) == Users::All || has_setting(family, setting);
+  });
+}
 
 void require_known_settings(const ModelConfig& config, const Family& family, const LoadAccept& accept) {
   const std::vector<std::string> names = config.names_in_use();
   refuse_quantized(config, names, accept);
   for (const std::string& name : names) {
     const Setting setting = setting_of(name);
-    if (is_of_another_family(config, setting, family)) {
+    if (const std::string path = path_of_another_family(config, setting, family); !path.empty()) {
       fail(Status::Unsupported,
            "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
            "others: expected a configuration without it",
-           in_quotes(config.path()).c_str(), shown(name).c_str(), std::string(family.model_types).c_str());
+           in_quotes(config.path()).c_str(), path.c_str(), std::string(family.model_types).c_str());
     }
     if (users_of(setting) != Users::NoWholeModels || is_without_effect(name) || accept.has(name)) continue;
     fail(Status::Unsupported,
@@ -161,9 +192,10 @@ void require_known_settings(const ModelConfig& config, const Family& family, con
          in_quotes(config.path()).c_str(), shown(name).c_str(), accept.offer(shown(name)).c_str());
   }
   require_jsons(config, family);
+  require_one_value(config, Setting::NumAttentionHeads, family.sizes.heads);
   require_layer_types(config, family);
   require_positions(config, family);
-  if (is_rotary(family.positions)) require_rope_members(config, family);
+  if (is_rotary(family.positions)) require_rope_members(config, family, accept);
 }
 
 }  // namespace heed

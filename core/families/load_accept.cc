@@ -49,6 +49,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
+bool has_module(std::string_view end) { return end.find_first_of("./") != std::string_view::npos; }
+
 // Whether a tensor's name ends with that of something in a module.
 bool is_end_of(std::string_view end, std::string_view name) {
   constexpr std::string_view kSeparators = "./_";
@@ -57,7 +59,12 @@ bool is_end_of(std::string_view end, std::string_view name) {
 }
 
 // "weight" alone would accept every tensor.
-bool has_module(std::string_view end) { return end.find_first_of("./") != std::string_view::npos; }
+bool is_of_many(std::string_view end) { return end == "weight" || end == "bias"; }
+
+// Whether the name ends with these parts of a path.
+bool ends_in(std::string_view name, std::string_view end) {
+  return is_end_of(end, name) && (has_module(end) || name[name.size() - end.size() - 1] != '_');
+}
 
 }  // namespace
 
@@ -84,7 +91,21 @@ bool LoadAccept::has(std::string_view name) const {
 bool LoadAccept::has_tensor(std::string_view name, std::string_view name_below) const {
   const char* feature = feature_of_tensor(name_below);
   return (feature != nullptr && has(feature)) || has(name_below) || has(name) ||
-         std::ranges::any_of(names_, [&](std::string_view end) { return has_module(end) && is_end_of(end, name); });
+         std::ranges::any_of(names_, [&](std::string_view end) { return !is_of_many(end) && ends_in(name, end); });
+}
+
+std::string LoadAccept::for_file(const ModelConfig& config, std::string_view prefix) const {
+  std::string names;
+  for (std::string_view name : names_) {
+    if (config.has(name)) continue;
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    names += (names.empty() ? "" : ",") + std::string(name);
+  }
+  return names;
+}
+
+std::string_view LoadAccept::name_to_offer(std::string_view name, std::string_view name_below) {
+  return is_of_many(name_below) ? name : name_below;
 }
 
 std::string LoadAccept::offer(std::string_view names, const char* then) const {

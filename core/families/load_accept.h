@@ -45,13 +45,17 @@ class LoadAccept {
   explicit LoadAccept(std::string_view list, bool is_offered = true);
 
   bool has(std::string_view name) const;
-  // Whether a tensor is accepted by its feature, its full name, its name below the prefix, or the end of one with a module. `name_below`: the end of
-  // `name`, without the prefix.
+  // Whether a tensor is accepted by its feature, its full name, its name below the prefix, or the end of one, which is more than
+  // "weight" or "bias". `name_below`: the end of `name`, without the prefix.
   bool has_tensor(std::string_view name, std::string_view name_below) const;
 
   // The end of a sentence of what may be accepted: `; with accept "rotary" it is loaded all the same`, or nothing if the
   // caller cannot.
   std::string offer(std::string_view names, const char* then = "it is loaded all the same") const;
+  // Which of these names of a tensor every layer around it accepts.
+  static std::string_view name_to_offer(std::string_view name, std::string_view name_below);
+  // The list of what is no setting of the configuration, with names of tensors as they are without the prefix of the file.
+  std::string for_file(const ModelConfig& config, std::string_view prefix) const;
   bool is_offered() const { return is_offered_; }
 
   // Throws InvalidArgument for a name that is neither a feature nor the full name of a tensor in the file, nor its name

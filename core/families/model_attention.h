@@ -48,6 +48,7 @@ struct ModelAttention {
   std::optional<ModelQkNorm> qk_norm;
   std::optional<RelativeBiasOptions> relative_bias;  // a number of 0 is not known
   std::optional<AlibiUse> alibi;
+  std::string rope_fault;                    // RopeReading::fault
   RotaryLayout layout = RotaryLayout::None;  // without `rope`; None: not known
   std::optional<bool> causal;
   std::optional<bool> is_rotary;

@@ -60,9 +60,11 @@ std::string_view text_of_gate(const ModelSettings& settings, const FeedForwardRu
   return rules.older_says_gate ? settings.text(rules.older_activation) : std::string_view();
 }
 
-// Which part of layers the parameter is of. Norms and what is around layers have a "bias" alone.
-const Has& part_of(const Family& family, std::string_view parameter) {
-  if (parameter == "W_gate.weight") return family.feed_forward.gate;
+// Which part of layers the parameter is of. Norms and what is around layers have a "bias" alone. The weight beside a gate has
+// another name in T5 than one without.
+const Has& part_of(const ModelSettings& settings, const Family& family, std::string_view parameter) {
+  if (parameter == "W_gate.weight" || (parameter == "W_1.weight" && has_gate(settings, family.feed_forward)))
+    return family.feed_forward.gate;
   if (parameter == "W_o.bias") return family.attention.output_bias;
   if (parameter == "bias") return family.norms.biases;
   if (!parameter.starts_with("W_") || !parameter.ends_with(".bias")) return kAlways;
@@ -116,7 +118,7 @@ bool has_gate(const ModelSettings& settings, const FeedForwardRules& rules) {
 }
 
 std::string setting_for(const ModelSettings& settings, const Family& family, std::string_view parameter) {
-  const Has& has = part_of(family, parameter);
+  const Has& has = part_of(settings, family, parameter);
   if (has.by == Setting::None) return "";
   const std::string_view text = text_of_gate(settings, family.feed_forward);
   const bool is_text = &has == &family.feed_forward.gate && !text.empty();

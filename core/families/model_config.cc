@@ -2,6 +2,7 @@
 #include "families/model_config.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <utility>
 
@@ -44,6 +45,13 @@ void replace_what_is_no_json(std::string& text) {
 // `what` follows the name of the file in the sentence.
 [[noreturn]] void fail_config(const std::string& shown_path, const std::string& what) {
   fail(Status::CorruptFile, "\"%s\" %s", shown_path.c_str(), what.c_str());
+}
+
+// Whole numbers have all their digits.
+std::string text_of(double number) {
+  constexpr double kMostExact = 1e15;
+  const bool is_whole = number == std::floor(number) && std::abs(number) < kMostExact;
+  return is_whole ? std::to_string(static_cast<int64_t>(number)) : number_text(number);
 }
 
 std::string no_json(size_t position) { return "is not JSON in UTF-8 at its byte " + std::to_string(position); }
@@ -238,7 +246,7 @@ std::string ModelConfig::text_of_value(std::string_view setting) const {
     case Kind::Object: return "an object";
     case Kind::Array: return "a list";
     case Kind::Flag: return found->number != 0 ? "true" : "false";
-    case Kind::Number: return number_text(found->number);
+    case Kind::Number: return text_of(found->number);
     case Kind::NotFinite: return "NaN or Infinity";
     case Kind::Text: return in_quotes(found->text);
   }
@@ -303,6 +311,7 @@ const char* text_of(Json json) {
     case Json::Size:
     case Json::Pattern:
     case Json::Count: return "a whole number above 0";
+    case Json::Index: return "a whole number of at least 0";
     case Json::Integer: return "a whole number";
     case Json::Number: return "a number";
     case Json::Above0: return "a number above 0";
@@ -314,6 +323,18 @@ const char* text_of(Json json) {
     case Json::Object: break;
   }
   return "an object";
+}
+
+// As ModelSettings::count.
+constexpr double kMostOfCount = 1 << 30;
+
+// What follows the kind of number that is expected: the bounds that this one exceeds.
+std::string bounds_text(Json json, std::optional<double> number) {
+  if (!number) return "";
+  const bool is_count = json == Json::Count || json == Json::Index;
+  if (is_count && *number >= kMostOfCount) return ", at most " + text_of(kMostOfCount - 1);
+  const bool is_above_0 = json == Json::Above0 && *number > 0;
+  return is_above_0 || json == Json::Number ? " in the range of F32" : "";
 }
 
 bool is_list_of(const ModelConfig& config, const std::string& path, Json elements) {
@@ -330,6 +351,7 @@ bool is_another_scalar(const ModelConfig& config, const std::string& path, Json 
   const bool is_text = !config.text(path).value_or("").empty();
   switch (json) {
     case Json::Count:
+    case Json::Index:
     case Json::Integer:
     case Json::Number:
     case Json::Above0: return is_text || config.flag(path) == true;
@@ -348,17 +370,19 @@ bool is_another_scalar(const ModelConfig& config, const std::string& path, Json 
 }  // namespace
 
 bool is_json(const ModelConfig& config, const std::string& path, Json json) {
-  // As ModelSettings::count.
-  constexpr double kMostOfCount = 1 << 30;
   const std::optional<double> number = config.number(path);
   const bool is_whole = number && *number == std::floor(*number);
-  const bool is_count = is_whole && *number > 0 && *number < kMostOfCount;
+  const bool is_index = is_whole && *number >= 0 && *number < kMostOfCount;
+  const bool is_count = is_index && *number > 0;
+  const bool is_float = number && std::abs(*number) <= double{FLT_MAX};
   const bool is_word = !config.text(path).value_or("").empty();
   switch (json) {
     case Json::Count: return is_count;
+    case Json::Index: return is_index;
     case Json::Integer: return is_whole;
-    case Json::Number: return number.has_value();
-    case Json::Above0: return number && *number > 0;
+    case Json::Number: return is_float;
+    // One that rounds to 0 would be the default.
+    case Json::Above0: return is_float && static_cast<float>(*number) > 0;
     case Json::Flag: return config.flag(path).has_value();
     case Json::Word: return is_word;
     case Json::Words: return is_list_of(config, path, Json::Word);
@@ -381,8 +405,9 @@ void refuse_another_scalar(const ModelConfig& config, const std::string& path, S
 
 void require_json(const ModelConfig& config, const std::string& path, Json json, bool may_be_null) {
   if (is_json(config, path, json) || (may_be_null && config.is_null(path))) return;
-  fail(Status::InvalidArgument, "%s says %s for the setting %s, expected %s", in_quotes(config.path()).c_str(),
-       config.text_of_value(path).c_str(), in_quotes(path).c_str(), text_of(json));
+  fail(Status::InvalidArgument, "%s says %s for the setting %s, expected %s%s", in_quotes(config.path()).c_str(),
+       config.text_of_value(path).c_str(), in_quotes(path).c_str(), text_of(json),
+       bounds_text(json, config.number(path)).c_str());
 }
 
 std::optional<ModelConfig> find_model_config(const std::string& folder) {

@@ -61,6 +61,14 @@ class ModelConfig {
   // The names of the members of the whole object that say something: neither null, false, an empty text, list nor object.
   std::vector<std::string> names_in_use() const;
 
+  // Removes the members of the whole object, and what is in them, of whose name `is_kept` is not true.
+  template <typename Predicate>
+  void keep(const Predicate& is_kept) {
+    const auto is_removed = [&](std::string_view path) { return !is_kept(path.substr(0, path.find('.'))); };
+    std::erase_if(settings_, [&](const Setting& setting) { return is_removed(setting.path); });
+    std::erase_if(models_, [&](const std::string& model) { return !model.empty() && is_removed(model); });
+  }
+
   // The paths of the objects with a non-empty member "model_type", each the configuration of one model. "" is the whole
   // file.
   const std::vector<std::string>& models() const { return models_; }

@@ -2,6 +2,7 @@
 #include "families/model_rope.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -41,13 +42,13 @@ class RopeReader {
     if (!find_object()) return {};
     read_base();
     read_size();
-    if (const UnsupportedFeature* unsupported = read_scaling()) return {std::nullopt, unsupported};
+    if (const UnsupportedFeature* unsupported = read_scaling()) return {std::nullopt, unsupported, {}};
     try {
       fill_in_defaults();
-    } catch (const Error&) {
-      return {std::nullopt, &kIncomplete};
+    } catch (const Error& error) {
+      return {std::nullopt, &kIncomplete, error.marked};
     }
-    return {std::move(model_), nullptr};
+    return {std::move(model_), nullptr, {}};
   }
 
  private:
@@ -200,6 +201,16 @@ class RopeReader {
     return original == 0 ? 0 : max_positions() / static_cast<double>(original);
   }
 
+  // A factor for each pair.
+  void require_pairs(const ModelRopeFactors& list) const {
+    const int64_t size = model_.options.rotary_size;
+    if (static_cast<int64_t>(list.factors.size()) == size / 2) return;
+    fail(Status::InvalidArgument,
+         "%s has %zu numbers, expected %" PRId64 ", one for each pair of the %" PRId64
+         " elements of a head that are rotated",
+         marked(Role::Setting, object_ + list.setting).c_str(), list.factors.size(), size / 2, size);
+  }
+
   void fill_in_defaults() {
     const RotaryLayout layout = model_.options.layout;
     model_.is_whole_head = model_.options.rotary_size == head_size_;
@@ -215,6 +226,7 @@ class RopeReader {
       model_.has_usual_attention_factor = false;
       RopeOptions options;
       for (const ModelRopeFactors& list : model_.factors) {
+        require_pairs(list);
         options = model_.options;
         options.factors = list.factors;
         options.attention_factor = list.attention_factor;

@@ -38,6 +38,8 @@ struct ModelRope {
 struct RopeReading {
   std::optional<ModelRope> rope;
   const UnsupportedFeature* unsupported = nullptr;
+  // What is wrong with which number, if the settings are incomplete or out of range: a marked sentence.
+  std::string fault = {};
 };
 
 // Reads the settings of one layer. `family`: what the family's record says of positions. `is_sliding`: whether the layer's

@@ -60,6 +60,7 @@ void read_rotary(const AttentionPlace& place, ModelAttention& attention) {
   RopeReading reading = read_rope(place.settings, place.family.positions, is_windowed(place), place.head_size);
   if (reading.unsupported != nullptr) {
     attention.is_rotary.reset();
+    attention.rope_fault = std::move(reading.fault);
     return attention.add(*reading.unsupported);
   }
   if (!reading.rope || place.family.positions.layout == RotaryLayout::None)

@@ -19,14 +19,14 @@ struct Member {
   bool may_be_null;
   char name[34];
 };
-constexpr Member kMembers[] = {{Json::Number, true, "attention_factor"},
-                               {Json::Number, true, "beta_fast"},
-                               {Json::Number, true, "beta_slow"},
+constexpr Member kMembers[] = {{Json::Above0, true, "attention_factor"},
+                               {Json::Above0, true, "beta_fast"},
+                               {Json::Above0, true, "beta_slow"},
                                {Json::Above0, true, "factor"},
-                               {Json::Number, true, "high_freq_factor"},
+                               {Json::Above0, true, "high_freq_factor"},
                                {Json::Numbers, true, "long_factor"},
-                               {Json::Number, true, "long_mscale"},
-                               {Json::Number, true, "low_freq_factor"},
+                               {Json::Above0, true, "long_mscale"},
+                               {Json::Above0, true, "low_freq_factor"},
                                {Json::Numbers, true, "mrope_section"},
                                {Json::Number, true, "mscale"},
                                {Json::Number, true, "mscale_all_dim"},
@@ -35,14 +35,15 @@ constexpr Member kMembers[] = {{Json::Number, true, "attention_factor"},
                                {Json::Above0, false, "rope_theta"},
                                {Json::Word, false, "rope_type"},
                                {Json::Numbers, true, "short_factor"},
-                               {Json::Number, true, "short_mscale"},
+                               {Json::Above0, true, "short_mscale"},
                                {Json::Flag, false, "truncate"},
                                {Json::Word, false, "type"}};
 constexpr const char* kKinds[] = {"full_attention", "sliding_attention"};
 
 class RopeMembers {
  public:
-  RopeMembers(const ModelConfig& config, const Family& family) : config_(config), family_(family) {}
+  RopeMembers(const ModelConfig& config, const Family& family, const LoadAccept& accept)
+      : config_(config), family_(family), accept_(accept) {}
 
   // Of the object at the path, if it is there.
   void require_known(const std::string& path) const {
@@ -76,11 +77,12 @@ class RopeMembers {
 
   void refuse(const std::string& path) const {
     // As for other settings.
-    if (!config_.has(path) || config_.flag(path) == false) return;
+    if (!config_.has(path) || config_.flag(path) == false || accept_.has(path)) return;
     fail(Status::Unsupported,
          "%s has %s, which rotary positions of model_type \"%s\" do not have as heed knows them: expected a "
-         "configuration without it",
-         in_quotes(config_.path()).c_str(), in_quotes(path).c_str(), std::string(family_.model_types).c_str());
+         "configuration without it%s",
+         in_quotes(config_.path()).c_str(), in_quotes(path).c_str(), std::string(family_.model_types).c_str(),
+         accept_.offer(shown(path)).c_str());
   }
 
   // The numbers without which a type of scaling is another one.
@@ -101,10 +103,20 @@ class RopeMembers {
            "%s lacks the setting %s, which rotary positions of type %s need: expected a number",
            in_quotes(config_.path()).c_str(), in_quotes(inner).c_str(), in_quotes(type).c_str());
     }
+    if (is_llama3) require_order(path_of_member(path, "low_freq_factor"), path_of_member(path, "high_freq_factor"));
+  }
+
+  // The classes divide by their difference.
+  void require_order(const std::string& low, const std::string& high) const {
+    if (*config_.number(low) < *config_.number(high)) return;
+    fail(Status::InvalidArgument, "%s says %s for the setting %s, expected a number above %s, which is %s",
+         in_quotes(config_.path()).c_str(), config_.text_of_value(high).c_str(), in_quotes(high).c_str(),
+         in_quotes(low).c_str(), config_.text_of_value(low).c_str());
   }
 
   const ModelConfig& config_;
   const Family& family_;
+  const LoadAccept& accept_;
 };
 
 bool is_same(const ModelConfig& config, const std::string& path, const std::string& other) {
@@ -120,15 +132,13 @@ void require_one_name(const ModelConfig& config) {
   const std::string later = name_of(Setting::RopeParameters);
   const std::string earlier = name_of(Setting::RopeScaling);
   if (config.members(later).empty() || config.members(earlier).empty() || is_same(config, later, earlier)) return;
-  fail(Status::InvalidArgument,
-       "%s has %s and %s, two names of one setting, with different values: expected one of them",
-       in_quotes(config.path()).c_str(), in_quotes(later).c_str(), in_quotes(earlier).c_str());
+  refuse_two_names(config, later, earlier);
 }
 
 }  // namespace
 
-void require_rope_members(const ModelConfig& config, const Family& family) {
-  const RopeMembers members(config, family);
+void require_rope_members(const ModelConfig& config, const Family& family, const LoadAccept& accept) {
+  const RopeMembers members(config, family, accept);
   for (const Setting setting : {Setting::RopeParameters, Setting::RopeScaling}) {
     if (config.has(name_of(setting))) members.require_known(name_of(setting));
   }

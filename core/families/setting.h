@@ -135,10 +135,11 @@ inline constexpr size_t kNumSettings = static_cast<size_t>(Setting::TieWordEmbed
 
 // The JSON of a setting that has a value.
 enum class Json : uint8_t {
-  Count,    // an integer above 0
-  Integer,  // a token may have the number 0
-  Number,
-  Above0,  // a number
+  Count,  // an integer above 0
+  Index,  // an integer of at least 0
+  Integer,
+  Number,  // that a float holds
+  Above0,  // the same above 0, also as a float
   Flag,
   Word,
   Words,    // a list
@@ -151,7 +152,9 @@ enum class Json : uint8_t {
 
 // Which configurations of whole models may have a setting.
 enum class Users : uint8_t {
-  // Of any family: it does not change what the classes of the others compute.
+  // Every class of transformers reads it, some by another name.
+  All,
+  // Of any family: only those whose records have it read it.
   Any,
   // Only of families whose records have it: the classes of the others ignore it, and heed's layers would not.
   Readers,

@@ -128,7 +128,7 @@ FoundWeights find_in_children(const Layer& layer, const LayerDescription& descri
   fail(Status::InvalidArgument,
        "%s has %s, which the " KIND("%s layer") " does not read%s: expected options with the layers, norms, "
 "biases and attentions that the file has%s",
-       in_quotes(file.path()).c_str(), in_quotes(unread.front()).c_str(), layer.kind(), more.c_str(),
+       in_quotes(file.path()).c_str(), in_quotes(file.name_in_file(unread.front())).c_str(), layer.kind(), more.c_str(),
        accept.is_offered() ? ", or the names of these tensors in accept" : "");
 }
 

@@ -142,7 +142,8 @@ void ModelCheck::require_supported(const std::vector<UnsupportedTensor>& tensors
     const std::string name_below(below(name));
     if (accept_.has_tensor(name, name_below)) continue;
     const char* feature = feature_of_tensor(name_below);
-    findings.push_back({in_quotes(name), feature == nullptr ? name_below : feature});
+    findings.push_back({in_quotes(file_.name_in_file(name)),
+                        std::string(feature == nullptr ? LoadAccept::name_to_offer(name, name_below) : feature)});
     if (feature != nullptr) features.insert(feature);
     if (layout_name.empty()) layout_name = its_layout;
   }

@@ -231,6 +231,7 @@ MultiHeadAttentionOptions ModelOptions::attention_options(const StackInFile& sta
   options.num_kv_heads = attention.num_kv_heads.value_or(0);
   options.head_size = attention.head_size.value_or(options.num_hiddens / std::max<int64_t>(1, options.num_heads));
   attention = configured_attention(config_, "", path, options.head_size);
+  if (!attention.rope_fault.empty()) fail(Status::InvalidArgument, "%s", attention.rope_fault.c_str());
   if (!attention.unsupported.empty()) {
     fail(Status::Unsupported, "%s is of a model with %s: heed makes no such models", in_quotes(config_.path()).c_str(),
          attention.unsupported.front().text);
@@ -428,7 +429,7 @@ template <typename LayerOptions>
 void ModelOptions::set_stack(const StackInFile& stack, StackOptions<LayerOptions>& options) {
   const int64_t size = hidden_size(stack);
   options.num_layers = stack.num_layers;
-  options.final_norm = options.layers.front().norm_first && !settings_.is_set(Setting::RemoveFinalLayerNorm);
+  options.final_norm = options.layers.front().norm_first && !settings_.is_set(family_.norms.none_at_end_by);
   options.embedding_norm = family_.embedding.norm;
   options.no_projection_bias = family_.embedding.projection == EmbeddingProjection::WithoutBias;
   const bool is_encoder = stack.kind == std::string_view(kind_name::kEncoder);

@@ -2,6 +2,8 @@
 // The settings of whole models: those that are not known are refused by their names, and no value of a known one does harm.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -13,6 +15,7 @@
 #include "capi/support/model_call.h"
 #include "capi/support/model_copy.h"
 #include "capi/support/refusal.h"
+#include "families/families.h"
 
 namespace heed::capi_test {
 namespace {
@@ -77,6 +80,118 @@ TEST(ModelSettings, OfOtherFamiliesAreRefused) {
     ModelCopy copy("bert");
     copy.set(setting, json);
     EXPECT_TRUE(is_refused(try_model(copy), {HEED_ERROR_UNSUPPORTED, {"config.json", setting, "\"bert\""}}));
+  }
+}
+
+std::vector<const char*> values_of(heed::Json json) {
+  switch (json) {
+    case heed::Json::Count:
+    case heed::Json::Size:
+    case heed::Json::Pattern: return {"1", "2"};
+    case heed::Json::Index:
+    case heed::Json::Integer: return {"0", "1", "3"};
+    case heed::Json::Number:
+    case heed::Json::Above0: return {"0.5"};
+    case heed::Json::Flag: return {"true", "false"};
+    case heed::Json::Word: return {"\"relu\"", "\"gated-gelu\"", "\"relative_key\""};
+    case heed::Json::Words: return {R"(["full_attention", "sliding_attention"])"};
+    case heed::Json::Numbers: return {"[1, 0]"};
+    case heed::Json::Lists: return {R"([[["local"], 2]])"};
+    case heed::Json::Object: break;
+  }
+  return {R"({"rope_type": "linear", "factor": 2.0})"};
+}
+
+// Every known setting in every model whose record does not have it: refused, also by its name, or without effect. Those that
+// heed does not know in whole models have none if they are accepted.
+TEST(ModelSettings, OfOtherFamiliesMoveNoNumber) {
+  size_t count = 0;
+  for (const std::string& name : every_model()) {
+    ModelCopy copy(name);
+    const std::string config = copy.config;
+    const std::string folder = copy.write();
+    const std::vector<uint8_t> expected = ModelCall(folder).run();
+    const std::string type = nlohmann::json::parse(config)["model_type"];
+    const heed::Family& family = heed::family_of(type);
+    for (size_t i = 1; i < heed::kNumSettings; ++i) {
+      const auto setting = static_cast<heed::Setting>(i);
+      const bool is_known = heed::users_of(setting) != heed::Users::NoWholeModels;
+      if (heed::users_of(setting) == heed::Users::All || heed::has_setting(family, setting)) continue;
+      for (const char* const json : values_of(heed::json_of(setting))) {
+        const char* const text = heed::name_of(setting);
+        SCOPED_TRACE(testing::Message() << name << " with " << text << " " << json);
+        copy.config = config;
+        copy.set(text, json);
+        copy.write_config();
+        heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+        load.accept = is_known ? nullptr : text;
+        heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+        options.load = &load;
+        ++count;
+        const heed_status status = try_model_folder(folder);
+        if (status != HEED_OK) {
+          EXPECT_TRUE(is_refused(status, {status, {"\"" + std::string(text) + "\""}}));
+        }
+        if (status == HEED_OK || !is_known) {
+          EXPECT_EQ(ModelCall(folder, nullptr, &options).run(), expected);
+        }
+      }
+    }
+  }
+  EXPECT_GT(count, 2000u);
+}
+
+// Such a name may be the class's own, or the one that transformers reads in its place.
+TEST(ModelSettings, OfHeadsMayHaveTheGeneralName) {
+  constexpr const char* kOwn[][2] = {
+      {"gpt2", "n_head"}, {"distilbert", "n_heads"}, {"t5", "num_heads"}, {"bart", "encoder_attention_heads"}};
+  for (const auto& [family, own] : kOwn) {
+    SCOPED_TRACE(family);
+    ModelCopy copy(family);
+    const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+    const std::string heads = nlohmann::json::parse(copy.config)[own].dump();
+    copy.set("num_attention_heads", heads);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    copy.remove_setting(own);
+    EXPECT_EQ(ModelCall(copy.write()).run(), expected);
+    copy.set(own, heads);
+    copy.set("num_attention_heads", "1");
+    EXPECT_TRUE(is_refused(try_model(copy), invalid({own, "\"num_attention_heads\"", "two names of one setting"})));
+  }
+}
+
+// The sentence names the number, and offers nothing that would not help.
+TEST(ModelSettings, OutOfRangeAreNamed) {
+  struct Wrong {
+    const char* family;
+    const char* setting;
+    const char* json;
+    heed_status status;
+    const char* words;
+  };
+  const Wrong wrong[] = {
+      {"llama", "rms_norm_eps", "0", HEED_ERROR_INVALID_ARGUMENT,
+       "says 0 for the setting \"rms_norm_eps\", expected a number above 0"},
+      {"bert", "layer_norm_eps", "-1", HEED_ERROR_INVALID_ARGUMENT,
+       "says -1 for the setting \"layer_norm_eps\", expected a number above 0"},
+      {"llama", "rope_parameters", R"({"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5})",
+       HEED_ERROR_UNSUPPORTED,
+       "\"rope_parameters.partial_rotary_factor\", a setting that models of model_type \"llama\""},
+      {"llama", "rope_parameters",
+       R"({"rope_type": "longrope", "rope_theta": 1e4, "factor": 4, "short_factor": [1], "long_factor": [2, 2, 2],
+           "original_max_position_embeddings": 8})",
+       HEED_ERROR_INVALID_ARGUMENT, "rope_parameters.long_factor has 3 numbers, expected 4, one for each pair"},
+      {"llama", "head_dim", "5", HEED_ERROR_INVALID_ARGUMENT, "rope->rotary_size is 5, expected an even number"},
+      {"mistral", "sliding_window", "2147483648", HEED_ERROR_INVALID_ARGUMENT,
+       "says 2147483648 for the setting \"sliding_window\", expected a whole number above 0, at most 1073741823"},
+      {"t5", "feed_forward_proj", "\"gated-gelu\"", HEED_ERROR_NOT_FOUND, "with \"feed_forward_proj\" \"gated-gelu\""},
+  };
+  for (const auto& [family, setting, json, status, words] : wrong) {
+    SCOPED_TRACE(testing::Message() << family << ": " << setting << " is " << json);
+    ModelCopy copy(family);
+    copy.set(setting, json);
+    EXPECT_TRUE(is_refused(try_model(copy), {status, {words}}));
+    EXPECT_EQ(std::string(heed_last_error()).find("accept"), std::string::npos) << heed_last_error();
   }
 }
 

@@ -589,12 +589,12 @@ TEST(ModelCalls, OfCachesWithTooFewLayersNameWhatSetsThem) {
 // A configuration whose numbers no layer takes.
 TEST(ModelCalls, OfFoldersWithOptionsThatNoLayerTakesNameTheFileAndThePart) {
   ModelCopy copy("llama");
-  copy.set("rms_norm_eps", "-1");
+  copy.set("num_key_value_heads", "3");
   heed_layer* layer = nullptr;
   const Context context = make_context();
   forget_last_error();
   EXPECT_TRUE(is_refused(heed_layer_create_from_folder(context.get(), copy.write().c_str(), &layer),
-                         invalid({"config.json\" makes no model: layers[0]->norm->epsilon is -1, expected"})));
+                         invalid({"config.json\" makes no model: layers[0]->self_attention->num_heads is 4, which"})));
 }
 
 // ---- the encoder's output -------------------------------------------------------------------------------------------

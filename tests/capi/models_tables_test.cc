@@ -197,6 +197,79 @@ TEST(ModelAccept, TakesTensorsByTheirNamesOrTheEndsOfThem) {
   EXPECT_TRUE(is_refused(make_with(folder, "k_proj.v_scale"), invalid({"accept has \"k_proj.v_scale\""})));
 }
 
+// What the sentence offers, without more.
+std::string offered() {
+  const std::string sentence = heed_last_error();
+  const std::string before = "; with accept \"";
+  const size_t begin = sentence.find(before);
+  if (begin == std::string::npos) return "";
+  const size_t name = begin + before.size();
+  return sentence.substr(name, sentence.find('"', name) - name);
+}
+
+TEST(ModelAccept, TakesWhatTheSentenceOffers) {
+  for (const char* const name : {"self_attn.k_scale", "self_attn.bias", "self_attn.foo.weight", "self_attn.weight"}) {
+    for (const char* const prefix : {"", "module."}) {
+      SCOPED_TRACE(std::string(prefix) + name);
+      ModelCopy copy("llama");
+      const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+      copy.tensors.push_back({std::string("model.layers.1.") + name, {1}, {1}});
+      for (NamedFloats& tensor : copy.tensors) tensor.name = prefix + tensor.name;
+      const std::string folder = copy.write();
+      EXPECT_TRUE(is_refused(make_with(folder, nullptr),
+                             {HEED_ERROR_UNSUPPORTED, {"\"" + std::string(prefix) + "model.layers.1." + name + "\""}}));
+      const std::string accept = offered();
+      ASSERT_NE(accept, "") << heed_last_error();
+      EXPECT_EQ(make_with(folder, accept.c_str()), HEED_OK) << accept << ": " << heed_last_error();
+    }
+  }
+}
+
+// Below a prefix a tensor has two names: that in the file, and that of the model.
+TEST(ModelAccept, TakesBothNamesOfATensorBelowAPrefix) {
+  for (const char* const name : {"model.layers.0.self_attn.k_scale", "model.layers.2.self_attn.q_proj.weight"}) {
+    ModelCopy copy("llama");
+    copy.tensors.push_back({name, {1}, {1}});
+    for (NamedFloats& tensor : copy.tensors) tensor.name = "module." + tensor.name;
+    const std::string folder = copy.write();
+    const heed_status status = make_with(folder, nullptr);
+    EXPECT_TRUE(is_refused(status, {status, {"\"module." + std::string(name) + "\""}}));
+    for (const std::string& accept :
+         {std::string(name), "module." + std::string(name), " module." + std::string(name) + " ,"})
+      EXPECT_EQ(make_with(folder, accept.c_str()), HEED_OK) << accept << ": " << heed_last_error();
+    EXPECT_NE(make_with(folder, "other.model"), HEED_OK);
+  }
+}
+
+// "weight" alone would be most tensors.
+TEST(ModelAccept, TakesNoEndThatMostTensorsHave) {
+  ModelCopy copy("llama");
+  const std::string folder = with_tensor(copy, "model.layers.0.self_attn.k_proj.k_scale");
+  EXPECT_EQ(make_with(folder, "k_scale"), HEED_OK) << heed_last_error();
+  EXPECT_NE(make_with(folder, "scale"), HEED_OK);
+  ModelCopy of_weight("llama");
+  const std::string folder_of_weight = with_tensor(of_weight, "model.layers.0.self_attn.other.weight");
+  EXPECT_NE(make_with(folder_of_weight, "weight"), HEED_OK);
+  EXPECT_EQ(make_with(folder_of_weight, "other.weight"), HEED_OK) << heed_last_error();
+}
+
+TEST(ModelAccept, TakesMembersOfRotarySettings) {
+  ModelCopy copy("llama");
+  copy.set("rope_parameters", R"({"rope_type": "default", "rope_theta": 10000.0})");
+  const std::vector<uint8_t> expected = ModelCall(copy.write()).run();
+  copy.set("rope_parameters", R"({"rope_type": "default", "rope_theta": 10000.0, "foo": 3})");
+  const std::string folder = copy.write();
+  EXPECT_TRUE(is_refused(make_with(folder, nullptr),
+                         {HEED_ERROR_UNSUPPORTED, {"\"rope_parameters.foo\"", "with accept \"rope_parameters.foo\""}}));
+  EXPECT_NE(make_with(folder, "foo"), HEED_OK);
+  EXPECT_EQ(make_with(folder, "rope_parameters.foo"), HEED_OK) << heed_last_error();
+  heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+  load.accept = "rope_parameters.foo";
+  heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+  options.load = &load;
+  EXPECT_EQ(ModelCall(folder, nullptr, &options).run(), expected);
+}
+
 TEST(ModelAccept, TakesSettingsThatHeedDoesNotKnow) {
   ModelCopy copy("llama");
   copy.set("an_unknown_setting", "2");

@@ -119,6 +119,35 @@ Topic model_folders() {
               &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','rope_theta':'500000'}", {}),
                                                 &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'llama','rope_theta':1e-50}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'mistral','sliding_window':2147483648}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'roberta','pad_token_id':-1}", {}),
+                                                &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'gpt2','n_head':4,'num_attention_heads':2}", {}), &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context, folder("{'model_type':'llama','rope_parameters':{'partial_rotary_factor':0.5}}", {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','rope_parameters':{'rope_type':'llama3','factor':4,'low_freq_factor':4,"
+                     "'high_freq_factor':1,'original_max_position_embeddings':8}}",
+                     {}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2,'head_dim':4,"
+                     "'rope_parameters':{'rope_type':'longrope','factor':4,'long_factor':[1,1,1],'short_factor':[1,1],"
+                     "'original_max_position_embeddings':8}}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
+              &new_layer)),
+          PROVOKE(heed_layer_create_from_folder(
+              context,
+              folder("{'model_type':'llama','num_hidden_layers':1,'num_attention_heads':2,'head_dim':5}",
+                     {{"layers.0.post_attention_layernorm.weight", {8}}, {"embed_tokens.weight", {10, 8}}}),
+              &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'mistral','sliding_window':3.5}", {}),
                                                 &new_layer)),
           PROVOKE(heed_layer_create_from_folder(context, folder("{'model_type':'qwen2','is_causal':null}", {}),

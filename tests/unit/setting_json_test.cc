@@ -48,8 +48,8 @@ std::vector<const Family*> families_of_models() {
   return models;
 }
 
-constexpr const char* kValues[] = {"\"text\"", "\"12\"", "\"\"", "true",    "false", "0",    "-1", "3.5", "12",
-                                   "12.0",     "1e300",  "[]",   "[\"a\"]", "[1]",   "[[]]", "{}", "NaN"};
+constexpr const char* kValues[] = {"\"text\"", "\"12\"", "\"\"",  "true", "false",   "0",   "-1",   "3.5", "12",
+                                   "12.0",     "1e300",  "1e-50", "[]",   "[\"a\"]", "[1]", "[[]]", "{}",  "NaN"};
 
 bool is_right(Json json, std::string_view value) {
   const auto is_one_of = [&](std::initializer_list<std::string_view> values) {
@@ -59,8 +59,9 @@ bool is_right(Json json, std::string_view value) {
     case Json::Count:
     case Json::Pattern: return is_one_of({"12", "12.0"});
     case Json::Integer: return is_one_of({"0", "-1", "12", "12.0", "1e300"});
-    case Json::Number: return is_one_of({"0", "-1", "3.5", "12", "12.0", "1e300"});
-    case Json::Above0: return is_one_of({"3.5", "12", "12.0", "1e300"});
+    case Json::Index: return is_one_of({"0", "12", "12.0"});
+    case Json::Number: return is_one_of({"0", "-1", "3.5", "12", "12.0", "1e-50"});
+    case Json::Above0: return is_one_of({"3.5", "12", "12.0"});
     case Json::Flag: return is_one_of({"true", "false"});
     case Json::Word: return is_one_of({"\"text\"", "\"12\""});
     case Json::Words: return is_one_of({"[]", "[\"a\"]"});
@@ -70,6 +71,12 @@ bool is_right(Json json, std::string_view value) {
     case Json::Size: break;
   }
   return false;
+}
+
+Json json_in(const Family& family, Setting setting) {
+  // A model without such tokens may have -1.
+  const bool is_index = json_of(setting) == Json::Index;
+  return is_index && !has_setting(family, setting) ? Json::Integer : json_of(setting);
 }
 
 // Settings of which more is asked than their JSON.
@@ -90,7 +97,7 @@ TEST(SettingJson, OfAnotherKindIsRefused) {
         const bool is_off = std::string_view(value) == "false" && !is_read;
         const Answer answer = answer_of(*family, in_json(name_of(setting), value));
         ++count;
-        if (is_off || (is_right(json_of(setting), value) && !has_more_rules(setting))) {
+        if (is_off || (is_right(json_in(*family, setting), value) && !has_more_rules(setting))) {
           EXPECT_EQ(answer.status, Status::Ok) << answer.text;
         } else if (!has_more_rules(setting)) {
           EXPECT_EQ(answer.status, Status::InvalidArgument);
@@ -105,6 +112,84 @@ TEST(SettingJson, OfAnotherKindIsRefused) {
     }
   }
   EXPECT_GT(count, 20000u);
+}
+
+std::string words_of(const std::string& type, const std::string& settings) {
+  return answer_of(family_of(type), settings).text;
+}
+
+// 0 as a float, or infinite, they would be the default.
+TEST(SettingJson, OfNumbersIsWhatAFloatHolds) {
+  constexpr const char* kFloat = "expected a number above 0 in the range of F32";
+  for (const auto& [type, setting] : {std::pair{"llama", "rope_theta"},
+                                      {"llama", "rms_norm_eps"},
+                                      {"granite", "logits_scaling"},
+                                      {"granite", "embedding_multiplier"},
+                                      {"bert", "layer_norm_eps"}}) {
+    for (const char* const value : {"1e-50", "1e39", "1e50"})
+      EXPECT_NE(words_of(type, in_json(setting, value)).find(kFloat), std::string::npos) << setting << ": " << value;
+    for (const char* const value : {"0", "-1", "-1e50"}) {
+      const std::string words = words_of(type, in_json(setting, value));
+      EXPECT_TRUE(words.ends_with("expected a number above 0")) << words;
+      EXPECT_NE(words.find("\"" + std::string(setting) + "\""), std::string::npos) << words;
+    }
+    for (const char* const value : {"1e-40", "3e38"}) EXPECT_EQ(words_of(type, in_json(setting, value)), "");
+  }
+}
+
+// Whole numbers are shown with all their digits, and the largest one is named.
+TEST(SettingJson, OfWholeNumbersHasALargestOne) {
+  EXPECT_EQ(words_of("mistral", in_json("sliding_window", "1073741823")), "");
+  for (const char* const value : {"1073741824", "2147483648", "100000000000000"}) {
+    const std::string words = words_of("mistral", in_json("sliding_window", value));
+    EXPECT_NE(words.find("says " + std::string(value) +
+                         " for the setting \"sliding_window\", expected a whole number "
+                         "above 0, at most 1073741823"),
+              std::string::npos)
+        << words;
+  }
+  EXPECT_TRUE(words_of("mistral", in_json("sliding_window", "0")).ends_with("a whole number above 0"));
+  EXPECT_EQ(words_of("roberta", in_json("pad_token_id", "0")), "");
+  const std::string below = words_of("roberta", in_json("pad_token_id", "-1"));
+  EXPECT_NE(below.find("says -1 for the setting \"pad_token_id\", expected a whole number of at least 0"),
+            std::string::npos)
+      << below;
+  EXPECT_TRUE(words_of("roberta", in_json("pad_token_id", "1e30")).ends_with("at most 1073741823"));
+  // The class of others does not read it.
+  EXPECT_EQ(words_of("llama", in_json("pad_token_id", "-1")), "");
+}
+
+// The rules read what is left: no setting of another family moves a number.
+TEST(SettingJson, OfOtherFamiliesIsRemoved) {
+  for (const Family* const family : families_of_models()) {
+    for (size_t i = 1; i < kNumSettings; ++i) {
+      const auto setting = static_cast<Setting>(i);
+      const std::string name = name_of(setting);
+      const std::string text = "{\"vocab_size\": 3, " + in_json(name, "{\"model_type\": \"bert\"}") + "}";
+      ModelConfig config(MemorySource(text.data(), text.size()));
+      keep_settings_of(config, *family);
+      const bool is_kept = has_setting(*family, setting) || users_of(setting) == Users::All;
+      EXPECT_EQ(config.has(name), is_kept) << family->model_types << ": " << name;
+      EXPECT_EQ(config.has(name + ".model_type"), is_kept) << family->model_types << ": " << name;
+      EXPECT_EQ(config.models().size(), is_kept ? 1u : 0u) << family->model_types << ": " << name;
+      EXPECT_FALSE(config.has("vocab_size"));
+    }
+  }
+}
+
+// transformers reads the general name as the class's own.
+TEST(SettingJson, OfHeadsIsTheSameUnderBothNames) {
+  for (const auto& [type, own] : {std::pair{"gpt2", "n_head"},
+                                  {"distilbert", "n_heads"},
+                                  {"t5", "num_heads"},
+                                  {"bart", "encoder_attention_heads"}}) {
+    const std::string four = in_json(own, "4") + ", ";
+    EXPECT_EQ(words_of(type, four + in_json("num_attention_heads", "4")), "");
+    const std::string words = words_of(type, four + in_json("num_attention_heads", "2"));
+    EXPECT_NE(words.find("\"" + std::string(own) + "\" and \"num_attention_heads\", two names of one setting"),
+              std::string::npos)
+        << words;
+  }
 }
 
 TEST(SettingJson, OfNullIsRefusedWhereTheClassHasNone) {
@@ -220,6 +305,29 @@ TEST(SettingJson, OfRotaryPositionsHasKnownMembers) {
       EXPECT_EQ(answer.status, status) << answer.text;
       EXPECT_NE(answer.text.find(words), std::string::npos) << answer.text;
     }
+  }
+  // 0 would be the default of the layer.
+  for (const char* const member : {"attention_factor", "beta_fast", "beta_slow", "high_freq_factor", "low_freq_factor",
+                                   "long_mscale", "short_mscale", "factor", "rope_theta"}) {
+    for (const char* const value : {"0", "-1", "1e-50", "1e50"}) {
+      const std::string json = "{" + in_json(member, value) + "}";
+      const Answer answer = answer_of(family_of("llama"), in_json("rope_parameters", json));
+      EXPECT_EQ(answer.status, Status::InvalidArgument) << member << " is " << value;
+      EXPECT_NE(answer.text.find("\"rope_parameters." + std::string(member) + "\", expected a number above 0"),
+                std::string::npos)
+          << answer.text;
+    }
+  }
+  for (const char* const low : {"4.0", "5.0"}) {
+    const std::string json = R"({"rope_type":"llama3","factor":8.0,"low_freq_factor":)" + std::string(low) +
+                             R"(,"high_freq_factor":4.0,"original_max_position_embeddings":16})";
+    const Answer answer = answer_of(family_of("llama"), in_json("rope_parameters", json));
+    EXPECT_EQ(answer.status, Status::InvalidArgument);
+    EXPECT_NE(answer.text.find("says 4 for the setting \"rope_parameters.high_freq_factor\", expected a number above "
+                               "\"rope_parameters.low_freq_factor\", which is " +
+                               std::string(1, *low)),
+              std::string::npos)
+        << answer.text;
   }
   // Files of earlier transformers have the original length beside the object of rotary settings, not in it.
   EXPECT_EQ(

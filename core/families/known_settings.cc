@@ -55,17 +55,6 @@ bool is_without_effect(const std::string& name) {
   return name.find(',') == std::string::npos && kWithoutEffect.find("," + name + ",") != std::string_view::npos;
 }
 
-// The path of the number that says that a part of each head is rotated: the setting, or a member of its object; "": it says no
-// such thing.
-std::string path_of_rotated_part(const ModelConfig& config, Setting setting) {
-  std::string path = name_of(setting);
-  if (setting == Setting::RopeParameters || setting == Setting::RopeScaling)
-    path = path_of_member(path, name_of(Setting::PartialRotaryFactor));
-  else if (setting != Setting::PartialRotaryFactor)
-    return "";
-  return config.number(path).value_or(1) == 1 ? "" : path;
-}
-
 // Whether all layers have one kind of attention, which is that of the family's class: with its window, if it has one.
 bool lists_one_kind(const ModelConfig& config, const Family& family) {
   const bool has_window = ModelSettings(config, "").count({family.windows.size.name}).has_value();
@@ -76,18 +65,10 @@ bool lists_one_kind(const ModelConfig& config, const Family& family) {
 }
 
 bool is_of_another_family(const ModelConfig& config, Setting setting, const Family& family) {
-  // It may say that the whole head is rotated.
-  if (setting == Setting::PartialRotaryFactor) return false;
   if (users_of(setting) != Users::Readers || has_setting(family, setting)) return false;
+  // It may say that the whole head is rotated.
+  if (setting == Setting::PartialRotaryFactor) return config.number(name_of(setting)).value_or(1) != 1;
   return setting != Setting::LayerTypes || !lists_one_kind(config, family);
-}
-
-// The path of what is a setting of other families: of the setting, or of a member of it; "": nothing is.
-std::string path_of_another_family(const ModelConfig& config, Setting setting, const Family& family) {
-  const bool may_rotate_part = has_setting(family, Setting::PartialRotaryFactor);
-  std::string path = may_rotate_part ? "" : path_of_rotated_part(config, setting);
-  if (is_of_another_family(config, setting, family)) path = name_of(setting);
-  return path;
 }
 
 // Such a file's weights are packed integers and scales, in tensors of other names.
@@ -167,6 +148,13 @@ void refuse_two_names(const ModelConfig& config, const std::string& name, const 
        in_quotes(config.path()).c_str(), in_quotes(name).c_str(), in_quotes(other).c_str());
 }
 
+void refuse_of_another_family(const ModelConfig& config, const std::string& path, const Family& family) {
+  fail(Status::Unsupported,
+       "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
+       "others: expected a configuration without it",
+       in_quotes(config.path()).c_str(), shown(path).c_str(), std::string(family.model_types).c_str());
+}
+
 void keep_settings_of(ModelConfig& config, const Family& family) {
   config.keep([&](std::string_view name) {
     const Setting setting = setting_of(name);
@@ -179,12 +167,7 @@ void require_known_settings(const ModelConfig& config, const Family& family, con
   refuse_quantized(config, names, accept);
   for (const std::string& name : names) {
     const Setting setting = setting_of(name);
-    if (const std::string path = path_of_another_family(config, setting, family); !path.empty()) {
-      fail(Status::Unsupported,
-           "%s has \"%s\", a setting that models of model_type \"%s\" do not have and that changes the numbers of "
-           "others: expected a configuration without it",
-           in_quotes(config.path()).c_str(), path.c_str(), std::string(family.model_types).c_str());
-    }
+    if (is_of_another_family(config, setting, family)) refuse_of_another_family(config, name, family);
     if (users_of(setting) != Users::NoWholeModels || is_without_effect(name) || accept.has(name)) continue;
     fail(Status::Unsupported,
          "%s has \"%s\", a setting that heed does not know and that may change the model's numbers: expected a "

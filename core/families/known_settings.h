@@ -20,6 +20,9 @@ void require_known_settings(const ModelConfig& config, const Family& family, con
 // then reads a setting of another one.
 void keep_settings_of(ModelConfig& config, const Family& family);
 
+// Throws Unsupported that names the path.
+[[noreturn]] void refuse_of_another_family(const ModelConfig& config, const std::string& path, const Family& family);
+
 // Throws InvalidArgument that names both names of a setting.
 [[noreturn]] void refuse_two_names(const ModelConfig& config, const std::string& name, const std::string& other);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "families/families.h"
 
 namespace heed {
 namespace {
@@ -73,6 +74,10 @@ class RopeMembers {
     const Member* const member = std::ranges::find(kMembers, name, [](const Member& row) { return row.name; });
     if (member == std::end(kMembers)) return refuse(path);
     require_json(config_, path, member->json, member->may_be_null);
+    // It may say that the whole head is rotated.
+    constexpr Setting kPart = Setting::PartialRotaryFactor;
+    if (name == name_of(kPart) && !has_setting(family_, kPart) && config_.number(path).value_or(1) != 1)
+      refuse_of_another_family(config_, path, family_);
   }
 
   void refuse(const std::string& path) const {

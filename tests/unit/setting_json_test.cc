@@ -306,6 +306,18 @@ TEST(SettingJson, OfRotaryPositionsHasKnownMembers) {
       EXPECT_NE(answer.text.find(words), std::string::npos) << answer.text;
     }
   }
+  for (const char* const path : {"", "full_attention.", "sliding_attention."}) {
+    const std::string part = R"({"rope_type":"default","partial_rotary_factor":0.5})";
+    const std::string other = R"({"rope_type":"default","partial_rotary_factor":1.0})";
+    const bool is_full = std::string_view(path) == "full_attention.";
+    const std::string kinds = R"({"full_attention":)" + (is_full ? part : other) + R"(,"sliding_attention":)" +
+                              (is_full ? other : part) + "}";
+    const Answer answer = answer_of(family_of("gemma3_text"), in_json("rope_parameters", *path == 0 ? part : kinds));
+    EXPECT_EQ(answer.status, Status::Unsupported);
+    EXPECT_NE(answer.text.find("\"rope_parameters." + std::string(path) + "partial_rotary_factor\", a setting that"),
+              std::string::npos)
+        << answer.text;
+  }
   // 0 would be the default of the layer.
   for (const char* const member : {"attention_factor", "beta_fast", "beta_slow", "high_freq_factor", "low_freq_factor",
                                    "long_mscale", "short_mscale", "factor", "rope_theta"}) {

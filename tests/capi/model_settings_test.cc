@@ -105,8 +105,11 @@ std::vector<const char*> values_of(heed::Json json) {
 // Every known setting in every model whose record does not have it: refused, also by its name, or without effect. Those that
 // heed does not know in whole models have none if they are accepted.
 TEST(ModelSettings, OfOtherFamiliesMoveNoNumber) {
+  // Each model has another value of a setting, so that all of them together have every value.
+  size_t first = 0;
   size_t count = 0;
   for (const std::string& name : every_model()) {
+    ++first;
     ModelCopy copy(name);
     const std::string config = copy.config;
     const std::string folder = copy.write();
@@ -117,28 +120,28 @@ TEST(ModelSettings, OfOtherFamiliesMoveNoNumber) {
       const auto setting = static_cast<heed::Setting>(i);
       const bool is_known = heed::users_of(setting) != heed::Users::NoWholeModels;
       if (heed::users_of(setting) == heed::Users::All || heed::has_setting(family, setting)) continue;
-      for (const char* const json : values_of(heed::json_of(setting))) {
-        const char* const text = heed::name_of(setting);
-        SCOPED_TRACE(testing::Message() << name << " with " << text << " " << json);
-        copy.config = config;
-        copy.set(text, json);
-        copy.write_config();
-        heed_load_options load = HEED_LOAD_OPTIONS_INIT;
-        load.accept = is_known ? nullptr : text;
-        heed_model_options options = HEED_MODEL_OPTIONS_INIT;
-        options.load = &load;
-        ++count;
-        const heed_status status = try_model_folder(folder);
-        if (status != HEED_OK) {
-          EXPECT_TRUE(is_refused(status, {status, {"\"" + std::string(text) + "\""}}));
-        }
-        if (status == HEED_OK || !is_known) {
-          EXPECT_EQ(ModelCall(folder, nullptr, &options).run(), expected);
-        }
+      const std::vector<const char*> values = values_of(heed::json_of(setting));
+      const char* const json = values[first % values.size()];
+      const char* const text = heed::name_of(setting);
+      SCOPED_TRACE(testing::Message() << name << " with " << text << " " << json);
+      copy.config = config;
+      copy.set(text, json);
+      copy.write_config();
+      heed_load_options load = HEED_LOAD_OPTIONS_INIT;
+      load.accept = is_known ? nullptr : text;
+      heed_model_options options = HEED_MODEL_OPTIONS_INIT;
+      options.load = &load;
+      ++count;
+      const heed_status status = try_model_folder(folder);
+      if (status != HEED_OK) {
+        EXPECT_TRUE(is_refused(status, {status, {"\"" + std::string(text) + "\""}}));
+      }
+      if (status == HEED_OK || !is_known) {
+        EXPECT_EQ(ModelCall(folder, nullptr, &options).run(), expected);
       }
     }
   }
-  EXPECT_GT(count, 2000u);
+  EXPECT_GT(count, 1200u);
 }
 
 // Such a name may be the class's own, or the one that transformers reads in its place.

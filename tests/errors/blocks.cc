@@ -153,6 +153,8 @@ Topic blocks() {
                   self_attention.self_valid_lens = lengths({3, 4})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
                   use_decoder(); inputs.valid_lens = lengths({3, 3})),
+          PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), decoder_layer.cross_attention = NULL;
+                  use_decoder(); inputs.keys = inputs.values = NULL; inputs.mask = tensor_of(HEED_BOOL, {3, 3})),
           PROVOKE(heed_layer_forward(layer, &inputs, NULL, &outputs), use_decoder(); use_cache();
                   inputs.keys = tensor_of(HEED_F32, {2, 5, 7}); inputs.values = NULL; with_cache.use = HEED_CACHE_READ),
           PROVOKE(heed_layer_fill_cache(layer, &inputs, NULL), use_decoder(); use_cache(); inputs.values = NULL),

@@ -14,8 +14,8 @@ namespace heed {
 // Layers that keep as many rows, and so have the same pages of a sequence.
 struct LayerGroup {
   CacheGeometry geometry;
-  int64_t memory_offset = 0;  // of the group's pages in the cache's
-  // Memory of the cache's.
+  int64_t memory_offset = 0;  // where the group's pages begin in the memory of the cache
+  // The cache allocates these arrays.
   int32_t* table = nullptr;       // [sequence][sequence_pages], the first num_pages of each are set
   int32_t* num_pages = nullptr;   // [sequence]
   int32_t* references = nullptr;  // [page], the sequences that have it

@@ -371,8 +371,9 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
     inputs.cache = &filled;
   }
   const CacheLock lock(inputs, Purpose::Shapes);
-  // Other masks than the given ones shall have room. One without holes needs fewer copies, but others of the rows may lie in
-  // memory that copies would have taken turns in, so that neither plan is the larger one always.
+  // The workspace is to suffice for every mask of these shapes. A mask with hidden rows before visible ones needs copies of the
+  // rows, but more intermediates do not always need more memory: where each lies depends on which of them are alive together. So
+  // both are planned, for queries and for keys.
   constexpr MaskHoles kHoles[] = {{true, true}, {true, false}, {false, true}, {false, false}};
   const bool has_mask = inputs.attention_mask != nullptr || inputs.decoder.self_attention_mask != nullptr;
   size_t needed = 0;

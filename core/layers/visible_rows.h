@@ -37,9 +37,10 @@ struct VisibleRows {
   }
 };
 
-// What is known of a mask: what it holds, or, where other masks of its shape shall have room, whether they may have holes.
+// What a call takes from a mask.
 struct MaskReading {
-  bool reads = true;
+  bool reads = true;  // its elements; if not, only its shape
+  // Replaces has_holes of the elements, where other masks of this shape are planned for.
   std::optional<bool> may_have_holes;
 };
 

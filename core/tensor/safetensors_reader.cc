@@ -24,7 +24,8 @@ constexpr uint64_t kLengthBytes = 8;
 constexpr int64_t kMaxSize = std::numeric_limits<int64_t>::max();
 constexpr const char* kMetadataName = "__metadata__";
 
-// A text of __metadata__, behind its name. A header has at most kMaxSafetensorsHeader bytes.
+// Where a member of __metadata__ is in the text of the header: its name, and its value behind it. 32 bits suffice, since a header
+// has at most kMaxSafetensorsHeader bytes.
 struct MetadataText {
   uint32_t begin;
   uint32_t name_size;

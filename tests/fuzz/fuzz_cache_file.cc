@@ -104,8 +104,8 @@ class Destination {
       return status;
     }
     const File saved = cache_test::saved(cache_.get(), 0);
-    // Rings, and layers with windows, keep fewer rows. A file of these may be changed into one whose other layers have different
-    // first rows, of which a cache saves those that all have.
+    // Rings, and layers with windows, keep fewer rows than a file may have. And the changed file of a cache with windows may say
+    // different first rows for layers without a window: a cache then saves only the rows that all of those layers have.
     if (options_.layout != HEED_CACHE_RING && options_.layer_capacities == nullptr && !has_tensor(file, "layers"))
       require(tensors_of(saved) == tensors_of(file), "a cache has the rows of the file");
     require(succeeded(heed_cache_load_memory(again_.get(), 0, saved.data(), saved.size())), "what was saved is loaded");

@@ -212,7 +212,7 @@ TEST(RelativeBuckets, AreThoseOfT5) {
       const Tensor zeros = capi_test::make_tensor(context.get(), {1, count, 1});
       heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
       inputs.queries = zeros.get();
-      // An array of their own: keys that are the queries would have the positions of these.
+      // Keys that are the queries' array would have the positions of the queries.
       const Tensor keys = capi_test::make_tensor(context.get(), {1, count, 1});
       inputs.keys = keys.get();
       check(heed_layer_initialize(layer.get(), &inputs, 1));

@@ -137,7 +137,7 @@ TEST(SettingJson, OfNumbersIsWhatAFloatHolds) {
   }
 }
 
-// Whole numbers are shown with all their digits, and the largest one is named.
+// The sentence shows a whole number with all its digits, and names the largest one that is allowed.
 TEST(SettingJson, OfWholeNumbersHasALargestOne) {
   EXPECT_EQ(words_of("mistral", in_json("sliding_window", "1073741823")), "");
   for (const char* const value : {"1073741824", "2147483648", "100000000000000"}) {

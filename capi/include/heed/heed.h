@@ -1731,10 +1731,10 @@ typedef struct heed_model_options {
  * valid_lens, not by their value. Tensors that are not part of it, such as a pooler or another head, give a HEED_LOG_WARNING
  * that names them. The caller destroys *layer.
  * options NULL: the macro's values.
- * Errors: IO (no such folder, no config.json, no weights); CORRUPT_FILE; INVALID_ARGUMENT (a setting that contradicts the
- * files; no model_type);
- * NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; quantized weights; a setting whose meaning heed
- * does not know, by its name; all that heed_layer_load refuses); CANCELLED (by options->load->progress: no layer is made). */
+ * Errors: IO (no such folder, no config.json, no weights); CORRUPT_FILE; INVALID_ARGUMENT (no model_type; a setting that
+ * contradicts the files); NOT_FOUND (a tensor is missing); UNSUPPORTED (a family that is not listed; quantized weights; a
+ * setting whose meaning heed does not know, by its name; all that heed_layer_load refuses); CANCELLED (by
+ * options->load->progress: no layer is made). */
 HEED_API heed_status heed_model_create(heed_context* context, const char* folder, const heed_model_options* options,
                                        heed_layer** layer) HEED_NOEXCEPT;
 

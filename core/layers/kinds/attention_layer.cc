@@ -108,12 +108,18 @@ RowMasks AttentionLayer::row_masks(const LayerInputs& inputs) const {
   return {.of_keys = inputs.attention_mask, .keys_name = kAttentionMask, .stores_keys = fills};
 }
 
+PositionUse AttentionLayer::position_use_in(const Visibility& visibility) const {
+  PositionUse use = position_use();
+  use.reads_distances = use.reads_distances || visibility.alibi_slopes != nullptr;
+  return use;
+}
+
 void AttentionLayer::check_appended_positions(Schedule& schedule, const CacheCall& appended,
                                               const CachedSequences& cached, const LayerCall& call) const {
-  const PositionUse use = position_use();
+  const PositionUse use = position_use_in(*call.inputs.visibility);
   const AttentionOptions options = attention_options();
-  const bool compares = use.rotates || use.reads_distances || call.inputs.visibility->alibi_slopes != nullptr ||
-                        options.window != Alignment::None || options.causal != Alignment::None;
+  const bool compares =
+      use.rotates || use.reads_distances || options.window != Alignment::None || options.causal != Alignment::None;
   if (!compares || fills_cache(call.inputs)) return;
   FallingPositions falling(schedule, *call.inputs.visibility);
   for (int64_t b = 0; b < appended.num_rows; ++b) {
@@ -170,9 +176,8 @@ void AttentionLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call)
   const CallForm form = {call.called_dtype, has_heads(inputs), keys_are_queries(inputs), reads, places};
   set_visibility(*call.attention, visibility, sequences, attention_options(), form);
   if (places) {
-    PositionUse use = position_use();
-    use.reads_distances = use.reads_distances || visibility.alibi_slopes != nullptr;
-    set_row_positions(schedule, inputs, visibility, sequences, attention_options(), use, reads, *call.attention);
+    set_row_positions(schedule, inputs, visibility, sequences, attention_options(), position_use_in(visibility), reads,
+                      *call.attention);
   }
   set_dropout(*call.attention, call.training, attention_options().dropout);
 }

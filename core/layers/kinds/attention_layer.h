@@ -37,10 +37,12 @@ class AttentionLayer : public Layer {
   virtual void set_attention(const InputValues& inputs, AttentionProblem& problem) const = 0;
 
  private:
-  // The sequences of a call with a cache. `given`: those of the call, in host memory if `reads`.
   // Throws InvalidArgument if positions of rows that are appended fall among rows that no mask separates.
   void check_appended_positions(Schedule& schedule, const CacheCall& appended, const CachedSequences& cached,
                                 const LayerCall& call) const;
+  // What depends on positions in a call with this visibility.
+  PositionUse position_use_in(const Visibility& visibility) const;
+  // The sequences of a call with a cache. `given`: those of the call, in host memory if `reads`.
   const CachedSequences& set_cache(Schedule& schedule, bool reads, int64_t batch, const CallSequences& given,
                                    LayerCall& call) const;
 };

@@ -47,8 +47,7 @@ class PositionalEncoding final : public Layer {
 
  private:
   // Throws InvalidArgument if rows without given positions are more than the table has. `continues`: they continue the
-  // sequences of a cache.
-  // `name`: of the input with the rows.
+  // sequences of a cache. `name`: of the input with the rows.
   void check_num_rows(const KeyLimits& limits, int64_t batch, bool continues, const char* name) const;
 
   PositionalEncodingOptions options_;

@@ -216,20 +216,6 @@ const Tensor* encoder_lens_of(const InputValues& inputs) {
   return inputs.sequences->query_lens;
 }
 
-}  // namespace
-
-Value Transformer::check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule,
-                                   Purpose purpose, LayerCall& call) const {
-  const SequenceInputs& sequences = *call.inputs.sequences;
-  check_ids_of_rows(ids, (embedding == 0 ? sequences.key_offsets : sequences.query_offsets) != nullptr, ids_name);
-  make_children(schedule, call);
-  call.children[embedding].ids_name = ids_name;
-  call.children[embedding].id_lens = embedding == 0 ? encoder_lens_of(call.inputs) : sequences.query_lens;
-  return schedule.reserve_spread(check_child(embedding, rows_alone(ids), schedule, purpose, call).output);
-}
-
-namespace {
-
 // The encoder's queries are the keys of the call.
 SequenceInputs encoder_of(const SequenceInputs& sequences, const Tensor* lens) {
   // Names every member, so that a new one does not compile until it is handled here.
@@ -251,6 +237,16 @@ Visibility without_lengths(const Visibility& visibility) {
 }
 
 }  // namespace
+
+Value Transformer::check_embedding(size_t embedding, const char* ids_name, const Value& ids, Schedule& schedule,
+                                   Purpose purpose, LayerCall& call) const {
+  const SequenceInputs& sequences = *call.inputs.sequences;
+  check_ids_of_rows(ids, (embedding == 0 ? sequences.key_offsets : sequences.query_offsets) != nullptr, ids_name);
+  make_children(schedule, call);
+  call.children[embedding].ids_name = ids_name;
+  call.children[embedding].id_lens = embedding == 0 ? encoder_lens_of(call.inputs) : sequences.query_lens;
+  return schedule.reserve_spread(check_child(embedding, rows_alone(ids), schedule, purpose, call).output);
+}
 
 void Transformer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   // Names every member, so that a new one does not compile until it is handled here.

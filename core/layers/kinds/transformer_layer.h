@@ -181,13 +181,13 @@ constexpr auto decoder_refusals(const char* of_token_types) {
       kNoMemoryCache,
       kNoKeyPositions,
       kNoOutputRows,
+      // Formatting would break the last term into pieces.
+      // clang-format off
       {{Input::ValidLens},
-       "the " KIND("%s layer") " has no cross attention: expected " WORD("NULL") "; lengths of its rows are " INPUT(
-           "sequences->query_lens") " or " INPUT("decoder->self_valid_lens") ", and a tokenizer's mask is " INPUT("atte"
-                                                                                                                  "ntio"
-                                                                                                                  "n_"
-                                                                                                                  "mas"
-                                                                                                                  "k")},
+       "the " KIND("%s layer") " has no cross attention: expected " WORD("NULL") "; lengths of its rows are "
+       INPUT("sequences->query_lens") " or " INPUT("decoder->self_valid_lens") ", and a tokenizer's mask is "
+       INPUT("attention_mask")},
+      // clang-format on
       {{Input::Keys, Input::Mask, Input::Bias, Input::KeyOffsets},
        "the " KIND("%s layer") " has no cross attention: expected " WORD(
            "NULL") "; what self-attention reads is in " INPUT("decoder")},

@@ -12,8 +12,8 @@
 
 namespace heed::capi_test {
 
-// The folder of a family's model in tests/golden/data/models, which has the weights of a model with 40 ids, or of a model of
-// another name in the neighbouring folders of models.
+// The folder of a model: of a family in tests/golden/data/models, whose models have 40 ids, or by its name in model_settings or
+// model_inputs beside it.
 std::string golden_model(const std::string& family);
 
 // The families of golden_model that heed_layer_create_from_folder makes: encoders, decoders and Transformers.

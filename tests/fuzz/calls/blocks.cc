@@ -343,7 +343,7 @@ class BlockCall {
     return keys_mask_ ? static_cast<int64_t>(keys_mask_->visible(b).size()) : num_keys_;
   }
 
-  // The rows whose output a call has of a batch element.
+  // The rows of a batch element that the call computes; the output of the others is 0.
   std::vector<int64_t> visible_rows(int64_t b) const {
     if (own_mask_) return own_mask_->visible(b);
     std::vector<int64_t> rows;

@@ -219,6 +219,8 @@ struct heed_tensor {};
   /* axes must have as many entries as the tensor has axes: the façades check it. */
   tensor_view transpose(const int32_t* axes, heed_tensor** result);
   tensor_view slice(int32_t axis, int64_t start, int64_t length, heed_tensor** result);
+  /* strides must have as many entries as dims: the façades see to it. */
+  tensor_view view(int32_t rank, const int64_t* dims, const int64_t* strides, int64_t offset, heed_tensor** result);
 
 #ifdef SWIGJAVA
   heed_status write(const java_float* source, size_t num_bytes);

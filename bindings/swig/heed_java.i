@@ -426,6 +426,17 @@ struct_bytes bytes_of_struct(int64_t address);
   }
 }
 
+/* A long[] with as many entries as the dims have. */
+%typemap(jni) const int64_t* strides "jlongArray"
+%typemap(jtype) const int64_t* strides "long[]"
+%typemap(jstype) const int64_t* strides "long[]"
+%typemap(javain) const int64_t* strides "$javainput"
+%typemap(in) const int64_t* strides (jlong strides[8]) {
+  jsize length = (*jenv)->GetArrayLength(jenv, $input);
+  (*jenv)->GetLongArrayRegion(jenv, $input, 0, length < 8 ? length : 8, strides);
+  $1 = (int64_t*)strides;
+}
+
 /* A long[] of any length, which is copied: the call may have to copy pages of a cache. */
 %define %numbers(NAME)
 %typemap(jni) (const int64_t* NAME, int64_t num_ ## NAME) "jlongArray"

@@ -21,16 +21,26 @@ internal sealed class Contexts
     /// <summary>The contexts of arrays that no manager owns. These arrays keep the contexts alive; disposing a manager
     /// does not end them.</summary>
     private readonly WeakReference<Contexts> unowned = new(null!);
-    private long nextSeed = Interlocked.Increment(ref made) << 32;
+    private long nextSeed;
 
     internal Contexts(ContextOptions options, Registry? registry)
+        : this(options, registry, Interlocked.Increment(ref made) << 32)
+    {
+    }
+
+    private Contexts(ContextOptions options, Registry? registry, long seed)
     {
         Options = options.Copy();
         this.registry = registry;
+        nextSeed = seed;
     }
 
     /// <summary>The options of all contexts.</summary>
     internal ContextOptions Options { get; }
+
+    /// <summary>The contexts of numbers that become arrays. It is no object whose number others' seeds follow
+    /// from.</summary>
+    internal static Contexts OfNumbers() => new Contexts(new ContextOptions(), null, 0);
 
     /// <summary>The context of a device, which the first call opens.</summary>
     internal DeviceContext Of(Device device)

@@ -84,50 +84,6 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>Returns the memory of the elements, without a copy: writing to it writes to the array. The memory stays
-    /// valid when the array is disposed, until nothing refers to the result. A span of it does not count as a
-    /// reference: keep the result, or the array, in use for longer than its spans.</summary>
-    /// <typeparam name="T">A type as for <see cref="ToArray{T}()"/>, except bool: the bytes of a Boolean array may be
-    /// other than 0 and 1, so use byte.</typeparam>
-    /// <returns>The elements in row-major order.</returns>
-    /// <exception cref="InvalidOperationException">The array is of another type; its elements are not contiguous in
-    /// row-major order (<see cref="Duplicate"/> makes an array that is); they are not in the processor's memory; it is
-    /// a parameter, which is read-only; or it has more elements than a span can have.</exception>
-    /// <exception cref="NotSupportedException">No array has elements of type T.</exception>
-    public unsafe Memory<T> AsMemory<T>()
-        where T : unmanaged
-    {
-        long count = CountOf<T>(nameof(AsMemory), null);
-        if (typeof(T) == typeof(bool))
-        {
-            throw new InvalidOperationException("AsMemory does not give bool, take byte");
-        }
-        if (!Device.IsCpu)
-        {
-            throw new InvalidOperationException($"the array lies in the memory of {Device}: use ToArray");
-        }
-        if (!IsRowMajor())
-        {
-            throw new InvalidOperationException(
-                "the array does not lie in row-major order without gaps: use AsMemory of its Duplicate()");
-        }
-        if (count > int.MaxValue)
-        {
-            throw new InvalidOperationException($"the array has {count} elements, more than a span can have");
-        }
-        if (count == 0)
-        {
-            return Memory<T>.Empty;
-        }
-        NativeTensor view = ViewOf(Tensor, shape.Dims);
-        if (view.Data() == null)
-        {
-            view.Dispose();
-            throw new InvalidOperationException("the array is a parameter's, which is read-only: use ToArray");
-        }
-        return new ArrayMemory<T>(view, (int)count).Memory;
-    }
-
     /// <summary>Returns one element of a Float32, Float16 or BFloat16 array.</summary>
     /// <param name="indices">An index for each axis; negative ones count from the end.</param>
     /// <returns>The element, widened to float.</returns>
@@ -231,7 +187,8 @@ public sealed partial class NDArray
                 nameof(indices));
         }
         Span<T> value = stackalloc T[1];
-        using NativeTensor element = Select(indices);
+        CheckIndices(indices);
+        using NativeTensor element = StridedView.At(Tensor, shape, indices).Of(tensor);
         if (dataType == type)
         {
             Read(element, value);

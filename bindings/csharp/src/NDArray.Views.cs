@@ -9,27 +9,6 @@ public sealed partial class NDArray
 {
     private static readonly Shape ScalarShape = new Shape();
 
-    /// <summary>Returns a view of the part at some indices of the first axes, without these axes: for an array (2, 3,
-    /// 4), array[1] has shape (3, 4), and array[1, -1] has shape (4).</summary>
-    /// <param name="indices">The indices; negative ones count from the end.</param>
-    /// <exception cref="ArgumentException">There are more indices than axes, or an index is out of range
-    /// (ArgumentOutOfRangeException).</exception>
-    public NDArray this[params long[] indices]
-    {
-        get
-        {
-            _ = indices ?? throw new ArgumentNullException(nameof(indices));
-            if (indices.Length > Shape.Dimension)
-            {
-                throw new ArgumentException(
-                    $"there are {indices.Length} indices for an array of shape {shape}, expected at most "
-                    + $"{shape.Dimension}",
-                    nameof(indices));
-            }
-            return manager.Adopt(Select(indices));
-        }
-    }
-
     private unsafe NDArray Transposed(int[] axes)
     {
         if (axes.Length != 0 && axes.Length != Shape.Dimension)
@@ -76,27 +55,6 @@ public sealed partial class NDArray
         return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
     }
 
-    private NDArray Repeated(int axis, long repeats)
-    {
-        int index = AxisOf(axis, Shape.Dimension, nameof(axis));
-        if (repeats < 0)
-        {
-            throw new ArgumentOutOfRangeException(nameof(repeats), $"{repeats}", "expected 0 or more");
-        }
-        long[] dims = shape.ToArray();
-        if (dims[index] > 0 && repeats > long.MaxValue / dims[index])
-        {
-            throw new ArgumentOutOfRangeException(
-                nameof(repeats), $"{repeats}", $"axis {index} of {shape} would have more than 2^63 - 1 elements");
-        }
-        dims[index] *= repeats;
-        long before = new Shape(shape.Take(index + 1).ToArray()).Size;
-        long after = new Shape(shape.Skip(index + 1).ToArray()).Size;
-        using NativeTensor once = Reshaped(Tensor, new[] { before, 1, after });
-        using NativeTensor repeated = Converted(once, new Shape(before, repeats, after), dataType);
-        return manager.Adopt(ViewOf(repeated, dims));
-    }
-
     private static unsafe NativeTensor ViewOf(NativeTensor tensor, long[] dims)
     {
         fixed (long* start = dims)
@@ -131,36 +89,18 @@ public sealed partial class NDArray
     }
 
     /// <summary>Returns a view of this array if the strides allow one, otherwise of a copy.</summary>
-    private NativeTensor Reshaped(NativeTensor tensor, long[] dims)
+    private NativeTensor Reshaped(NativeTensor tensor, long[] dims) => Reshaped(tensor, shape, dims);
+
+    /// <summary>The same of a native array of another shape.</summary>
+    private NativeTensor Reshaped(NativeTensor tensor, Shape present, long[] dims)
     {
         NativeTensor? view = ViewOrNull(tensor, dims);
         if (view != null)
         {
             return view;
         }
-        using NativeTensor copy = Converted(tensor, shape, dataType);
+        using NativeTensor copy = Converted(tensor, present, dataType);
         return ViewOf(copy, dims);
-    }
-
-    /// <summary>Returns a view of the part at some indices of the first axes, without these axes.</summary>
-    private NativeTensor Select(long[] indices)
-    {
-        NativeTensor? part = null;
-        try
-        {
-            for (int axis = 0; axis < indices.Length; axis++)
-            {
-                CheckIndex(axis, indices[axis]);
-                NativeTensor next = (part ?? Tensor).Slice(axis, indices[axis], 1);
-                part?.Dispose();
-                part = next;
-            }
-            return ViewOf(part ?? Tensor, shape.Skip(indices.Length).ToArray());
-        }
-        finally
-        {
-            part?.Dispose();
-        }
     }
 
     private void CheckIndex(int axis, long index)

@@ -153,7 +153,7 @@ public sealed partial class NDArray : IDisposable
     }
 
     /// <summary>The axis, counted from 0.</summary>
-    private static int AxisOf(int axis, int rank, string name) => axis >= -rank && axis < rank
+    internal static int AxisOf(int axis, int rank, string name) => axis >= -rank && axis < rank
         ? axis < 0 ? axis + rank : axis
         : throw new ArgumentOutOfRangeException(name, $"{axis}", $"expected an axis of {rank}: {-rank} to {rank - 1}");
 

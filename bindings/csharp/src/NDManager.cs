@@ -22,6 +22,9 @@ public sealed partial class NDManager : IDisposable
     /// <summary>The manager for which <see cref="On"/> made this one; for all other managers this one itself.</summary>
     private readonly NDManager home;
 
+    /// <summary>Of a manager of a scope: the one whose arrays the scope takes. For all other managers null.</summary>
+    private readonly NDManager? scoped;
+
     /// <summary>The managers that <see cref="On"/> has made. Locked by itself.</summary>
     private readonly Dictionary<Device, NDManager> elsewhere = new();
 
@@ -32,11 +35,13 @@ public sealed partial class NDManager : IDisposable
         this.home = home ?? this;
     }
 
-    private NDManager(DeviceContext context, Registry registry, NDManager? parent, NDManager? home = null)
+    private NDManager(
+        DeviceContext context, Registry registry, NDManager? parent, NDManager? home = null, NDManager? scoped = null)
         : this(context, home)
     {
         this.registry = registry;
         this.parent = parent;
+        this.scoped = scoped;
     }
 
     /// <summary>False once the manager is disposed.</summary>
@@ -47,6 +52,12 @@ public sealed partial class NDManager : IDisposable
 
     /// <summary>The manager that made this one; null for a base manager.</summary>
     public NDManager? ParentManager => parent;
+
+    /// <summary>The manager that this one belongs to: of a scope's, the one that the scope is of.</summary>
+    internal NDManager Base => home.scoped ?? home;
+
+    /// <summary>The manager for which <see cref="On"/> made this one, or this one.</summary>
+    internal NDManager Home => home;
 
     /// <summary>A manager, for this device, of arrays that no manager disposes.</summary>
     internal NDManager Unowned => registry is null ? this : context.All.Unowned(Device);
@@ -73,6 +84,16 @@ public sealed partial class NDManager : IDisposable
     /// <exception cref="HeedException">With <see cref="Status.DeviceUnavailable"/>: driver, plugin or device is
     /// missing; the sentence says which.</exception>
     public NDManager NewSubManager(Device? device = null) => NewSubManager(device ?? Device, null);
+
+    /// <summary>Opens a scope on this thread: arrays that this manager makes, and results and views of its arrays, then
+    /// belong to the scope and are freed when it is disposed, except those that it keeps.</summary>
+    /// <returns>A scope, which the caller disposes: <c>using NDScope scope = manager.NewScope();</c>.</returns>
+    public NDScope NewScope()
+    {
+        OpenContext();
+        NDManager outside = Current;
+        return new NDScope(Base, outside, outside.NewSubManager(context, null, Base));
+    }
 
     /// <summary>Makes a workspace, the memory of one Forward of a block.</summary>
     /// <param name="numBytes">The size in bytes, 0 or more, as the block's WorkspaceSize returns it.</param>
@@ -156,14 +177,26 @@ public sealed partial class NDManager : IDisposable
     /// <summary>Makes this manager the new owner of an object. Returns false if this manager is disposed.</summary>
     internal bool TakeOver(NativeHandle handle) => handle.Attach(registry, nameof(NDArray));
 
-    /// <summary>Makes the array of a new native array; it is disposed with this manager.</summary>
+    /// <summary>Makes the array of a new native array; it is disposed with this manager, or with a scope of it that is
+    /// open. A snapshot of a parameter belongs to no scope.</summary>
     /// <param name="tensor">The native array.</param>
     /// <param name="write">Only for a snapshot of a parameter, which is read-only: sets the parameter to the values of
     /// an array of the same shape and type, and returns a new snapshot, which replaces this one.</param>
     internal NDArray Adopt(NativeTensor tensor, Func<NativeTensor, NativeTensor>? write = null)
     {
-        Own(tensor);
-        return new NDArray(this, tensor, write);
+        NDManager owner = write is null ? Current : this;
+        owner.Own(tensor);
+        return new NDArray(owner, tensor, write);
+    }
+
+    /// <summary>Makes this manager itself the owner of an array that it has made in an open scope.</summary>
+    internal NDArray OutOfScope(NDArray array)
+    {
+        if (array.Manager != this && array.Manager.Base == Base)
+        {
+            array.Attach(this);
+        }
+        return array;
     }
 
     /// <summary>Makes this manager the owner of a new native array.</summary>
@@ -209,12 +242,19 @@ public sealed partial class NDManager : IDisposable
         }
     }
 
+    /// <summary>What owns the arrays that this manager makes now on this thread.</summary>
+    private NDManager Current => NDScope.Innermost(Base)?.On(Device) ?? this;
+
     private NDManager NewSubManager(Device device, NDManager? home)
     {
         OpenContext();
-        DeviceContext there = context.All.Of(device);
+        return NewSubManager(context.All.Of(device), home, null);
+    }
+
+    private NDManager NewSubManager(DeviceContext there, NDManager? home, NDManager? scoped)
+    {
         Registry child = registry == null ? Registry.NewRoot() : registry.NewChild() ?? throw Errors.ClosedManager();
-        return new NDManager(there, child, this, home);
+        return new NDManager(there, child, this, home, scoped);
     }
 
     private NDManager Elsewhere(Device device)

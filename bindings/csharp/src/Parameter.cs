@@ -145,8 +145,9 @@ public class Parameter
                 $"{Name} has no shape: give it one, or set it in Prepare");
             Initializer first = Initializer ?? DefaultInitializer() ?? throw new InvalidOperationException(
                 $"{Name} is of type {Type} and has no initializer");
-            SetArray(first.Initialize(manager, known, dataType)
-                ?? throw new InvalidOperationException($"the initializer of {Name} gave null"));
+            NDArray values = first.Initialize(manager, known, dataType)
+                ?? throw new InvalidOperationException($"the initializer of {Name} gave null");
+            SetArray(manager.OutOfScope(values));
         }
     }
 

@@ -207,7 +207,8 @@ internal static class ParameterFile
         ulong numBytes = (ulong)bytes.Length;
         byte* data = bytes.Data;
         CheckNumBytes(shape, dataType, bytes.Length);
-        return Checked(() => manager.NewArray(shape, dataType, tensor => tensor.Write(data, numBytes)));
+        return Checked(
+            () => manager.OutOfScope(manager.NewArray(shape, dataType, tensor => tensor.Write(data, numBytes))));
     }
 
     /// <summary>Checks the size that a shape claims, before memory is allocated for it.</summary>

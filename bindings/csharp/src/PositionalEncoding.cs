@@ -55,7 +55,7 @@ public sealed partial class PositionalEncoding : NativeBlock
         try
         {
             using NDArray zeros = manager.Zeros(new Shape(1, options.MaxLen, options.NumHiddens));
-            return Forward(new ParameterStore(manager, false), new NDList(zeros)).SingletonOrThrow();
+            return manager.OutOfScope(Forward(new ParameterStore(manager, false), new NDList(zeros)).SingletonOrThrow());
         }
         catch
         {

@@ -135,7 +135,8 @@ internal static class CaseCalls
     /// <summary>An element by its index or name.</summary>
     internal static object? Element(object target, List<object?> indices) =>
         target is ITuple tuple ? tuple[(int)(long)indices[0]!]
-        : target is Array array ? array.GetValue((long)indices[0]!) : Call(target, "Item", indices);
+        : target is Array array ? array.GetValue((long)indices[0]!)
+        : Call(target, target is NDArray ? "Part" : "Item", indices);
 
     private static CaseMistakeException Lacks(Type type, string name, List<object?> arguments) =>
         new CaseMistakeException($"no {type.Name}.{name} for {string.Join(", ", arguments)}");

@@ -32,7 +32,7 @@ public sealed class EveryMemberTests : IDisposable
         typeof(OutputOptions), typeof(SequentialBlock), typeof(Model), typeof(ModelBlock),
         typeof(AttentionInputs), typeof(AttentionOutputs), typeof(Taps), typeof(Activation),
         typeof(PatchEmbedding), typeof(PatchEmbeddingOptions), typeof(AudioEmbedding), typeof(AudioEmbeddingOptions),
-        typeof(KvCache), typeof(KvCacheOptions),
+        typeof(KvCache), typeof(KvCacheOptions), typeof(NDArrays), typeof(NDScope),
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
@@ -148,6 +148,7 @@ public sealed class EveryMemberTests : IDisposable
         .Select(method => method.IsGenericMethod ? method.MakeGenericMethod(typeof(float)) : method)
         .Concat<MethodBase>(type.GetConstructors())
         .Where(member => !member.IsAbstract)
+        .Where(member => member is not MethodInfo { ReturnType.IsByRefLike: true })
         .Where(member => !member.GetParameters().Any(parameter => parameter.ParameterType.IsByRefLike));
 
     private static object? Nothing(Type type) => type.IsValueType ? Activator.CreateInstance(type) : null;
@@ -237,6 +238,7 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(KvCache) ? new KvCache(
             manager, new KvCacheOptions { NumKvHeads = 1, HeadSize = 2, Capacity = 16, MaxSequences = 2 })
         : type == typeof(KvCacheOptions) ? new KvCacheOptions()
+        : type == typeof(NDScope) ? manager.NewScope()
         : type == typeof(Taps) ? new Taps("self_attention")
         : type == typeof(Model) ? new Model("model")
         : type == typeof(Parameter) ? new Parameter("p", ParameterType.Weight, new Shape(2, 2))
@@ -295,6 +297,9 @@ public sealed class EveryMemberTests : IDisposable
             : element == typeof(long[]) ? Some(random, () => (long)Nonsense(random, typeof(long))!)
             : element == typeof(int[]) ? Some(random, () => random.Next(-2, 4))
             : element == typeof(float[]) ? new float[random.Next(8)]
+            : element == typeof(NDIndex[]) ? Some(random, () => Any<NDIndex>(
+                random, 0, -1, 2, NDIndex.Slice(), NDIndex.Slice(1), NDIndex.Ellipsis, NDIndex.NewAxis, NDIndex.Slice(step: -1),
+                long.MinValue))
             : element == typeof(NDArray[]) ? Some(random, () => SomeArray(random))
             : Valid(element);
     }

@@ -3,6 +3,8 @@ package io.heed;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.util.Objects;
+import java.util.function.Function;
 
 /** Copies the elements of an array to and from Java arrays and buffers. */
 final class ArrayElements {
@@ -71,6 +73,27 @@ final class ArrayElements {
         ByteBuffer bytes = Buffers.direct(ArrayMemory.bufferSize(source));
         source.read(bytes, bytes.capacity());
         return bytes;
+    }
+
+    // ---- One of them ------------------------------------------------------------------------------------------------
+
+    static float floatAt(ArrayData array, long[] indices) {
+        Objects.requireNonNull(indices, "indices");
+        requireFloats(array, "getFloat");
+        return at(array, indices, one -> floats(one)[0]);
+    }
+
+    /** One element of an array that must be of this type. */
+    static <T> T at(ArrayData array, String method, DataType type, long[] indices, Function<ArrayData, T> reader) {
+        Objects.requireNonNull(indices, "indices");
+        require(array, method, type);
+        return at(array, indices, reader);
+    }
+
+    private static <T> T at(ArrayData array, long[] indices, Function<ArrayData, T> reader) {
+        try (NativeTensor element = ArrayViews.element(array, indices)) {
+            return reader.apply(array.withTensor(element));
+        }
     }
 
     // ---- In ---------------------------------------------------------------------------------------------------------

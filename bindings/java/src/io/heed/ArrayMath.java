@@ -10,20 +10,6 @@ final class ArrayMath {
 
     private ArrayMath() {}
 
-    static NDArray repeated(ArrayData array, int axis, long repeats) {
-        Shape shape = array.shape;
-        int repeated = Shape.axisFromZero("axis", axis, shape.dimension());
-        long length = shape.get(repeated);
-        long before = shape.slice(0, repeated).size();
-        long after = shape.slice(repeated + 1).size();
-        try (NativeTensor parts = array.reshaped(before, length, 1, after);
-                NativeTensor copies = array.create(array.dataType, before, length, repeats, after)) {
-            copies.copy(parts);
-            return array.adopt(copies.reshape(
-                    shape.slice(0, repeated).add(length * repeats).addAll(shape.slice(repeated + 1)).dims()));
-        }
-    }
-
     static NDArray product(ArrayData left, ArrayData right) {
         NativeTensor factor = right.tensor();
         return left.computed(

@@ -2,33 +2,57 @@
 package io.heed;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /** Makes arrays with the elements of another array: in another shape or order, or only some of them. */
 final class ArrayViews {
     private ArrayViews() {}
 
     static NDArray part(ArrayData array, long[] indices) {
+        array.checkOpen();
         Shape shape = array.shape;
         if (indices.length > shape.dimension()) {
             throw wrongCount(indices, shape, "at most ");
         }
         checkIndices(indices, shape);
-        NativeTensor part = array.tensor().reshape(shape.dims());
-        for (int axis = 0; axis < indices.length; axis++) {
-            try (NativeTensor whole = part) {
-                part = whole.slice(axis, indices[axis], 1);
-            }
-        }
-        try (NativeTensor whole = part) {
-            return array.adopt(whole.reshape(shape.slice(indices.length).dims()));
-        }
+        return array.adopt(StridedView.at(array, indices).of(array.tensor()));
     }
 
-    static NDArray element(ArrayData array, long[] indices) {
+    /** The tensor of one element, which no manager owns. */
+    static NativeTensor element(ArrayData array, long[] indices) {
         if (indices.length != array.shape.dimension()) {
             throw wrongCount(indices, array.shape, "");
         }
-        return part(array, indices);
+        checkIndices(indices, array.shape);
+        return StridedView.at(array, indices).of(array.tensor());
+    }
+
+    static NDArray part(ArrayData array, String indices, Object[] args) {
+        Objects.requireNonNull(indices, "indices");
+        Objects.requireNonNull(args, "args");
+        array.checkOpen();
+        return part(array, new NDIndex(indices, args));
+    }
+
+    static NDArray part(ArrayData array, NDIndex index) {
+        array.checkOpen();
+        return array.adopt(IndexedAxes.view(array, index).of(array.tensor()));
+    }
+
+    /** A view in the opposite order along some axes, all of them if none is given. */
+    static NDArray flipped(ArrayData array, int[] axes) {
+        array.checkOpen();
+        boolean[] turned = new boolean[array.shape.dimension()];
+        Arrays.fill(turned, axes.length == 0);
+        for (int axis : axes) {
+            int index = Shape.axisFromZero("axes", axis, turned.length);
+            if (turned[index]) {
+                throw new IllegalArgumentException(
+                        "axes is " + Arrays.toString(axes) + ", expected each axis of the shape " + array.shape + " at most once");
+            }
+            turned[index] = true;
+        }
+        return array.adopt(StridedView.whole(array).reversed(turned).of(array.tensor()));
     }
 
     static NDArray reshaped(ArrayData array, long[] dims) {

@@ -2,126 +2,199 @@
 package io.heed;
 
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
- * A part of an array, as DJL's programs write it: an index or a range for each of the first axes, as in NumPy. An index
- * removes its axis; a range "begin:end" keeps it, and either end may be missing; negative numbers count from the end;
- * "..." stands for as many whole axes as are left. Ranges with a step are not supported. Immutable.
+ * A part of an array, as DJL's programs write it: what is taken of each of the first axes, as in NumPy. {@link
+ * NDArray#get(NDIndex)} gives it as a view, {@link NDArray#set(NDIndex, NDArray)} writes to it.
+ *
+ * <table>
+ *   <caption>The parts of a text</caption>
+ *   <tr><td>{@code 2}, {@code -1}</td><td>an index, which removes its axis</td></tr>
+ *   <tr><td>{@code 1:3}, {@code :3}, {@code 1:}, {@code :}, {@code *}</td><td>a range, which keeps its axis; a missing
+ *     end is that of the axis</td></tr>
+ *   <tr><td>{@code ::2}, {@code 5:1:-1}, {@code ::-1}</td><td>a range with a step. If it is negative the range runs
+ *     backwards, from the last index to the first if both ends are missing</td></tr>
+ *   <tr><td>{@code ...}</td><td>as many whole axes as are left; at most once</td></tr>
+ *   <tr><td>{@code null}</td><td>a new axis of size 1</td></tr>
+ *   <tr><td>{@code {}}</td><td>in the place of a number: the next argument; null for a new axis</td></tr>
+ * </table>
+ *
+ * <p>Negative numbers count from the end. Unlike in NumPy, a range that is not within its axis, or that ends before its
+ * begin, is refused by the array, not shortened. Not thread-safe while parts are added.
  */
 public final class NDIndex {
-    private static final String ELLIPSIS = "...";
+    private final List<IndexPart> parts = new ArrayList<>();
 
-    /** The parts between commas; those of an axis are an index, or the two ends of a range, which may be empty. */
-    private final List<String[]> parts = new ArrayList<>();
+    /** Makes an index without parts, to which the methods of this class add some. It takes the whole array. */
+    public NDIndex() {}
 
     /**
      * Reads the text.
      *
      * @param indices the text, such as ":, :{}, 3": it may end in a comma
-     * @param args the whole numbers that stand for each "{}", in their order
-     * @throws IllegalArgumentException if the text is no such list, or has not as many "{}" as there are numbers
-     * @throws UnsupportedOperationException if a range has a step
+     * @param args the whole numbers that stand for each "{}", in their order; null stands for a new axis
+     * @throws IllegalArgumentException if the text is no such list; the sentence names the part and its position. Or if
+     *     it has not as many "{}" as there are arguments
      */
     public NDIndex(String indices, Object... args) {
+        addIndices(indices, args);
+    }
+
+    /**
+     * Makes an index of numbers.
+     *
+     * @param indices an index of each of the first axes; negative ones count from the end
+     */
+    public NDIndex(long... indices) {
+        addIndices(indices);
+    }
+
+    /**
+     * Makes an index of a range of one axis, and of the whole axes before it.
+     *
+     * @param axis the axis, from 0
+     * @param min the first index of the range
+     * @param max the index after its last
+     * @return a new index
+     * @throws IllegalArgumentException if axis is negative
+     */
+    public static NDIndex sliceAxis(int axis, long min, long max) {
+        return new NDIndex().addAll("axis", axis).addSliceDim(min, max);
+    }
+
+    /**
+     * Returns how many axes of an array the parts take.
+     *
+     * @return the number of indices and ranges
+     */
+    public int getRank() {
+        return (int) parts.stream().filter(IndexPart::takesAxis).count();
+    }
+
+    /**
+     * Returns where "..." stands.
+     *
+     * @return its position among the parts, from 0; -1 if there is none
+     */
+    public int getEllipsisIndex() {
+        for (int i = 0; i < parts.size(); i++) {
+            if (parts.get(i).kind == IndexPart.Kind.ELLIPSIS) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /**
+     * Adds the parts of a text.
+     *
+     * @param indices the text, as in {@link #NDIndex(String, Object...)}
+     * @param args the numbers that stand for each "{}", likewise
+     * @return this index
+     * @throws IllegalArgumentException as there; nothing is added then
+     */
+    public NDIndex addIndices(String indices, Object... args) {
         Objects.requireNonNull(indices, "indices");
         Objects.requireNonNull(args, "args");
-        String text = filled(indices, args);
-        for (String part : text.split(",")) {
-            String[] ends = part.trim().split(" *: *", -1);
-            if (ends.length > 2) {
-                throw new UnsupportedOperationException("indices has the range \"" + part.trim()
-                        + "\" with a step, which is not supported: expected begin:end");
-            }
-            for (String end : ends) {
-                boolean isMissing = end.isEmpty() && ends.length == 2;
-                if (!isMissing && !isEllipsis(ends) && !end.matches("-?\\d{1,18}")) {
-                    throw new IllegalArgumentException("indices has \"" + part.trim()
-                            + "\", expected a whole number, a range begin:end or \"...\"");
-                }
-            }
-            parts.add(ends);
+        List<IndexPart> read = IndexText.read(indices, args);
+        long ellipses = read.stream().filter(part -> part.kind == IndexPart.Kind.ELLIPSIS).count();
+        if (ellipses + (getEllipsisIndex() < 0 ? 0 : 1) > 1) {
+            throw new IllegalArgumentException("indices is \"" + indices + "\", expected \"...\" at most once");
         }
-        if (parts.stream().filter(NDIndex::isEllipsis).count() > 1) {
-            throw new IllegalArgumentException("indices is \"" + text + "\", expected \"...\" at most once");
+        parts.addAll(read);
+        return this;
+    }
+
+    /**
+     * Adds an index of each of the next axes.
+     *
+     * @param indices the indices; negative ones count from the end
+     * @return this index
+     */
+    public NDIndex addIndices(long... indices) {
+        for (long index : Objects.requireNonNull(indices, "indices")) {
+            parts.add(IndexPart.index(index));
         }
+        return this;
+    }
+
+    /**
+     * Adds "...", as many whole axes as the other parts leave.
+     *
+     * @return this index
+     * @throws IllegalArgumentException if the index has one already
+     */
+    public NDIndex addEllipseDim() {
+        return addIndices("...");
+    }
+
+    /**
+     * Adds a whole axis.
+     *
+     * @return this index
+     */
+    public NDIndex addAllDim() {
+        return addAllDim(1);
+    }
+
+    /**
+     * Adds whole axes.
+     *
+     * @param count how many
+     * @return this index
+     * @throws IllegalArgumentException if count is negative
+     */
+    public NDIndex addAllDim(int count) {
+        return addAll("count", count);
+    }
+
+    /**
+     * Adds a range of the next axis.
+     *
+     * @param min its first index; a negative one counts from the end
+     * @param max the index after its last, likewise
+     * @return this index
+     */
+    public NDIndex addSliceDim(long min, long max) {
+        parts.add(IndexPart.range(min, max, null));
+        return this;
+    }
+
+    /**
+     * Adds a range with a step of the next axis.
+     *
+     * @param min its first index; a negative one counts from the end
+     * @param max the index that it stops before, likewise
+     * @param step the difference between its indices, which may be negative
+     * @return this index
+     * @throws IllegalArgumentException if step is 0
+     */
+    public NDIndex addSliceDim(long min, long max, long step) {
+        if (step == 0) {
+            throw new IllegalArgumentException("step is 0, expected another number");
+        }
+        parts.add(IndexPart.range(min, max, step));
+        return this;
     }
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder();
-        for (String[] ends : parts) {
-            text.append(text.length() == 0 ? "" : ", ").append(String.join(":", ends));
-        }
-        return text.toString();
+        return parts.stream().map(IndexPart::toString).collect(Collectors.joining(", "));
     }
 
-    /** The part of an array, as a view. */
-    NDArray of(ArrayData array) {
-        long[] dims = array.shape.dims();
-        int numWhole = dims.length - (int) parts.stream().filter(ends -> !isEllipsis(ends)).count();
-        if (numWhole < 0) {
-            throw new IllegalArgumentException("indices is \"" + this + "\", expected at most " + dims.length
-                    + " indices: the array has the shape " + array.shape);
-        }
-        Shape left = new Shape();
-        NativeTensor part = array.tensor().reshape(dims);
-        int axis = 0;
-        for (String[] ends : parts) {
-            if (isEllipsis(ends)) {
-                left = left.addAll(array.shape.slice(axis, axis + numWhole));
-                axis += numWhole;
-                continue;
-            }
-            long size = dims[axis];
-            boolean isIndex = ends.length == 1;
-            try (NativeTensor whole = part) {
-                long begin = end(ends[0], 0, size, array);
-                long end = isIndex ? begin + 1 : end(ends[1], size, size, array);
-                if (isIndex ? begin == size : begin > end) {
-                    throw outside(String.join(":", ends), size, array);
-                }
-                part = whole.slice(axis, begin, end - begin);
-                left = isIndex ? left : left.add(end - begin);
-            }
-            axis++;
-        }
-        try (NativeTensor whole = part) {
-            return array.adopt(whole.reshape(left.addAll(array.shape.slice(axis)).dims()));
-        }
+    List<IndexPart> parts() {
+        return Collections.unmodifiableList(parts);
     }
 
-    private static boolean isEllipsis(String[] ends) {
-        return ends.length == 1 && ends[0].equals(ELLIPSIS);
-    }
-
-    private static long end(String text, long missing, long size, ArrayData array) {
-        if (text.isEmpty()) {
-            return missing;
+    private NDIndex addAll(String name, int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException(name + " is " + count + ", expected 0 or more");
         }
-        long number = Long.parseLong(text);
-        if (number < -size || number > size) {
-            throw outside(text, size, array);
-        }
-        return number < 0 ? number + size : number;
-    }
-
-    private static IllegalArgumentException outside(String text, long size, ArrayData array) {
-        return new IllegalArgumentException("indices has \"" + text + "\", which is no part of an axis of " + size
-                + ": the array has the shape " + array.shape);
-    }
-
-    private static String filled(String indices, Object[] args) {
-        String text = indices;
-        for (Object arg : args) {
-            if (!(arg instanceof Long || arg instanceof Integer) || !text.contains("{}")) {
-                throw new IllegalArgumentException("indices is \"" + indices + "\", and args "
-                        + Arrays.toString(args) + ", expected a whole number for each {}");
-            }
-            text = text.replaceFirst("\\{\\}", arg.toString());
-        }
-        return text;
+        parts.addAll(Collections.nCopies(count, IndexPart.range(null, null, null)));
+        return this;
     }
 }

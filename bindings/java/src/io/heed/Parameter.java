@@ -185,7 +185,8 @@ public class Parameter {
             throw new IllegalStateException("the parameter \"" + name + "\" has no "
                     + (shape == null ? "shape: set it in prepare(inputShapes)" : "initializer"));
         }
-        setArray(Objects.requireNonNull(initializer.initialize(manager, shape, dataType), "initialize's result"));
+        NDArray made = initializer.initialize(manager, shape, dataType);
+        setArray(manager.outOfScope(Objects.requireNonNull(made, "initialize's result")));
     }
 
     /**

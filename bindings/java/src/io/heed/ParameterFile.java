@@ -230,7 +230,7 @@ final class ParameterFile {
         Shape shape = readShape(in, name);
         ByteBuffer bytes = in.readBytes("the elements of " + name);
         try {
-            return manager.create(bytes.order(ByteOrder.nativeOrder()), shape, type);
+            return manager.outOfScope(manager.create(bytes.order(ByteOrder.nativeOrder()), shape, type));
         } catch (IllegalArgumentException | NullPointerException error) {
             throw new MalformedModelException(error.getMessage(), error);
         }

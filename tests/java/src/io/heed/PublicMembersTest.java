@@ -28,6 +28,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -314,6 +315,10 @@ class PublicMembersTest {
             return "cpu";
         } else if (type == NDIndex.class) {
             return new NDIndex("0, {}", 0);
+        } else if (type == Number.class) {
+            return 1.5;
+        } else if (type == Function.class) {
+            return (Function<NDArray, NDArray>) part -> part;
         } else if (type == Object[].class) {
             return new Object[] {0};
         } else if (type == Object.class) {
@@ -371,7 +376,7 @@ class PublicMembersTest {
                 int large = random.nextInt(4) == 0 ? numbers.length : 4;
                 return new Shape(random.longs(length, 0, large).map(i -> numbers[(int) i]).toArray());
             } else if (type == NDIndex.class) {
-                String[] parts = {":", "...", "0", "-2", "1:", ":9", "0, 0", "1:0, ...", ":, :, :, :, :"};
+                String[] parts = {":", "...", "0", "-2", "1:", ":9", "0, 0", "1:0, ...", ":, :, :, :, :", "::-1", "null, ..., ::2"};
                 return new NDIndex(parts[random.nextInt(parts.length)]);
             } else if (type == Object[].class) {
                 return new Object[] {number, random.nextInt(3) == 0 ? null : length};

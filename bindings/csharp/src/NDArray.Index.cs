@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Collections.Generic;
+using System.Runtime.CompilerServices;
+
+namespace Heed;
+
+/// <content>Parts of an array by their indices.</content>
+public sealed partial class NDArray
+{
+    /// <summary>The name of the indexers for languages without them: <see cref="Item{T}"/> has the usual one.</summary>
+    private const string PartName = "Part";
+
+    /// <summary>A view of the part at some indices of the first axes, without these axes: for an array (2, 3, 4),
+    /// array[1] has shape (3, 4), and array[1, -1] has shape (4). Setting it copies an array, or a number, into the
+    /// part, as for the other indexer.</summary>
+    /// <param name="indices">The indices; negative ones count from the end.</param>
+    /// <exception cref="ArgumentException">There are more indices than axes, or an index is out of range
+    /// (ArgumentOutOfRangeException).</exception>
+    [IndexerName(PartName)]
+    public NDArray this[params long[] indices]
+    {
+        get
+        {
+            CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
+            return manager.Adopt(StridedView.At(Tensor, shape, indices).Of(tensor));
+        }
+
+        set
+        {
+            CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
+            Put(StridedView.At(Tensor, shape, indices), value);
+        }
+    }
+
+    /// <summary>A view of a part of the array: array[.., 1..3, ^1]. Setting it copies an array into the part; its
+    /// elements are converted and repeated as <see cref="CopyTo(NDArray)"/> does, and it may share memory with this
+    /// array. Numbers convert to arrays: array[0, ..] = 1.5. Nothing changes if that fails.</summary>
+    /// <param name="indices">What is taken of each of the first axes.</param>
+    /// <exception cref="ArgumentException">There is no such part (ArgumentOutOfRangeException names the index, the axis
+    /// and its size), the value does not fit its shape, or the array is a parameter, which is read-only.</exception>
+    [IndexerName(PartName)]
+    public NDArray this[params NDIndex[] indices]
+    {
+        get
+        {
+            _ = indices ?? throw new ArgumentNullException(nameof(indices));
+            return manager.Adopt(IndexedAxes.View(Tensor, shape, indices).Of(tensor));
+        }
+
+        set
+        {
+            _ = indices ?? throw new ArgumentNullException(nameof(indices));
+            Put(IndexedAxes.View(Tensor, shape, indices), value);
+        }
+    }
+
+    /// <summary>Enumerates the rows, the parts along axis 0: <c>foreach (NDArray row in array)</c>. Each is a view that
+    /// belongs to the array's manager: dispose it in the loop, or open a scope of the manager around it.</summary>
+    /// <returns>An enumerator of the views array[0], array[1] and so on.</returns>
+    /// <exception cref="InvalidOperationException">The array is a scalar, which has no rows.</exception>
+    public IEnumerator<NDArray> GetEnumerator() => Shape.IsScalar
+        ? throw new InvalidOperationException("the array is a scalar, which has no rows")
+        : Rows();
+
+    private IEnumerator<NDArray> Rows()
+    {
+        for (long row = 0; row < shape.Head; row++)
+        {
+            yield return this[row];
+        }
+    }
+
+    private NDArray Flipped(int[] axes)
+    {
+        var turned = new bool[Shape.Dimension];
+        for (int i = 0; i < turned.Length; i++)
+        {
+            turned[i] = axes.Length == 0;
+        }
+        foreach (int each in axes)
+        {
+            int axis = AxisOf(each, turned.Length, nameof(axes));
+            turned[axis] = !turned[axis] ? true : throw new ArgumentException(
+                $"axes is [{string.Join(", ", axes)}], expected each axis of the shape {shape} at most once", nameof(axes));
+        }
+        return manager.Adopt(StridedView.Whole(tensor, shape).Reversed(turned).Of(tensor));
+    }
+
+    private void Put(StridedView part, NDArray value)
+    {
+        _ = value ?? throw new ArgumentNullException(nameof(value));
+        NativeTensor elements = TensorOf(value, nameof(value))!;
+        bool[] backwards = part.Backwards();
+        using NativeTensor target = part.Reversed(backwards).Of(Tensor);
+        using NativeTensor source = Alongside(part, backwards, StridedView.Whole(elements, value.shape)).Of(elements);
+        try
+        {
+            MessageSink.WithoutMessages(() =>
+            {
+                target.Copy(source);
+                return true;
+            });
+        }
+        catch (ArgumentException)
+        {
+            // They may share memory. If that is not why the copy was refused, this one is, too, and says why.
+            using NativeTensor copy = value.Converted(source, value.shape, value.dataType);
+            target.Copy(copy);
+        }
+    }
+
+    /// <summary>A value in the order in which the part's elements are written if those axes are turned round.</summary>
+    private static StridedView Alongside(StridedView part, bool[] backwards, StridedView value)
+    {
+        var turned = new bool[value.Dims.Length];
+        int missing = part.Dims.Length - turned.Length;
+        for (int axis = Math.Max(-missing, 0); axis < turned.Length; axis++)
+        {
+            turned[axis] = backwards[axis + missing];
+        }
+        return value.Reversed(turned);
+    }
+
+    private void CheckIndices(long[] indices)
+    {
+        if (indices.Length > Shape.Dimension)
+        {
+            throw new ArgumentException(
+                $"there are {indices.Length} indices for an array of shape {shape}, expected at most "
+                + $"{shape.Dimension}",
+                nameof(indices));
+        }
+        for (int axis = 0; axis < indices.Length; axis++)
+        {
+            CheckIndex(axis, indices[axis]);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+/** Writes to parts of an array. */
+final class ArrayWrites {
+    /** The largest whole number up to which a double has each. */
+    private static final long EXACT = 1L << 53;
+
+    private ArrayWrites() {}
+
+    /** Copies a value into the part, converted and repeated as by {@link NDArray#copyTo}. It may share its memory. */
+    static void set(ArrayData array, NDIndex index, ArrayData value) {
+        array.checkOpen();
+        StridedView part = IndexedAxes.view(array, index);
+        boolean[] backwards = part.backwards();
+        try (NativeTensor target = part.reversed(backwards).of(array.tensor());
+                NativeTensor source = alongside(part, backwards, value)) {
+            copy(target, source, value);
+        }
+    }
+
+    static void set(ArrayData array, NDIndex index, Number value) {
+        array.checkOpen();
+        StridedView part = IndexedAxes.view(array, index);
+        try (NativeTensor target = part.reversed(part.backwards()).of(array.tensor())) {
+            if (value instanceof Long && Math.abs(value.longValue()) > EXACT) {
+                try (NativeTensor number = array.create(DataType.INT64)) {
+                    number.write(new long[] {value.longValue()});
+                    target.copy(number);
+                }
+            } else {
+                target.fill(value.doubleValue());
+            }
+        }
+    }
+
+    static void setScalar(ArrayData array, NDIndex index, Number value) {
+        array.checkOpen();
+        Shape part = new Shape(IndexedAxes.view(array, index).dims);
+        if (part.dimension() != 0) {
+            throw new IllegalArgumentException(
+                    "index is \"" + index + "\", a part of shape " + part + ", expected an index of each axis");
+        }
+        set(array, index, value);
+    }
+
+    /** The value in the order in which the part's elements are written if those axes are turned round. */
+    private static NativeTensor alongside(StridedView part, boolean[] backwards, ArrayData value) {
+        StridedView whole = StridedView.whole(value);
+        boolean[] turned = new boolean[whole.dims.length];
+        int missing = part.dims.length - turned.length;
+        for (int axis = Math.max(-missing, 0); axis < turned.length; axis++) {
+            turned[axis] = backwards[axis + missing];
+        }
+        return whole.reversed(turned).of(value.tensor());
+    }
+
+    private static void copy(NativeTensor target, NativeTensor source, ArrayData value) {
+        try {
+            MessageSink.withoutMessages(() -> {
+                target.copy(source);
+                return null;
+            });
+        } catch (IllegalArgumentException overlap) {
+            // They may share memory. If that is not why the copy was refused, this one is, too, and says why.
+            NativeTensor made = value.create(value.dataType, ArrayData.dimsOf(source));
+            try (NativeTensor elements = made) {
+                elements.copy(source);
+                target.copy(elements);
+            }
+        }
+    }
+}

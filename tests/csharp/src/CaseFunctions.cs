@@ -61,6 +61,8 @@ internal sealed class CaseFunctions
         ["cacheFull"] = all => Activator.CreateInstance(
             typeof(CacheFullException), BindingFlags.NonPublic | BindingFlags.Instance, null, all.ToArray(), null),
         ["below"] = all => Convert.ToDouble(all[0]) < Convert.ToDouble(all[1]),
+        ["at"] = all => Called(() => ((NDArray)all[0]!)[CaseIndex.Of((string)all[1]!)]),
+        ["put"] = Put,
         ["write"] = all => TestFiles.Write((string)all[0]!, (string)all[1]!, Bytes(Numbers(all.Skip(2).ToList()))),
     };
 
@@ -108,12 +110,27 @@ internal sealed class CaseFunctions
     }
 
     /// <summary>A call that cannot be made by name, as its bytes are a span.</summary>
-    private static object? LoadBytes(List<object?> arguments)
+    private static object? LoadBytes(List<object?> arguments) => Called(() =>
+    {
+        ((KvCache)arguments[0]!).Load((long)arguments[1]!, (byte[]?)arguments[2]);
+        return null;
+    });
+
+    /// <summary>Sets a part of an array, by its indices, to an array or a number.</summary>
+    private static object? Put(List<object?> arguments) => Called(() => ((NDArray)arguments[0]!)[CaseIndex.Of((string)arguments[1]!)] =
+        arguments[2] switch
+        {
+            long number => number,
+            double number => number,
+            _ => (NDArray)arguments[2]!,
+        });
+
+    /// <summary>What a call returns; what it throws is thrown as by a member.</summary>
+    private static object? Called(Func<object?> call)
     {
         try
         {
-            ((KvCache)arguments[0]!).Load((long)arguments[1]!, (byte[]?)arguments[2]);
-            return null;
+            return call();
         }
         catch (Exception error)
         {

@@ -14,6 +14,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -69,6 +70,8 @@ final class CaseFunctions {
         functions.put("cacheFull", all -> new CacheFullException((String) all.get(0)));
         functions.put("below", all -> number(all, 0).doubleValue() < number(all, 1).doubleValue());
         functions.put("write", CaseFunctions::write);
+        functions.put("at", all -> called(() -> ((NDArray) all.get(0)).get(new NDIndex((String) all.get(1)))));
+        functions.put("put", CaseFunctions::put);
     }
 
     Iterable<String> names() {
@@ -153,14 +156,36 @@ final class CaseFunctions {
         return null;
     }
 
-    /** A call that C# cannot make by name, as its bytes are a span. */
-    private static Object loadBytes(List<Object> arguments) throws InvocationTargetException {
+    /** What a call returns; what it throws is thrown as by a member. */
+    private static Object called(Supplier<Object> call) throws InvocationTargetException {
         try {
-            ((KvCache) arguments.get(0)).load(number(arguments, 1).longValue(), (byte[]) arguments.get(2));
-            return null;
+            return call.get();
         } catch (RuntimeException error) {
             throw new InvocationTargetException(error);
         }
+    }
+
+    /** Sets a part of an array, by its indices, to an array or a number. */
+    private static Object put(List<Object> arguments) throws InvocationTargetException {
+        NDArray array = (NDArray) arguments.get(0);
+        Object value = arguments.get(2);
+        return called(() -> {
+            NDIndex index = new NDIndex((String) arguments.get(1));
+            if (value instanceof Number) {
+                array.set(index, (Number) value);
+            } else {
+                array.set(index, (NDArray) value);
+            }
+            return null;
+        });
+    }
+
+    /** A call that C# cannot make by name, as its bytes are a span. */
+    private static Object loadBytes(List<Object> arguments) throws InvocationTargetException {
+        return called(() -> {
+            ((KvCache) arguments.get(0)).load(number(arguments, 1).longValue(), (byte[]) arguments.get(2));
+            return null;
+        });
     }
 
     /** The sums of the elements of two arrays. */

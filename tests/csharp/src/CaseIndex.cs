@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+using System;
+using System.Globalization;
+using System.Linq;
+
+namespace Heed.Tests;
+
+/// <summary>The indices of a case, which are written as Java's NDIndex reads them.</summary>
+internal static class CaseIndex
+{
+    internal static NDIndex[] Of(string text) => text.Split(',').Select(part => OfPart(part.Trim())).ToArray();
+
+    private static NDIndex OfPart(string part)
+    {
+        if (part is "..." or "null" or "*")
+        {
+            return part switch { "..." => NDIndex.Ellipsis, "null" => NDIndex.NewAxis, _ => NDIndex.Slice() };
+        }
+        long?[] ends = part.Split(':').Select(end => end.Trim() is "" ? null : (long?)long.Parse(end, CultureInfo.InvariantCulture)).ToArray();
+        return ends.Length == 1 ? ends[0]!.Value : NDIndex.Slice(ends[0], ends[1], ends.ElementAtOrDefault(2) ?? 1);
+    }
+}

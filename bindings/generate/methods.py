@@ -145,7 +145,7 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
 
 
 def csharp_methods(name: str, methods: list[Method]) -> list[str]:
-    lines = ["using System;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>"]
+    lines = ["using System;", "using System.Collections.Generic;", "", "namespace Heed;", "", "/// <content>The methods that both languages have.</content>"]
     lines += [f"public {methods[0].modifier()}partial class {name}", "{"]
     for method in (one for described in methods for one in described.all("csharp")):
         lines += [*_csharp_method(method), ""]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 using System.Linq;
 
 namespace Heed;
@@ -32,15 +33,34 @@ public sealed partial class NDManager
     }
 
     /// <summary>Makes an array with two axes.</summary>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8.</typeparam>
     /// <param name="data">The elements, which are copied.</param>
-    /// <returns>An array of Float32 and of data's shape.</returns>
-    public unsafe NDArray Create(float[,] data)
+    /// <returns>An array of T's type and of data's shape.</returns>
+    /// <exception cref="NotSupportedException">T is another type.</exception>
+    public unsafe NDArray Create<T>(T[,] data)
+        where T : unmanaged
     {
         _ = data ?? throw new ArgumentNullException(nameof(data));
-        fixed (float* elements = data)
+        fixed (T* elements = data)
+        {
+            return Create(new ReadOnlySpan<T>(elements, data.Length), new Shape(data.GetLength(0), data.GetLength(1)));
+        }
+    }
+
+    /// <summary>Makes an array with three axes.</summary>
+    /// <typeparam name="T">float, double, int, long, sbyte, byte or bool; Half in Heed.dll for .NET 8.</typeparam>
+    /// <param name="data">The elements, which are copied.</param>
+    /// <returns>An array of T's type and of data's shape.</returns>
+    /// <exception cref="NotSupportedException">T is another type.</exception>
+    public unsafe NDArray Create<T>(T[,,] data)
+        where T : unmanaged
+    {
+        _ = data ?? throw new ArgumentNullException(nameof(data));
+        fixed (T* elements = data)
         {
             return Create(
-                new ReadOnlySpan<float>(elements, data.Length), new Shape(data.GetLength(0), data.GetLength(1)));
+                new ReadOnlySpan<T>(elements, data.Length),
+                new Shape(data.GetLength(0), data.GetLength(1), data.GetLength(2)));
         }
     }
 
@@ -191,6 +211,45 @@ public sealed partial class NDManager
         var shape = new Shape((long)Math.Min(Math.Max(0, count), MaxElements));
         return NewArray(shape, dataType, tensor => tensor.FillArange(start, step));
     }
+
+    /// <summary>A matrix of ones on a diagonal, k columns to the right of the main one, and of zeros elsewhere.</summary>
+    private NDArray Identity(long rows, long columns, long k, DataType dataType) =>
+        NewArray(new Shape(rows, columns), dataType, tensor =>
+        {
+            long length = Math.Min(rows + Math.Min(k, 0), columns - Math.Max(k, 0));
+            if (length > 0)
+            {
+                var diagonal = new StridedView(new[] { length }, new[] { columns + 1 }, k < 0 ? -k * columns : k);
+                using NativeTensor ones = diagonal.Of(tensor);
+                ones.Fill(1);
+            }
+        });
+
+    private NDArray Spaced(double start, double stop, int num, bool endpoint)
+    {
+        OpenContext();
+        if (double.IsNaN(stop - start) || double.IsInfinity(stop - start))
+        {
+            throw new ArgumentException($"start is {start} and stop is {stop}, expected finite numbers", nameof(start));
+        }
+        if (num < 0)
+        {
+            throw new ArgumentOutOfRangeException(nameof(num), $"{num}", "expected 0 or more");
+        }
+        int steps = endpoint ? num - 1 : num;
+        return NewArray(new Shape(num), DataType.Float32, tensor =>
+        {
+            tensor.FillArange(start, steps > 0 ? (stop - start) / steps : 0);
+            if (endpoint && steps > 0)
+            {
+                using NativeTensor last = tensor.Slice(0, -1, 1);
+                last.Fill(stop);
+            }
+        });
+    }
+
+    private static T[] Elements<T>(IEnumerable<T> data) =>
+        (data ?? throw new ArgumentNullException(nameof(data))) as T[] ?? data.ToArray();
 
     private NDArray CreateFrom<T>(T[] data, Shape? shape)
         where T : unmanaged =>

@@ -262,10 +262,13 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(float) ? 1f
         : type == typeof(float[][]) ? new[] { new float[1] }
         : type == typeof(float[,]) ? new float[1, 1]
+        : type == typeof(float[,,]) ? new float[1, 1, 1]
         : type == typeof(Memory<float>) ? new float[1].AsMemory()
         : type.IsArray ? Array.CreateInstance(type.GetElementType()!, 1)
         : type == typeof(object) || typeof(Delegate).IsAssignableFrom(type) && type != typeof(Predicate<Parameter>)
             ? Nothing(type)
+        : type.IsGenericType && type.GetGenericTypeDefinition() == typeof(IEnumerable<>) && type.GenericTypeArguments[0].IsPrimitive
+            ? Array.CreateInstance(type.GenericTypeArguments[0], 1)
         : type.IsInterface || type.IsValueType || type.IsByRef ? Nothing(type)
         : Fresh(type);
 

@@ -124,7 +124,8 @@ public sealed class NDIndexTests : IDisposable
         row.Fill(9);
         Assert.Equal(new[] { 9, 9, 9, 9 }, cube[1, 0].ToIntArray());
         Assert.True(manager.Zeros(new Shape(0)).AsSpan<float>().IsEmpty);
-        Assert.Contains("use AsSpan of its Duplicate()", Assert.Throws<InvalidOperationException>(() => cube.Flip().AsSpan<int>().Length).Message);
+        Exception flipped = Assert.Throws<InvalidOperationException>(() => cube.Flip().AsSpan<int>().Length);
+        Assert.Contains("use AsSpan of its Duplicate()", flipped.Message);
         Assert.Throws<InvalidOperationException>(() => cube.AsSpan<float>().Length);
         using var linear = new Linear(2);
         linear.Initialize(manager, DataType.Float32, new Shape(1, 3));

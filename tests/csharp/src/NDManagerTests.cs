@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Collections.Generic;
 using System.Linq;
 using System.Text.Json;
 using Xunit;
@@ -255,5 +256,27 @@ public class NDManagerTests
         Assert.Equal(type, array.DataType);
         Assert.Equal(shape, array.Shape);
         Assert.Equal(shape.Size, array.Size);
+    }
+
+    [Fact]
+    public void CollectionsAndArraysOfManyAxesMakeArrays()
+    {
+        using NDManager manager = TestDevice.NewManager();
+        Assert.Equal(new[] { 1f, 2, 3 }, manager.Create(new List<float> { 1, 2, 3 }).ToFloatArray());
+        Assert.Equal(new Shape(2, 2), manager.Create(Enumerable.Range(0, 4), new Shape(2, 2)).Shape);
+        Assert.Equal(new[] { 0L, 2 }, manager.Create(new[] { 0L, 1 }.Select(each => 2 * each)).ToLongArray());
+        Assert.Equal(DataType.UInt8, manager.Create(new HashSet<byte> { 1 }).DataType);
+        Assert.Equal(new[] { true }, manager.Create(new Queue<bool>(new[] { true })).ToBooleanArray());
+        Assert.Equal(new Shape(0), manager.Create(new List<double>()).Shape);
+        Assert.Throws<ArgumentException>(() => manager.Create(new List<int> { 1 }, new Shape(2)));
+
+        NDArray table = manager.Create(new[,] { { 1L, 2, 3 }, { 4, 5, 6 } });
+        Assert.Equal(new Shape(2, 3), table.Shape);
+        Assert.Equal(new[] { 1L, 2, 3, 4, 5, 6 }, table.ToLongArray());
+        NDArray cube = manager.Create(new[,,] { { { 1.5f }, { 2.5f } } });
+        Assert.Equal(new Shape(1, 2, 1), cube.Shape);
+        Assert.Equal(new[] { 1.5f, 2.5f }, cube.ToFloatArray());
+        Assert.Equal(new Shape(0, 3, 0), manager.Create(new int[0, 3, 0]).Shape);
+        Assert.Throws<NotSupportedException>(() => manager.Create(new decimal[1, 1]));
     }
 }

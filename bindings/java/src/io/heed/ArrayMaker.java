@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.lang.reflect.Array;
 import java.nio.Buffer;
 import java.util.Objects;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** Makes arrays for a manager. */
@@ -40,18 +42,68 @@ final class ArrayMaker {
         return filled(shape, dataType, tensor -> Buffers.write(tensor, elements, dataType));
     }
 
-    NDArray ofRows(float[][] data) {
-        int length = data.length == 0 ? 0 : Objects.requireNonNull(data[0], "data[0]").length;
+    /** Makes an array of rows, which are Java arrays of elements of the type. `writer` copies one of them. */
+    NDArray ofRows(Object[] data, DataType dataType, BiConsumer<NativeTensor, Object> writer) {
+        int length = data.length == 0 ? 0 : Array.getLength(Objects.requireNonNull(data[0], "data[0]"));
         for (int row = 0; row < data.length; row++) {
-            if (Objects.requireNonNull(data[row], "data[" + row + "]").length != length) {
-                throw new IllegalArgumentException("data[" + row + "] has " + data[row].length
-                        + " elements, data[0] has " + length);
+            int found = Array.getLength(Objects.requireNonNull(data[row], "data[" + row + "]"));
+            if (found != length) {
+                throw new IllegalArgumentException(
+                        "data[" + row + "] has " + found + " elements, data[0] has " + length);
             }
         }
-        return written(new Shape(data.length, length), DataType.FLOAT32, tensor -> {
+        return written(new Shape(data.length, length), dataType, tensor -> {
             for (int row = 0; row < data.length; row++) {
                 try (NativeTensor part = tensor.slice(0, row, 1)) {
-                    part.write(data[row]);
+                    writer.accept(part, data[row]);
+                }
+            }
+        });
+    }
+
+    NDArray ofNumber(Number data) {
+        Shape scalar = new Shape();
+        if (data instanceof Float) {
+            return manager.create(new float[] {data.floatValue()}, scalar);
+        } else if (data instanceof Double) {
+            return manager.create(new double[] {data.doubleValue()}, scalar);
+        } else if (data instanceof Integer || data instanceof Short) {
+            return manager.create(new int[] {data.intValue()}, scalar);
+        } else if (data instanceof Long) {
+            return manager.create(new long[] {data.longValue()}, scalar);
+        } else if (data instanceof Byte) {
+            return manager.create(new byte[] {data.byteValue()}, scalar);
+        }
+        throw new IllegalArgumentException("data is a " + Objects.requireNonNull(data, "data").getClass().getSimpleName()
+                + ", expected a Float, Double, Integer, Short, Long or Byte");
+    }
+
+    /** Makes a matrix of ones on a diagonal, `k` columns to the right of the main one, and of zeros elsewhere. */
+    NDArray eye(long rows, long columns, long k, DataType dataType) {
+        return filled(new Shape(rows, columns), dataType, tensor -> {
+            long length = Math.min(rows + Math.min(k, 0), columns - Math.max(k, 0));
+            if (length > 0) {
+                long first = k < 0 ? -k * columns : k;
+                StridedView diagonal = new StridedView(new long[] {length}, new long[] {columns + 1}, first);
+                try (NativeTensor ones = diagonal.of(tensor)) {
+                    ones.fill(1);
+                }
+            }
+        });
+    }
+
+    NDArray spaced(double start, double stop, int num, boolean endpoint) {
+        manager.openContext();
+        if (num < 0 || Double.isNaN(stop - start) || Double.isInfinite(stop - start)) {
+            throw new IllegalArgumentException("start is " + start + ", stop is " + stop + " and num is " + num
+                    + ", expected finite numbers and a num of 0 or more");
+        }
+        int steps = endpoint ? num - 1 : num;
+        return filled(new Shape(num), DataType.FLOAT32, tensor -> {
+            tensor.fillArange(start, steps > 0 ? (stop - start) / steps : 0);
+            if (endpoint && steps > 0) {
+                try (NativeTensor last = tensor.slice(0, -1, 1)) {
+                    last.fill(stop);
                 }
             }
         });

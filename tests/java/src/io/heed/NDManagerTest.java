@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -345,5 +346,34 @@ class NDManagerTest {
         assertEquals(type, array.getDataType());
         assertEquals(shape, array.getShape());
         assertEquals(shape.size(), array.size());
+    }
+
+    @Test
+    void rowsOfEveryTypeAndNumbersOfEveryClassMakeArrays() {
+        try (NDManager manager = TestDevice.newManager()) {
+            assertArrayEquals(new int[] {1, 2, 3, 4}, manager.create(new int[][] {{1, 2}, {3, 4}}).toIntArray());
+            assertArrayEquals(new long[] {1, 2}, manager.create(new long[][] {{1}, {2}}).toLongArray());
+            assertArrayEquals(new double[] {0.1}, manager.create(new double[][] {{0.1}}).toDoubleArray());
+            assertArrayEquals(new byte[] {-1, 1}, manager.create(new byte[][] {{-1, 1}}).toByteArray());
+            assertArrayEquals(new boolean[] {true, false}, manager.create(new boolean[][] {{true, false}}).toBooleanArray());
+            assertEquals(new Shape(0, 0), manager.create(new int[0][]).getShape());
+            assertEquals(
+                    "data[1] has 1 elements, data[0] has 2",
+                    assertThrows(IllegalArgumentException.class, () -> manager.create(new int[][] {{1, 2}, {3}}))
+                            .getMessage());
+            Number[] numbers = {1.5f, 1.5, 2, (short) 2, 3L, (byte) 4};
+            DataType[] types = {
+                DataType.FLOAT32, DataType.FLOAT64, DataType.INT32, DataType.INT32, DataType.INT64, DataType.INT8
+            };
+            for (int i = 0; i < numbers.length; i++) {
+                NDArray scalar = manager.create(numbers[i]);
+                assertEquals(types[i], scalar.getDataType());
+                assertEquals(new Shape(), scalar.getShape());
+                assertEquals(numbers[i].doubleValue(), scalar.toType(DataType.FLOAT64, false).getDouble());
+            }
+            assertEquals(
+                    "data is a BigInteger, expected a Float, Double, Integer, Short, Long or Byte",
+                    assertThrows(IllegalArgumentException.class, () -> manager.create(BigInteger.ONE)).getMessage());
+        }
     }
 }

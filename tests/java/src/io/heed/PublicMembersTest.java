@@ -9,6 +9,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
@@ -252,8 +253,8 @@ class PublicMembersTest {
             return new int[] {0, 1, 2};
         } else if (type == float[].class) {
             return new float[1];
-        } else if (type == float[][].class) {
-            return new float[1][1];
+        } else if (type.isArray() && type.getComponentType().isArray()) {
+            return Array.newInstance(type.getComponentType().getComponentType(), 1, 1);
         } else if (type == double[].class) {
             return new double[1];
         } else if (type == byte[].class) {

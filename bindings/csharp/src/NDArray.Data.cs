@@ -188,7 +188,8 @@ public sealed partial class NDArray
         }
         Span<T> value = stackalloc T[1];
         CheckIndices(indices);
-        using NativeTensor element = StridedView.At(Tensor, shape, indices).Of(tensor);
+        NativeTensor all = Tensor;
+        using NativeTensor element = StridedView.At(all, shape, indices).Of(all);
         if (dataType == type)
         {
             Read(element, value);

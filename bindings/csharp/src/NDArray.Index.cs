@@ -23,13 +23,15 @@ public sealed partial class NDArray
         get
         {
             CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
-            return manager.Adopt(StridedView.At(Tensor, shape, indices).Of(tensor));
+            NativeTensor source = Tensor;
+            return manager.Adopt(StridedView.At(source, shape, indices).Of(source));
         }
 
         set
         {
             CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
-            Put(StridedView.At(Tensor, shape, indices), value);
+            NativeTensor written = Tensor;
+            Put(written, StridedView.At(written, shape, indices), value);
         }
     }
 
@@ -45,13 +47,15 @@ public sealed partial class NDArray
         get
         {
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
-            return manager.Adopt(IndexedAxes.View(Tensor, shape, indices).Of(tensor));
+            NativeTensor source = Tensor;
+            return manager.Adopt(IndexedAxes.View(source, shape, indices).Of(source));
         }
 
         set
         {
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
-            Put(IndexedAxes.View(Tensor, shape, indices), value);
+            NativeTensor written = Tensor;
+            Put(written, IndexedAxes.View(written, shape, indices), value);
         }
     }
 
@@ -84,15 +88,16 @@ public sealed partial class NDArray
             turned[axis] = !turned[axis] ? true : throw new ArgumentException(
                 $"axes is [{string.Join(", ", axes)}], expected each axis of the shape {shape} at most once", nameof(axes));
         }
-        return manager.Adopt(StridedView.Whole(tensor, shape).Reversed(turned).Of(tensor));
+        NativeTensor source = Tensor;
+        return manager.Adopt(StridedView.Whole(source, shape).Reversed(turned).Of(source));
     }
 
-    private void Put(StridedView part, NDArray value)
+    private static void Put(NativeTensor written, StridedView part, NDArray value)
     {
         _ = value ?? throw new ArgumentNullException(nameof(value));
         NativeTensor elements = TensorOf(value, nameof(value))!;
         bool[] backwards = part.Backwards();
-        using NativeTensor target = part.Reversed(backwards).Of(Tensor);
+        using NativeTensor target = part.Reversed(backwards).Of(written);
         using NativeTensor source = Alongside(part, backwards, StridedView.Whole(elements, value.shape)).Of(elements);
         try
         {

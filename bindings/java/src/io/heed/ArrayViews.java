@@ -15,7 +15,8 @@ final class ArrayViews {
             throw wrongCount(indices, shape, "at most ");
         }
         checkIndices(indices, shape);
-        return array.adopt(StridedView.at(array, indices).of(array.tensor()));
+        NativeTensor tensor = array.tensor();
+        return array.adopt(StridedView.at(tensor, shape, indices).of(tensor));
     }
 
     /** The tensor of one element, which no manager owns. */
@@ -24,7 +25,8 @@ final class ArrayViews {
             throw wrongCount(indices, array.shape, "");
         }
         checkIndices(indices, array.shape);
-        return StridedView.at(array, indices).of(array.tensor());
+        NativeTensor tensor = array.tensor();
+        return StridedView.at(tensor, array.shape, indices).of(tensor);
     }
 
     static NDArray part(ArrayData array, String indices, Object[] args) {
@@ -36,7 +38,8 @@ final class ArrayViews {
 
     static NDArray part(ArrayData array, NDIndex index) {
         array.checkOpen();
-        return array.adopt(IndexedAxes.view(array, index).of(array.tensor()));
+        NativeTensor tensor = array.tensor();
+        return array.adopt(IndexedAxes.view(tensor, array.shape, index).of(tensor));
     }
 
     /** A view in the opposite order along some axes, all of them if none is given. */
@@ -52,7 +55,8 @@ final class ArrayViews {
             }
             turned[index] = true;
         }
-        return array.adopt(StridedView.whole(array).reversed(turned).of(array.tensor()));
+        NativeTensor tensor = array.tensor();
+        return array.adopt(StridedView.whole(tensor, array.shape).reversed(turned).of(tensor));
     }
 
     static NDArray reshaped(ArrayData array, long[] dims) {

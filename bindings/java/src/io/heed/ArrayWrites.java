@@ -11,9 +11,10 @@ final class ArrayWrites {
     /** Copies a value into the part, converted and repeated as by {@link NDArray#copyTo}. It may share its memory. */
     static void set(ArrayData array, NDIndex index, ArrayData value) {
         array.checkOpen();
-        StridedView part = IndexedAxes.view(array, index);
+        NativeTensor written = array.tensor();
+        StridedView part = IndexedAxes.view(written, array.shape, index);
         boolean[] backwards = part.backwards();
-        try (NativeTensor target = part.reversed(backwards).of(array.tensor());
+        try (NativeTensor target = part.reversed(backwards).of(written);
                 NativeTensor source = alongside(part, backwards, value)) {
             copy(target, source, value);
         }
@@ -21,8 +22,9 @@ final class ArrayWrites {
 
     static void set(ArrayData array, NDIndex index, Number value) {
         array.checkOpen();
-        StridedView part = IndexedAxes.view(array, index);
-        try (NativeTensor target = part.reversed(part.backwards()).of(array.tensor())) {
+        NativeTensor written = array.tensor();
+        StridedView part = IndexedAxes.view(written, array.shape, index);
+        try (NativeTensor target = part.reversed(part.backwards()).of(written)) {
             if (value instanceof Long && Math.abs(value.longValue()) > EXACT) {
                 try (NativeTensor number = array.create(DataType.INT64)) {
                     number.write(new long[] {value.longValue()});
@@ -36,7 +38,7 @@ final class ArrayWrites {
 
     static void setScalar(ArrayData array, NDIndex index, Number value) {
         array.checkOpen();
-        Shape part = new Shape(IndexedAxes.view(array, index).dims);
+        Shape part = new Shape(IndexedAxes.view(array.tensor(), array.shape, index).dims);
         if (part.dimension() != 0) {
             throw new IllegalArgumentException(
                     "index is \"" + index + "\", a part of shape " + part + ", expected an index of each axis");
@@ -46,13 +48,14 @@ final class ArrayWrites {
 
     /** The value in the order in which the part's elements are written if those axes are turned round. */
     private static NativeTensor alongside(StridedView part, boolean[] backwards, ArrayData value) {
-        StridedView whole = StridedView.whole(value);
+        NativeTensor tensor = value.tensor();
+        StridedView whole = StridedView.whole(tensor, value.shape);
         boolean[] turned = new boolean[whole.dims.length];
         int missing = part.dims.length - turned.length;
         for (int axis = Math.max(-missing, 0); axis < turned.length; axis++) {
             turned[axis] = backwards[axis + missing];
         }
-        return whole.reversed(turned).of(value.tensor());
+        return whole.reversed(turned).of(tensor);
     }
 
     private static void copy(NativeTensor target, NativeTensor source, ArrayData value) {

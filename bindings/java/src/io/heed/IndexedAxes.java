@@ -19,23 +19,23 @@ final class IndexedAxes {
 
     private long offset;
 
-    private IndexedAxes(ArrayData array, int mostAxes) {
-        shape = array.shape;
+    private IndexedAxes(NativeTensor tensor, Shape shape, int mostAxes) {
+        this.shape = shape;
         sizes = shape.dims();
-        steps = StridedView.stridesOf(array);
+        steps = StridedView.stridesOf(tensor, shape);
         dims = new long[mostAxes];
         strides = new long[mostAxes];
     }
 
-    static StridedView view(ArrayData array, NDIndex index) {
+    static StridedView view(NativeTensor tensor, Shape shape, NDIndex index) {
         List<IndexPart> parts = index.parts();
         int taken = (int) parts.stream().filter(IndexPart::takesAxis).count();
-        int whole = array.shape.dimension() - taken;
+        int whole = shape.dimension() - taken;
         if (whole < 0) {
             throw new IllegalArgumentException("indices is \"" + index + "\", expected at most "
-                    + array.shape.dimension() + " indices: the array has the shape " + array.shape);
+                    + shape.dimension() + " indices: the array has the shape " + shape);
         }
-        IndexedAxes axes = new IndexedAxes(array, array.shape.dimension() + parts.size());
+        IndexedAxes axes = new IndexedAxes(tensor, shape, shape.dimension() + parts.size());
         for (IndexPart part : parts) {
             axes.take(part, whole);
         }

@@ -18,22 +18,21 @@ final class StridedView {
         this.offset = offset;
     }
 
-    /** All elements of an array, as they are. */
-    static StridedView whole(ArrayData array) {
-        return new StridedView(array.shape.dims(), stridesOf(array), 0);
+    /** All elements of a tensor of this shape, as they are. */
+    static StridedView whole(NativeTensor tensor, Shape shape) {
+        return new StridedView(shape.dims(), stridesOf(tensor, shape), 0);
     }
 
-    static long[] stridesOf(ArrayData array) {
-        NativeTensor tensor = array.tensor();
-        long[] strides = new long[array.shape.dimension()];
+    static long[] stridesOf(NativeTensor tensor, Shape shape) {
+        long[] strides = new long[shape.dimension()];
         Arrays.setAll(strides, tensor::stride);
         return strides;
     }
 
     /** The part at some indices of the first axes, each of which exists, without these axes. */
-    static StridedView at(ArrayData array, long[] indices) {
-        long[] dims = array.shape.dims();
-        long[] strides = stridesOf(array);
+    static StridedView at(NativeTensor tensor, Shape shape, long[] indices) {
+        long[] dims = shape.dims();
+        long[] strides = stridesOf(tensor, shape);
         long offset = 0;
         for (int axis = 0; axis < indices.length; axis++) {
             offset += strides[axis] * (indices[axis] < 0 ? indices[axis] + dims[axis] : indices[axis]);

@@ -6,6 +6,7 @@ import java.util.function.Consumer;
 /** The native tensor of an {@link NDArray} with its owner, and access to its elements. */
 final class ArrayData {
     static final long MAX_JAVA_ARRAY = Integer.MAX_VALUE - 8;
+    private static final Shape SCALAR = new Shape();
 
     final DataType dataType;
     final Shape shape;
@@ -18,11 +19,15 @@ final class ArrayData {
     private volatile boolean closed;
 
     ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer) {
+        this(manager, tensor, writer, DataType.of(tensor.dtype()), new Shape(dimsOf(tensor)));
+    }
+
+    private ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer, DataType dataType, Shape shape) {
         this.manager = manager;
         this.tensor = tensor;
         this.writer = writer;
-        dataType = DataType.of(tensor.dtype());
-        shape = new Shape(dimsOf(tensor));
+        this.dataType = dataType;
+        this.shape = shape;
     }
 
     NativeTensor tensor() {
@@ -32,6 +37,11 @@ final class ArrayData {
     /** Another tensor of the same manager, of which only elements are read. */
     ArrayData withTensor(NativeTensor other) {
         return new ArrayData(manager, other, null);
+    }
+
+    /** A tensor of one element of the array, which is only read. */
+    ArrayData withElement(NativeTensor element) {
+        return new ArrayData(manager, element, null, dataType, SCALAR);
     }
 
     NDManager manager() {

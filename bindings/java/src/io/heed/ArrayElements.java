@@ -92,7 +92,7 @@ final class ArrayElements {
 
     private static <T> T at(ArrayData array, long[] indices, Function<ArrayData, T> reader) {
         try (NativeTensor element = ArrayViews.element(array, indices)) {
-            return reader.apply(array.withTensor(element));
+            return reader.apply(array.withElement(element));
         }
     }
 

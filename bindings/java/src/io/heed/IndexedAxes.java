@@ -29,8 +29,7 @@ final class IndexedAxes {
 
     static StridedView view(NativeTensor tensor, Shape shape, NDIndex index) {
         List<IndexPart> parts = index.parts();
-        int taken = (int) parts.stream().filter(IndexPart::takesAxis).count();
-        int whole = shape.dimension() - taken;
+        int whole = shape.dimension() - index.getRank();
         if (whole < 0) {
             throw new IllegalArgumentException("indices is \"" + index + "\", expected at most "
                     + shape.dimension() + " indices: the array has the shape " + shape);

@@ -72,7 +72,11 @@ public final class NDIndex {
      * @return the number of indices and ranges
      */
     public int getRank() {
-        return (int) parts.stream().filter(IndexPart::takesAxis).count();
+        int rank = 0;
+        for (IndexPart part : parts) {
+            rank += part.takesAxis() ? 1 : 0;
+        }
+        return rank;
     }
 
     /**

@@ -7,6 +7,7 @@
 #include <heed/heed.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backends/context.h"
@@ -53,6 +54,12 @@ inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer-
 inline const Memory& memory_of(const heed_weights& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
 inline const Memory& memory_of(const heed_cache& handle) { return *handle.cache->context(); }
+
+// An argument that may be NULL: a copy of the tensor, which keeps its storage alive during the call.
+inline std::optional<Tensor> copy_of(const heed_tensor* tensor) {
+  return tensor == nullptr ? std::nullopt : std::optional(tensor->tensor);
+}
+inline const Tensor* pointer_to(const std::optional<Tensor>& tensor) { return tensor ? &*tensor : nullptr; }
 
 // A new handle in host memory that holds `content`.
 template <typename Handle>

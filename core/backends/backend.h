@@ -28,7 +28,7 @@
 namespace heed {
 
 // Incremented whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 18;
+inline constexpr int32_t kBackendVersion = 19;
 
 using Failure = Error;
 

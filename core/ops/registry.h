@@ -9,15 +9,20 @@
 
 #include "ops/activate.h"
 #include "ops/attention.h"
+#include "ops/cumulative_sum.h"
 #include "ops/dropout.h"
+#include "ops/elementwise.h"
 #include "ops/embedding.h"
+#include "ops/gather.h"
 #include "ops/linear.h"
 #include "ops/merge.h"
 #include "ops/norm.h"
 #include "ops/op.h"
 #include "ops/positions.h"
+#include "ops/reduce.h"
 #include "ops/rotations.h"
 #include "ops/softmax.h"
+#include "ops/sort.h"
 
 // One row for each operation X, whose problem is XProblem. A new one is at the end, since devices know an operation by the
 // number of its row.
@@ -31,7 +36,12 @@
   OPERATION(Positions)             \
   OPERATION(Norm)                  \
   OPERATION(Embedding)             \
-  OPERATION(Activate)
+  OPERATION(Activate)              \
+  OPERATION(Elementwise)           \
+  OPERATION(Reduce)                \
+  OPERATION(CumulativeSum)         \
+  OPERATION(Sort)                  \
+  OPERATION(Gather)
 
 namespace heed {
 

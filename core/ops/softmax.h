@@ -17,13 +17,15 @@ namespace heed {
 // than its length; hidden weights are 0, and hidden scores are not read.
 struct SoftmaxProblem {
   Op op = {OpKind{2}, sizeof(SoftmaxProblem)};
-  int64_t batch = 0;        // b
-  int64_t num_heads = 0;    // h
-  int64_t num_queries = 0;  // q
-  int64_t num_keys = 0;     // k
-  Operand scores;           // axes (b, h, q, k); F32, F16, BF16
-  Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
-  Operand weights;          // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+  int64_t batch = 0;         // b
+  int64_t num_heads = 0;     // h
+  int64_t num_queries = 0;   // q
+  int64_t num_keys = 0;      // k
+  Operand scores;            // axes (b, h, q, k); F32, F16, BF16
+  Operand valid_lens;        // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand weights;           // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+  int32_t is_logarithm = 0;  // 1: the weights' logarithms, score - maximum - log(sum); without valid_lens
+  int32_t unused = 0;
 };
 
 // Calls visit(operand, sizes of its axes, access) for each operand of the problem, given or not. Where an operand lacks

@@ -21,16 +21,35 @@ void check_input(const Argument& input) {
          kMaxRank);
 }
 
+int32_t checked_axis(int32_t axis, const Argument& tensor) {
+  const int32_t normal_axis = normalize_axis(axis, tensor.tensor.rank());
+  if (normal_axis >= 0) return normal_axis;
+  fail(Status::InvalidArgument, "axis is %d, but %s has " ARGUMENT("dims") " %s of rank %d", axis, tensor.name,
+       to_string(tensor.tensor.shape()).c_str(), tensor.tensor.rank());
+}
+
+void check_shape(const Argument& result, const Shape& expected, const char* what) {
+  if (result.tensor.shape() == expected) return;
+  fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", result.name,
+       to_string(result.tensor.shape()).c_str(), to_string(expected).c_str(), what);
+}
+
+std::string index_text(const Shape& shape, int64_t position) {
+  Shape index = shape;
+  for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
+    index[axis] = position % shape[axis];
+    position /= shape[axis];
+  }
+  return to_string(index);
+}
+
 void check_same_device(const Argument& argument, const Argument& as) {
   check_same_device(argument.name, argument.tensor.device_name(), as.name, as.tensor.device_name());
 }
 
 void check_result(const Argument& result, const Shape& expected, const char* what, const Argument& input) {
   check_same_device(result, input);
-  if (!(result.tensor.shape() == expected)) {
-    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", result.name,
-         to_string(result.tensor.shape()).c_str(), to_string(expected).c_str(), what);
-  }
+  check_shape(result, expected, what);
   const DType dtype = result.tensor.dtype();
   if (dtype == DType::F32 || dtype == input.tensor.dtype()) return;
   if (input.tensor.dtype() == DType::F32) {

@@ -40,12 +40,6 @@ void check_f32(const Argument& argument) {
   fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32"), argument.name, term_of(argument.tensor.dtype()));
 }
 
-void check_shape(const Argument& argument, const Shape& expected, const char* what) {
-  if (argument.tensor.shape() == expected) return;
-  fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " %s, expected %s, %s", argument.name,
-       to_string(argument.tensor.shape()).c_str(), to_string(expected).c_str(), what);
-}
-
 // Checks a part against the first one.
 void check_part(std::span<const AttentionPart> parts, size_t index) {
   const ElementName output_name("outputs", index);

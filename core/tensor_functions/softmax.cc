@@ -47,13 +47,9 @@ Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
 
 }  // namespace
 
-void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
+void softmax(const Tensor& tensor, int32_t axis, bool is_logarithm, const Tensor& result) {
   check_input({ARGUMENT("tensor"), tensor});
-  const int32_t normal_axis = normalize_axis(axis, tensor.rank());
-  if (normal_axis < 0) {
-    fail(Status::InvalidArgument, "axis is %d, but " ARGUMENT("tensor") " has " ARGUMENT("dims") " %s of rank %d", axis,
-         to_string(tensor.shape()).c_str(), tensor.rank());
-  }
+  const int32_t normal_axis = checked_axis(axis, {ARGUMENT("tensor"), tensor});
   check_result({"result", result}, tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"),
                {ARGUMENT("tensor"), tensor});
   check_memory({"result", result}, {ARGUMENT("tensor"), tensor});
@@ -66,7 +62,9 @@ void softmax(const Tensor& tensor, int32_t axis, const Tensor& result) {
   const auto axis_or_none = [first](int32_t index) { return std::max(first + index, -1); };
   SoftmaxProblem problem =
       problem_of(scores, weights, {axis_or_none(0), axis_or_none(1), axis_or_none(2), axis_or_none(3)});
-  const PooledCall call(context_of(result), "heed_softmax", "softmax", problem.op);
+  problem.is_logarithm = is_logarithm ? 1 : 0;
+  const char* function = is_logarithm ? "heed_log_softmax" : "heed_softmax";
+  const PooledCall call(context_of(result), function, "softmax", problem.op);
   walk<2>(leading_axes(scores.shape(), first), {scores.strides(), weights.strides()}, [&](const auto& offsets) {
     problem.scores.data = scores.element(offsets[0]);
     problem.weights.data = weights.element(offsets[1]);

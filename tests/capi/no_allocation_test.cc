@@ -297,11 +297,25 @@ TEST(PooledWorkspace, ServesOperations) {
   const Tensor scores = make_random(context.get(), {2, 20, 30}, 2);
   const Tensor lens = make_tensor_of<int32_t>(context.get(), {2}, {7, 30});
   const Tensor weights = make_tensor(context.get(), {2, 20, 30});
+  const Tensor row = make_random(context.get(), {30}, 3);
+  const Tensor truths = make_tensor(context.get(), {2, 20, 30}, HEED_BOOL);
+  const Tensor indices = make_tensor(context.get(), {2, 20, 30}, HEED_I64);
+  const Tensor means = make_tensor(context.get(), {2, 30});
   const auto run_all = [&] {
     EXPECT_EQ(heed_matmul(a.get(), transposed.get(), product.get()), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_softmax(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_masked_softmax(scores.get(), lens.get(), weights.get()), HEED_OK) << heed_last_error();
     EXPECT_EQ(heed_activation(scores.get(), HEED_ACTIVATION_SILU, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_add(scores.get(), row.get(), weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_elementwise(HEED_ELEMENTWISE_TANH, scores.get(), nullptr, weights.get()), HEED_OK);
+    EXPECT_EQ(heed_compare(HEED_COMPARE_LESS, scores.get(), row.get(), truths.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_select(truths.get(), scores.get(), row.get(), weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_clip(scores.get(), row.get(), nullptr, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_reduce(HEED_REDUCE_MEAN, scores.get(), 1, means.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_log_softmax(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_cumulative_sum(scores.get(), 1, weights.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_sort(scores.get(), 1, 1, weights.get(), indices.get()), HEED_OK) << heed_last_error();
+    EXPECT_EQ(heed_gather(scores.get(), indices.get(), 1, weights.get()), HEED_OK) << heed_last_error();
   };
   run_all();
   const int64_t before = num_allocations();

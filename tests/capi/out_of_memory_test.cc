@@ -342,6 +342,46 @@ struct Activate {
   }
 };
 
+struct Add {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_add(a, a, result); }
+};
+
+struct LogSoftmax {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_log_softmax(a, 1, result); }
+};
+
+struct Sort {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_sort(a, 1, 0, result, nullptr); }
+};
+
+struct CumulativeSum {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_cumulative_sum(a, 1, result); }
+};
+
+struct Concatenate {
+  static heed_status run(const heed_tensor* a, heed_tensor* result) { return heed_concatenate(&a, 1, 0, result); }
+};
+
+struct SumOfAll final : Scenario {
+  heed_status run() override { return heed_reduce(HEED_REDUCE_SUM, a.get(), 0, result.get()); }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  // More elements than are summed without partial results.
+  Tensor a = make_random(context.get(), {40000}, 1);
+  Tensor result = make_tensor(context.get(), {});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
+struct Take final : Scenario {
+  heed_status run() override { return heed_take(a.get(), indices.get(), 0, result.get()); }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_random(context.get(), {4, 3}, 1);
+  Tensor indices = make_tensor_of<int32_t>(context.get(), {2}, {3, 0});
+  Tensor result = make_tensor(context.get(), {2, 3});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
 struct Merge final : Scenario {
   heed_status run() override {
     const heed_tensor* const outputs[] = {a.get(), a.get()};
@@ -665,6 +705,13 @@ TEST(OutOfMemory, InOperations) {
   expect_recovery("softmax", scenario<Operate<Softmax>>());
   expect_recovery("masked softmax", scenario<Operate<MaskedSoftmax>>());
   expect_recovery("activation", scenario<Operate<Activate>>());
+  expect_recovery("add", scenario<Operate<Add>>());
+  expect_recovery("log_softmax", scenario<Operate<LogSoftmax>>());
+  expect_recovery("sum", scenario<SumOfAll>());
+  expect_recovery("cumulative sum", scenario<Operate<CumulativeSum>>());
+  expect_recovery("sort", scenario<Operate<Sort>>());
+  expect_recovery("take", scenario<Take>());
+  expect_recovery("concatenate", scenario<Operate<Concatenate>>());
   expect_recovery("merge", scenario<Merge>());
   expect_recovery("shapes that do not fit", scenario<RefuseAProduct>());
 }

@@ -190,6 +190,38 @@ TEST_F(Stack, OfTensorsAndOperations) {
            heed_masked_softmax(a.get(), lens.get(), weights.get()) == HEED_OK &&
            heed_activation(a.get(), HEED_ACTIVATION_GELU, weights.get()) == HEED_OK;
   });
+  const Tensor row = make_random(context.get(), {300}, 4);
+  const Tensor truths = make_tensor(context.get(), {2, 40, 300}, HEED_BOOL);
+  const Tensor indices = make_tensor(context.get(), {2, 40, 300}, HEED_I64);
+  const Tensor firsts = make_tensor(context.get(), {2, 40, 10});
+  const Tensor joined = make_tensor(context.get(), {4, 40, 300});
+  const heed_tensor* const parts[] = {a.get(), a.get()};
+  expect_little_stack("arrays", [&] {
+    heed_tensor* result = weights.get();
+    return heed_add(a.get(), row.get(), result) == HEED_OK && heed_subtract(a.get(), row.get(), result) == HEED_OK &&
+           heed_multiply(a.get(), row.get(), result) == HEED_OK && heed_divide(a.get(), row.get(), result) == HEED_OK &&
+           heed_elementwise(HEED_ELEMENTWISE_ERF, a.get(), nullptr, result) == HEED_OK &&
+           heed_compare(HEED_COMPARE_LESS, a.get(), row.get(), truths.get()) == HEED_OK &&
+           heed_select(truths.get(), a.get(), row.get(), result) == HEED_OK &&
+           heed_clip(a.get(), row.get(), row.get(), result) == HEED_OK &&
+           heed_reduce(HEED_REDUCE_SUM, joined.get(), 0, a.get()) == HEED_ERROR_INVALID_ARGUMENT &&
+           heed_reduce_axes(HEED_REDUCE_MAX, truths.get(), nullptr, 0, truths.get()) == HEED_ERROR_INVALID_ARGUMENT &&
+           heed_log_softmax(a.get(), 1, result) == HEED_OK && heed_cumulative_sum(a.get(), 0, result) == HEED_OK &&
+           heed_sort(a.get(), 2, 0, result, indices.get()) == HEED_OK &&
+           heed_gather(a.get(), indices.get(), 2, result) == HEED_OK &&
+           heed_top_k(a.get(), 2, 1, firsts.get(), nullptr) == HEED_OK &&
+           heed_concatenate(parts, 2, 0, joined.get()) == HEED_OK;
+  });
+  const Tensor sums = make_tensor(context.get(), {40, 300});
+  const Tensor place = make_tensor(context.get(), {}, HEED_I64);
+  const Tensor taken = make_tensor(context.get(), {40, 300});
+  expect_little_stack("reductions", [&] {
+    return heed_reduce(HEED_REDUCE_SUM, a.get(), 0, sums.get()) == HEED_OK &&
+           heed_reduce_axes(HEED_REDUCE_ARGMAX, a.get(), nullptr, 0, place.get()) == HEED_OK &&
+           heed_reduce(HEED_REDUCE_NORM, a.get(), 0, sums.get()) == HEED_OK &&
+           heed_reduce(HEED_REDUCE_ARGMIN, a.get(), 0, place.get()) == HEED_OK &&
+           heed_tensor_fill(place.get(), 1) == HEED_OK && heed_take(a.get(), place.get(), 0, taken.get()) == HEED_OK;
+  });
   const std::vector<const heed_tensor*> outputs(4, a.get());
   const Tensor log_sum_exp = make_random(context.get(), {2, 40}, 3);
   const std::vector<const heed_tensor*> log_sum_exps(4, log_sum_exp.get());

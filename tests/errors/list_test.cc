@@ -59,21 +59,13 @@ class Errors : public testing::Test {
     const std::filesystem::path before = std::filesystem::current_path();
     const capi_test::TemporaryFolder folder;
     std::filesystem::current_path(folder.path(""));
-    list = new List({general(),       contexts(),
-                     tensors(),       views(),
-                     copies(),        fills(),
-                     operations(),    files(),
-                     npy_files(),     dlpack(),
-                     layer_options(), position_options(),
-                     block_options(), layer_parameters(),
-                     weights(),       weight_files(),
-                     layer_inputs(),  sequences(),
-                     layer_outputs(), taps(),
-                     blocks(),        stack_options(),
-                     stacks(),        transformers(),
-                     model_folders(), signals(),
-                     caches(),        cache_calls(),
-                     memory_caches(), cache_files()},
+    list = new List({general(),       contexts(),      tensors(),          views(),         copies(),
+                     fills(),         operations(),    arrays(),           files(),         npy_files(),
+                     dlpack(),        layer_options(), position_options(), block_options(), layer_parameters(),
+                     weights(),       weight_files(),  layer_inputs(),     sequences(),     layer_outputs(),
+                     taps(),          blocks(),        stack_options(),    stacks(),        transformers(),
+                     model_folders(), signals(),       caches(),           cache_calls(),   memory_caches(),
+                     cache_files()},
                     unprovoked());
     std::filesystem::current_path(before);
   }

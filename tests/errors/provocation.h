@@ -46,6 +46,7 @@ Topic views();
 Topic copies();
 Topic fills();
 Topic operations();
+Topic arrays();
 Topic files();
 Topic npy_files();
 Topic dlpack();

@@ -46,6 +46,15 @@ Out softmax(const Input& tensor, int32_t axis, heed_dtype dtype = HEED_F32) {
   return softmax(tensor, axis, dtype, row_major_strides(tensor.contents.dims));
 }
 
+Out log_softmax(const Input& tensor, int32_t axis, heed_dtype dtype, const Dims& strides) {
+  return on_device([&](Fallback fallback) {
+    const Context context = make_context(fallback);
+    const HostTensor scores(context.get(), tensor);
+    return into_result(context.get(), dtype, tensor.contents.dims, strides, {&scores},
+                       [&](heed_tensor* result) { return heed_log_softmax(scores.handle(), axis, result); });
+  });
+}
+
 Out masked_softmax(const Input& scores, const std::optional<Input>& lens, heed_dtype dtype, const Dims& strides) {
   return on_device([&](Fallback fallback) {
     const Context context = make_context(fallback);
@@ -363,6 +372,34 @@ TEST(Softmax, NumbersThatAreNotFinite) {
   const Out rows = softmax(make_input({{2, 2}, {kNaN, 0, 3, 3}}), 1);
   EXPECT_TRUE(std::isnan(rows.contents.values[0]) && std::isnan(rows.contents.values[1]));
   EXPECT_EQ(rows.contents.values[2], 0.5);
+}
+
+TEST(Softmax, LogarithmAgreesWithTheReference) {
+  Random random(4104);
+  for (int64_t round = 0; round < num_rounds(400); ++round) {
+    const Dims dims = {1 + random.below(3), random.one_of<int64_t>({0, 1, 2, 7, 64, 300}), 1 + random.below(3)};
+    const heed_dtype dtype = random.one_of(kFloats);
+    const heed_dtype to = result_dtype(dtype, random);
+    const Input input =
+        random_input(dims, dtype, random.one_of(kReadable), random, random.one_of<double>({0.1, 3.0, 100.0, 60000.0}));
+    const Out result = log_softmax(input, -2, to, make_strides(random.one_of(kWritable), dims, random));
+    for_each_index(dims, [&](const Dims& at, size_t position) {
+      const auto row = to_size(at[0] * dims[1] * dims[2] + at[2]);
+      double largest = -kInfinity;
+      for (int64_t k = 0; k < dims[1]; ++k)
+        largest = std::max(largest, input.contents.values[row + to_size(k * dims[2])]);
+      double sum = 0;
+      for (int64_t k = 0; k < dims[1]; ++k)
+        sum += std::exp(input.contents.values[row + to_size(k * dims[2])] - largest);
+      const double expected = input.contents.values[position] - largest - std::log(sum);
+      const double error = (static_cast<double>(dims[1]) + 8 + 2 * std::abs(expected)) * 0x1p-24;
+      ASSERT_TRUE(reference::accepts(format_of(to), expected, error, result.contents.values[position])) << round;
+    });
+  }
+  const Out special = log_softmax(make_input({{2, 2}, {0, -kInfinity, kNaN, 1}}), 1, HEED_F32, {2, 1});
+  EXPECT_EQ(special.contents.values[0], 0);
+  EXPECT_EQ(special.contents.values[1], -kInfinity);
+  EXPECT_TRUE(std::isnan(special.contents.values[2]) && std::isnan(special.contents.values[3]));
 }
 
 TEST(Softmax, RowAloneAndOnAnyAxisHasTheSameBits) {

@@ -606,9 +606,9 @@ TEST(Strict, HoldsForOperationsToo) {
   const Tensor result = Tensor::zeros(context, DType::F32, {2, 2});
   EXPECT_EQ(error_of([&] { matmul(a, a, result); }),
             "the context is strict, and \"matmul\" would not take the fastest path: it is a test");
-  EXPECT_EQ(error_of([&] { softmax(a, 1, result); }), "");
+  EXPECT_EQ(error_of([&] { softmax(a, 1, false, result); }), "");
   EXPECT_EQ(
-      error_of([&] { softmax(a, 0, result); }),
+      error_of([&] { softmax(a, 0, false, result); }),
       "the context is strict, and \"softmax\" would not take the fastest path: the elements of the softmax's axis "
       "do not lie side by side (stride 1), so they are gathered; the elements of the result's axis do not lie side "
       "by side (stride 1), so they are scattered");
@@ -626,7 +626,7 @@ TEST(Backend, OperationsRefuseTensorsOfAnotherDevice) {
             "b is on device cpu:0, but a is on slow:0: expected the same device");
   EXPECT_EQ(error_of([&] { matmul(a, a, elsewhere); }),
             "product is on device cpu:0, but a is on slow:0: expected the same device");
-  EXPECT_EQ(error_of([&] { softmax(a, 0, elsewhere); }),
+  EXPECT_EQ(error_of([&] { softmax(a, 0, false, elsewhere); }),
             "result is on device cpu:0, but tensor is on slow:0: expected the same device");
   EXPECT_EQ(error_of([&] { masked_softmax(a, &lens, result); }),
             "valid_lens is on device cpu:0, but scores is on slow:0: expected the same device");

@@ -379,6 +379,69 @@ TEST(Cost, OfRotationsIsAComplexProductForEachPair) {
   EXPECT_EQ(cost_of(problem.op).flops, 6 * (2 * 7 * 4));
 }
 
+ElementwiseOperand row_major(const int64_t (&sizes)[kElementwiseRank], DType dtype) {
+  ElementwiseOperand operand;
+  operand.given = 1;
+  operand.dtype = dtype;
+  int64_t stride = 1;
+  for (int axis = kElementwiseRank - 1; axis >= 0; --axis) {
+    operand.strides[axis] = stride;
+    stride *= sizes[axis];
+  }
+  return operand;
+}
+
+TEST(Cost, OfArrays) {
+  ElementwiseProblem sum;
+  sum.sizes[6] = 3;
+  sum.sizes[7] = 5;
+  sum.inputs[0] = row_major(sum.sizes, DType::F32);
+  sum.inputs[1] = row_major(sum.sizes, DType::F16);
+  // One row that is repeated.
+  sum.inputs[1].strides[6] = 0;
+  sum.output = row_major(sum.sizes, DType::F32);
+  EXPECT_EQ(cost_of(sum.op).flops, 15);
+  EXPECT_EQ(cost_of(sum.op).bytes, 4 * 15 + 2 * 5 + 4 * 15);
+
+  ReduceProblem reduction;
+  reduction.sizes[6] = 3;
+  reduction.sizes[7] = 5;
+  reduction.num_reduced = 1;
+  reduction.input = row_major(reduction.sizes, DType::F32);
+  reduction.output = row_major({1, 1, 1, 1, 1, 1, 3, 1}, DType::F32);
+  EXPECT_EQ(cost_of(reduction.op).flops, 15);
+  EXPECT_EQ(cost_of(reduction.op).bytes, 4 * (15 + 3));
+  reduction.reduction = Reduction::Norm;
+  EXPECT_EQ(cost_of(reduction.op).flops, 30);
+
+  CumulativeSumProblem sums;
+  sums.sizes[7] = 6;
+  sums.input = row_major(sums.sizes, DType::I32);
+  sums.output = row_major(sums.sizes, DType::I64);
+  EXPECT_EQ(cost_of(sums.op).flops, 6);
+  EXPECT_EQ(cost_of(sums.op).bytes, 6 * (4 + 8));
+
+  SortProblem sort;
+  sort.sizes[6] = 2;
+  sort.sizes[7] = 7;
+  sort.num_wanted = 3;
+  sort.input = row_major(sort.sizes, DType::F32);
+  sort.indices = row_major({1, 1, 1, 1, 1, 1, 2, 3}, DType::I64);
+  EXPECT_EQ(cost_of(sort.op).flops, 14 * 3);
+  EXPECT_EQ(cost_of(sort.op).bytes, 4 * 14 + 8 * 6);
+
+  GatherProblem gather;
+  gather.sizes[6] = 4;
+  gather.sizes[7] = 5;
+  gather.axis = 6;
+  gather.axis_size = 100;
+  gather.indices = row_major({1, 1, 1, 1, 1, 1, 4, 1}, DType::I32);
+  gather.indices.strides[7] = 0;
+  gather.output = row_major(gather.sizes, DType::F32);
+  EXPECT_EQ(cost_of(gather.op).flops, 0);
+  EXPECT_EQ(cost_of(gather.op).bytes, 2 * 4 * 20 + 4 * 4);
+}
+
 TEST(Cost, OfAnOperationIsThatOfItsProblem) {
   LinearProblem linear;
   linear.batch = linear.rows = linear.input_size = 3;

@@ -29,6 +29,7 @@ Problem empty_problem() {
     for (int64_t& size : problem.sizes) size = 0;
   }
   if constexpr (std::is_same_v<Problem, LinearProblem>) problem.parts[0].output_size = problem.parts[0].head_size = 1;
+  if constexpr (std::is_same_v<Problem, ReduceProblem>) problem.num_reduced = 1;
   if constexpr (std::is_same_v<Problem, AttentionProblem>) problem.num_heads = problem.num_kv_heads = 1;
   return problem;
 }
@@ -125,10 +126,11 @@ TEST(Operations, HaveABitEach) {
 
 // A plugin that was built before an operation was added knows the others by these numbers.
 constexpr std::pair<OpKind, uint64_t> kBits[] = {
-    {OpKind::Linear, 1u << 0},    {OpKind::Attention, 1u << 1}, {OpKind::Softmax, 1u << 2},
-    {OpKind::Dropout, 1u << 3},   {OpKind::Merge, 1u << 4},     {OpKind::Rotations, 1u << 5},
-    {OpKind::Positions, 1u << 6}, {OpKind::Norm, 1u << 7},      {OpKind::Embedding, 1u << 8},
-    {OpKind::Activate, 1u << 9},
+    {OpKind::Linear, 1u << 0},         {OpKind::Attention, 1u << 1},    {OpKind::Softmax, 1u << 2},
+    {OpKind::Dropout, 1u << 3},        {OpKind::Merge, 1u << 4},        {OpKind::Rotations, 1u << 5},
+    {OpKind::Positions, 1u << 6},      {OpKind::Norm, 1u << 7},         {OpKind::Embedding, 1u << 8},
+    {OpKind::Activate, 1u << 9},       {OpKind::Elementwise, 1u << 10}, {OpKind::Reduce, 1u << 11},
+    {OpKind::CumulativeSum, 1u << 12}, {OpKind::Sort, 1u << 13},        {OpKind::Gather, 1u << 14},
 };
 static_assert(std::size(kBits) == std::size(kKinds), "each operation has its number here");
 

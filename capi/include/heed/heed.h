@@ -86,7 +86,12 @@
  *   6.5  Views                  heed_tensor_view, _reshape, _transpose, _slice
  *   6.6  Files of tensors       heed_tensor_load_safetensors, _load_npy, _save_npy
  *   6.7  DLPack                 heed_tensor_to_dlpack, _from_dlpack
- *   6.8  Operations on tensors  heed_matmul, heed_softmax, heed_masked_softmax, heed_activation, heed_attention_merge
+ *   6.8  Operations on tensors  heed_matmul, heed_softmax, heed_log_softmax, heed_masked_softmax, heed_activation,
+ *                               heed_attention_merge
+ *   6.9  Arithmetic             heed_elementwise, heed_add, heed_subtract, heed_multiply, heed_divide, heed_compare,
+ *                               heed_select, heed_clip
+ *   6.10 Reductions             heed_reduce, heed_reduce_axes, heed_cumulative_sum
+ *   6.11 Order and selection    heed_sort, heed_top_k, heed_gather, heed_take, heed_concatenate
  *
  * OBJECTS are opaque handles, created by a function that has the handle as its last out-parameter and freed by
  * heed_<type>_destroy, which accepts NULL. The comment of each says what makes, uses and frees it, and from which threads:
@@ -307,7 +312,7 @@ typedef enum heed_dtype HEED_INT32 {
   HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
   HEED_F16 = 1,            /* IEEE 754 binary16 */
   HEED_BF16 = 2,           /* the upper half of a binary32 */
-  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; storage and conversion only */
+  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; computes in 6.9 to 6.11, elsewhere storage and conversion */
   HEED_I32 = 4,
   HEED_I64 = 5,
   HEED_I8 = 6,
@@ -2133,6 +2138,11 @@ HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, hee
  * Errors: INVALID_ARGUMENT (axis). */
 HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
 
+/* The logarithm of heed_softmax: result = x - log(sum over the axis of exp(x)), with the largest x subtracted first, so that
+ * nothing overflows and small weights do not become -inf, as the logarithm of heed_softmax would. Otherwise as heed_softmax;
+ * -inf stays -inf. */
+HEED_API heed_status heed_log_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
+
 /* Attention weights from scores: softmax over the last axis, in which a row sees only the keys before its length.
  * scores is (B, Q, K) or (B, H, Q, K); valid_lens is NULL (no key is hidden: heed_softmax), or (B) or (B, Q) of F32,
  * I32 or I64, with whole numbers 0 <= length <= K, for all heads alike [rule 4]; result has the dims of scores, and
@@ -2166,6 +2176,188 @@ HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activati
 HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, const heed_tensor* const* log_sum_exps,
                                           int64_t num_parts, const heed_tensor* sinks, heed_tensor* output,
                                           heed_tensor* log_sum_exp) HEED_NOEXCEPT;
+
+/* ---- 6.9 Arithmetic ---------------------------------------------------------------------------------------------- */
+
+/*
+ * The functions of 6.9 to 6.11 compute as NumPy does (numpy.org/doc/stable/user/basics.broadcasting.html), with fewer
+ * rules for types. Tensors have rank 0 to 8, any strides, and dims that may be 0. A number is a tensor of one element,
+ * such as one of rank 0. The result is a tensor that the caller made, with the dims and the dtype that are stated. The
+ * errors of 6.8 hold here too, except that a result may be the very memory of an input (the same address and strides), so
+ * that it is computed in place where the function says so.
+ *
+ * Broadcasting: axes are aligned at the end, and one that is missing or 1 is repeated. An input that is computed in place
+ * is not repeated.
+ *
+ * Types. The common dtype of two inputs:
+ *   equal dtypes         that dtype
+ *   F16 or BF16, F32     F32; F16 with BF16 is refused
+ *   F64, any number      F64
+ *   I32, I64             I64
+ *   an integer, a float  the float's dtype
+ * Results have the common dtype, or F32 where that is F16 or BF16; functions say where it differs. BOOL, I8 and U8 are
+ * for conditions and for storage: arithmetic refuses them, so copy them into another dtype first. F32 computes in F32, F16
+ * and BF16 too, rounded once at the end; F64 computes in F64, integers in their dtype, where they wrap around.
+ * docs/arrays.md has the error of each function. NaN gives NaN unless a function says otherwise.
+ */
+
+/* Functions of single elements, for heed_elementwise. a and b are elements of the common dtype. Those of one element
+ * take integers as F32 where they say "of floats", so that exp of I32 is F32. */
+enum {
+  HEED_ELEMENTWISE_ADD = 0,          /* a + b */
+  HEED_ELEMENTWISE_SUBTRACT = 1,     /* a - b */
+  HEED_ELEMENTWISE_MULTIPLY = 2,     /* a b */
+  HEED_ELEMENTWISE_DIVIDE = 3,       /* a / b, as IEEE 754: 1 / 0 is infinite. Two integers are refused: copy one into F32 */
+  HEED_ELEMENTWISE_POWER = 4,        /* a^b, as C's pow. Integers: by multiplication; b below 0 is refused */
+  HEED_ELEMENTWISE_REMAINDER = 5,    /* a - b floor(a / b), with the sign of b, as Python's %. Integers: b = 0 is refused */
+  HEED_ELEMENTWISE_MAXIMUM = 6,      /* the larger one; NaN if either is; of 0 and -0 a */
+  HEED_ELEMENTWISE_MINIMUM = 7,      /* likewise */
+  HEED_ELEMENTWISE_LOGICAL_AND = 8,  /* whether both are true. Any dtypes, not 0 (NaN too) is true; the result is BOOL */
+  HEED_ELEMENTWISE_LOGICAL_OR = 9,   /* whether one is true, likewise */
+  HEED_ELEMENTWISE_LOGICAL_XOR = 10, /* whether exactly one is true, likewise */
+  HEED_ELEMENTWISE_LOGICAL_NOT = 11, /* whether a is not true, likewise; from here on b is NULL */
+  HEED_ELEMENTWISE_NEGATIVE = 12,    /* -a */
+  HEED_ELEMENTWISE_ABSOLUTE = 13,    /* a without its sign; of the smallest integer itself */
+  HEED_ELEMENTWISE_SIGN = 14,        /* -1, 0 or 1; 0 of -0 */
+  HEED_ELEMENTWISE_SQUARE = 15,      /* a a */
+  HEED_ELEMENTWISE_ROUND = 16,       /* to the nearest whole number, halves to even; integers unchanged */
+  HEED_ELEMENTWISE_FLOOR = 17,       /* down, likewise */
+  HEED_ELEMENTWISE_CEIL = 18,        /* up, likewise */
+  HEED_ELEMENTWISE_TRUNCATE = 19,    /* towards 0, likewise */
+  HEED_ELEMENTWISE_SQRT = 20,        /* the square root; NaN below 0. From here on: of floats */
+  HEED_ELEMENTWISE_EXP = 21,         /* e^a */
+  HEED_ELEMENTWISE_LOG = 22,         /* natural logarithm; -inf of 0, NaN below 0 */
+  HEED_ELEMENTWISE_SIN = 23,         /* of radians; NaN of infinities */
+  HEED_ELEMENTWISE_COS = 24,         /* likewise */
+  HEED_ELEMENTWISE_TANH = 25,        /* hyperbolic tangent */
+  HEED_ELEMENTWISE_SIGMOID = 26,     /* 1 / (1 + e^-a) */
+  HEED_ELEMENTWISE_ERF = 27,         /* the error function, 2 / sqrt(pi) times the integral from 0 to a of e^-t^2 */
+  HEED_ELEMENTWISE_IS_NAN = 28,      /* whether a is NaN; the result is BOOL */
+  HEED_ELEMENTWISE_IS_INFINITE = 29  /* whether a is inf or -inf; the result is BOOL */
+};
+
+/* result = function(a, b) for each element, with function one of HEED_ELEMENTWISE_... and b NULL for those of one element.
+ * a and b are broadcast to result's dims. result may be a, or b.
+ * Errors: INVALID_ARGUMENT (function; b given or NULL where it must not be; dims that do not broadcast, naming the axis;
+ * dtypes that have no common one; an integer's division, remainder by 0, or power below 0, naming its index). */
+HEED_API heed_status heed_elementwise(int32_t function, const heed_tensor* a, const heed_tensor* b,
+                                      heed_tensor* result) HEED_NOEXCEPT;
+
+/* heed_elementwise with HEED_ELEMENTWISE_ADD: sum = a + b. */
+HEED_API heed_status heed_add(const heed_tensor* a, const heed_tensor* b, heed_tensor* sum) HEED_NOEXCEPT;
+
+/* heed_elementwise with HEED_ELEMENTWISE_SUBTRACT: difference = a - b. */
+HEED_API heed_status heed_subtract(const heed_tensor* a, const heed_tensor* b, heed_tensor* difference) HEED_NOEXCEPT;
+
+/* heed_elementwise with HEED_ELEMENTWISE_MULTIPLY: product = a b, element by element. */
+HEED_API heed_status heed_multiply(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
+
+/* heed_elementwise with HEED_ELEMENTWISE_DIVIDE: quotient = a / b. */
+HEED_API heed_status heed_divide(const heed_tensor* a, const heed_tensor* b, heed_tensor* quotient) HEED_NOEXCEPT;
+
+/* Comparisons for heed_compare. With NaN all are false but HEED_COMPARE_NOT_EQUAL, which is true; 0 equals -0. */
+enum {
+  HEED_COMPARE_EQUAL = 0,
+  HEED_COMPARE_NOT_EQUAL = 1,
+  HEED_COMPARE_LESS = 2,
+  HEED_COMPARE_LESS_EQUAL = 3,
+  HEED_COMPARE_GREATER = 4,
+  HEED_COMPARE_GREATER_EQUAL = 5
+};
+
+/* result = whether a and b, of the common dtype, compare so; result is BOOL. Two BOOL are compared too, false before true.
+ * a and b are broadcast to result's dims.
+ * Errors: as heed_elementwise; INVALID_ARGUMENT (comparison). */
+HEED_API heed_status heed_compare(int32_t comparison, const heed_tensor* a, const heed_tensor* b,
+                                  heed_tensor* result) HEED_NOEXCEPT;
+
+/* result = condition ? a : b for each element, as NumPy's where. condition is BOOL; a and b have any equal dtype, or a
+ * common one. All three are broadcast to result's dims. result may be a, or b.
+ * Errors: as heed_elementwise; INVALID_ARGUMENT (condition of another dtype). */
+HEED_API heed_status heed_select(const heed_tensor* condition, const heed_tensor* a, const heed_tensor* b,
+                                 heed_tensor* result) HEED_NOEXCEPT;
+
+/* result = low where tensor is below low, high where it is above high, and tensor elsewhere, as NumPy's clip: the minimum
+ * of high and the maximum of low and the element. NULL low or high: no such limit; one of them is given. They have the
+ * dtype of tensor and are broadcast with it to result's dims. result may be tensor.
+ * Errors: as heed_elementwise; INVALID_ARGUMENT (both limits NULL). */
+HEED_API heed_status heed_clip(const heed_tensor* tensor, const heed_tensor* low, const heed_tensor* high,
+                               heed_tensor* result) HEED_NOEXCEPT;
+
+/* ---- 6.10 Reductions --------------------------------------------------------------------------------------------- */
+
+/* Reductions for heed_reduce, of the n elements along the axes that are reduced, in row-major order. Sums are computed
+ * pairwise in F32, and in F64 for F64, in an order that depends on nothing but the dims, so that results have the same bits
+ * for any strides and number of threads: the error of a sum is at most (log2(n) + 24) u times the sum of absolute values,
+ * with u = 2^-24, 2^-53 for F64. */
+enum {
+  HEED_REDUCE_SUM = 0,    /* 0 without elements. Of integers and BOOL: I64, wrapping around */
+  HEED_REDUCE_MEAN = 1,   /* sum / n; NaN without elements. Of integers and BOOL: F32, from the exact sum */
+  HEED_REDUCE_MAX = 2,    /* the largest; NaN if one is. BOOL: whether one is true. At least one element */
+  HEED_REDUCE_MIN = 3,    /* the smallest, likewise. BOOL: whether all are true */
+  HEED_REDUCE_PROD = 4,   /* the product; 1 without elements. Of integers and BOOL: I64, wrapping around */
+  HEED_REDUCE_NORM = 5,   /* sqrt(sum of squares), without overflow where the result is finite. Of integers: F32 */
+  HEED_REDUCE_ARGMAX = 6, /* I64: the index of the first largest, of the first NaN if there is one. At least one element;
+                             along one axis or all, where it counts in row-major order */
+  HEED_REDUCE_ARGMIN = 7  /* I64: of the first smallest, likewise */
+};
+
+/* Reduces one axis of tensor, or all. result has the dims of tensor without the axis, or with 1 in its place. If result has
+ * one element and the axis alone does not give that, all axes are reduced. result has the dtype of tensor, or F32 where that is
+ * F16 or BF16, unless the reduction says otherwise. I8 and U8 are refused, and BOOL by HEED_REDUCE_NORM.
+ * Errors: INVALID_ARGUMENT (reduction; axis; dims or dtype of result; no element where one is needed). */
+HEED_API heed_status heed_reduce(int32_t reduction, const heed_tensor* tensor, int32_t axis,
+                                 heed_tensor* result) HEED_NOEXCEPT;
+
+/* Reduces several axes of tensor: num_axes of them, each once; axes NULL: all. result has the dims of tensor without these
+ * axes, or with ones in their place.
+ * Errors: as heed_reduce; INVALID_ARGUMENT (an axis that is named twice; HEED_REDUCE_ARGMAX and _ARGMIN of more than one
+ * axis that are not all). */
+HEED_API heed_status heed_reduce_axes(int32_t reduction, const heed_tensor* tensor, const int32_t* axes,
+                                      int32_t num_axes, heed_tensor* result) HEED_NOEXCEPT;
+
+/* Sums along an axis of all elements up to each one, as NumPy's cumsum: result[i] = result[i - 1] + tensor[i]. result has the
+ * dims of tensor, and its dtype, or F32 where that is F16 or BF16; of integers and BOOL I64. Sums run in the order of the
+ * axis. result may be tensor.
+ * Errors: INVALID_ARGUMENT (axis; I8 and U8). */
+HEED_API heed_status heed_cumulative_sum(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
+
+/* ---- 6.11 Order and selection ------------------------------------------------------------------------------------ */
+
+/* Sorts along an axis. descending 0: the smallest first; 1: the largest first. NaN counts as the largest number; 0 and -0
+ * are equal, and equal elements keep their order. values and indices are tensors with the dims of tensor, one of them may
+ * be NULL: values of its dtype gets the elements, indices of I64 where each of them was along the axis. Any dtype. values
+ * may be tensor.
+ * Errors: INVALID_ARGUMENT (axis; descending not 0 or 1; both results NULL). */
+HEED_API heed_status heed_sort(const heed_tensor* tensor, int32_t axis, int32_t descending, heed_tensor* values,
+                               heed_tensor* indices) HEED_NOEXCEPT;
+
+/* The k largest elements along an axis, the largest first, or with largest 0 the k smallest, the smallest first: the first k
+ * of heed_sort. k is the dim of values and indices on the axis, at most that of tensor; the other dims are those of tensor.
+ * Errors: as heed_sort; INVALID_ARGUMENT (largest not 0 or 1; k larger than tensor's dim). */
+HEED_API heed_status heed_top_k(const heed_tensor* tensor, int32_t axis, int32_t largest, heed_tensor* values,
+                                heed_tensor* indices) HEED_NOEXCEPT;
+
+/* Takes one element for each index, as NumPy's take_along_axis and PyTorch's gather: result[i, j, k] = tensor[i,
+ * indices[i, j, k], k] for the middle axis of three. indices is I32 or I64 and has the dims of tensor except on the axis;
+ * those of the other axes may be 1, which are repeated. Negative indices count from the end. result has the dims of tensor
+ * with those of indices on the axis, and tensor's dtype, of any kind.
+ * Errors: INVALID_ARGUMENT (axis; an index out of range, naming where it is). */
+HEED_API heed_status heed_gather(const heed_tensor* tensor, const heed_tensor* indices, int32_t axis,
+                                 heed_tensor* result) HEED_NOEXCEPT;
+
+/* Takes whole slices, as NumPy's take: result[i, j.., k] = tensor[i, indices[j..], k] for the middle axis of three. indices
+ * is I32 or I64 of any rank; its dims stand in result in the place of the axis. Negative indices count from the end. result
+ * has tensor's dtype, of any kind.
+ * Errors: as heed_gather. */
+HEED_API heed_status heed_take(const heed_tensor* tensor, const heed_tensor* indices, int32_t axis,
+                               heed_tensor* result) HEED_NOEXCEPT;
+
+/* Joins num_tensors tensors, at least 1, along an axis. They have the same dims on the other axes, and one dtype, of any kind,
+ * which is result's too; result's dim on the axis is the sum of theirs.
+ * Errors: INVALID_ARGUMENT (num_tensors; axis; a tensor whose rank, dims or dtype differ, by its number). */
+HEED_API heed_status heed_concatenate(const heed_tensor* const* tensors, int64_t num_tensors, int32_t axis,
+                                      heed_tensor* result) HEED_NOEXCEPT;
 
 #ifdef __cplusplus
 }

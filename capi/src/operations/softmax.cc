@@ -19,7 +19,15 @@ heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* r
   return guarded(__func__, tensor, [&] {
     const Tensor scores = require(tensor, ARGUMENT("tensor"))->tensor;
     const Tensor weights = require(result, "result")->tensor;
-    softmax(scores, axis, weights);
+    softmax(scores, axis, false, weights);
+  });
+}
+
+heed_status heed_log_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) noexcept {
+  return guarded(__func__, tensor, [&] {
+    const Tensor scores = require(tensor, ARGUMENT("tensor"))->tensor;
+    const Tensor weights = require(result, "result")->tensor;
+    softmax(scores, axis, true, weights);
   });
 }
 
@@ -27,9 +35,9 @@ heed_status heed_masked_softmax(const heed_tensor* scores, const heed_tensor* va
                                 heed_tensor* result) noexcept {
   return guarded(__func__, scores, [&] {
     const Tensor given = require(scores, ARGUMENT("scores"))->tensor;
-    const std::optional<Tensor> lens = valid_lens == nullptr ? std::nullopt : std::optional(valid_lens->tensor);
+    const std::optional<Tensor> lens = copy_of(valid_lens);
     const Tensor weights = require(result, "result")->tensor;
-    masked_softmax(given, lens ? &*lens : nullptr, weights);
+    masked_softmax(given, pointer_to(lens), weights);
   });
 }
 

@@ -54,7 +54,7 @@ Plan plan_problem(const KernelTable& kernels, const SoftmaxProblem& problem, int
   // Rows are padded to whole vectors.
   static_assert(kMemoryAlignment >= 64);
   Plan plan;
-  plan.kernel = "softmax";
+  plan.kernel = problem.is_logarithm != 0 ? "log_softmax" : "softmax";
   plan.isa = kernels.isa;
   plan_loop_with_scratch(plan, count_tasks(problem), flops_of(problem), worker_bytes(problem), num_workers);
   if (is_gathered(problem.scores, problem.num_keys))
@@ -79,7 +79,7 @@ void run_problem(const KernelTable& kernels, const SoftmaxProblem& problem, cons
       const int64_t length = problem.valid_lens.given != 0 ? length_of(problem.valid_lens, b, q) : problem.num_keys;
       const StridedRow scores = row_of(problem.scores, b, h, q);
       const StridedRow weights = row_of(problem.weights, b, h, q);
-      kernels.softmax_row(&scores, length, &weights, problem.num_keys, memory);
+      kernels.softmax_row(&scores, length, &weights, problem.num_keys, problem.is_logarithm, memory);
     }
   });
 }

@@ -62,10 +62,10 @@ Machine::Operation Machine::operation(uint8_t byte) {
   // Those of the last bytes: so the other bytes choose what they chose when the corpus was made.
   static constexpr uint8_t kFirstOfLast = 0xF0;
   static constexpr Operation kLast[] = {
-      &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer, &M::call_packed_layer,
-      &M::create_general,    &M::create_general,    &M::call_packed_layer, &M::call_packed_layer,
-      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions,  &M::call_block,
-      &M::encode_positions,  &M::call_block,        &M::encode_positions,  &M::call_block,
+      &M::call_packed_layer, &M::compute_arrays,    &M::compute_arrays,   &M::call_packed_layer,
+      &M::create_general,    &M::create_general,    &M::compute_arrays,   &M::call_packed_layer,
+      &M::encode_positions,  &M::call_packed_layer, &M::encode_positions, &M::call_block,
+      &M::encode_positions,  &M::call_block,        &M::encode_positions, &M::call_block,
   };
   return byte >= kFirstOfLast ? kLast[byte - kFirstOfLast] : kAll[byte % std::size(kAll)];
 }

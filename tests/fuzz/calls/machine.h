@@ -142,6 +142,7 @@ class Machine {
   void fill_with_numbers();
   void multiply_matrices();
   void take_softmax();
+  void compute_arrays();
 
   // In exchange.cc:
   void exchange_tensor();

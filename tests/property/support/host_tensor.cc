@@ -101,6 +101,7 @@ Dims row_major_strides(const Dims& dims) {
 }
 
 Dims make_strides(Layout layout, const Dims& dims, Random& random) {
+  if (dims.empty()) return {};
   const auto rank = static_cast<int64_t>(dims.size());
   Dims strides = row_major_strides(dims);
   switch (layout) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations, in place. An element's result depends on nothing but the element.
 //
-// GELU is x Phi(x). For t = abs(x), Phi(-t) = e^(-t^2/2) r(t), where r falls smoothly from 1/2 and is a quotient of
-// polynomials with positive coefficients, so that no sum cancels (minimax of degrees 4 and 5 on [0, 14.5], relative error
-// 0.1 units of f32's round-off, 2^-24). So also the negative tail, where 1 + erf(x / sqrt 2) would cancel, has a small
-// relative error: (1.12 x^2 + 9) units, most of it from the exponent, in which two products and log2(e) are rounded. The
-// others are x times the logistic function sigma(y) = (y >= 0 ? 1 : a) / (1 + a) with a = e^-abs(y), within 1.23 abs(y) + 5
-// units for y as it is computed.
+// GELU is x Phi(x), with the tail of Phi (normal_tail-inl.h) on both sides of 0. So also the negative tail, where
+// 1 + erf(x / sqrt 2) would cancel, has a small relative error: (1.12 x^2 + 9) units, most of it from the exponent, in which two
+// products and log2(e) are rounded. The others are x times the logistic function sigma(y) = (y >= 0 ? 1 : a) / (1 + a) with
+// a = e^-abs(y), within 1.23 abs(y) + 5 units for y as it is computed.
 #pragma once
 
 #include "backends/cpu/kernels/simd/exp2-inl.h"
+#include "backends/cpu/kernels/simd/normal_tail-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
 #include "ops/activation.h"
 
@@ -18,8 +17,6 @@ namespace {
 
 // Vectors that advance together: the chains of dependent operations are long.
 constexpr int kActivationVectors = 4;
-
-HEED_INLINE Vec magnitude(Vec x) { return from_bits(bits_of(x) & 0x7fffffff); }
 
 template <int count>
 HEED_INLINE void gelu(Vec (&x)[count]) {
@@ -34,16 +31,7 @@ HEED_INLINE void gelu(Vec (&x)[count]) {
   exp2_of_nonpositive(power);
 #pragma GCC unroll 4
   for (int i = 0; i < count; ++i) {
-    Vec p = fma(t[i], broadcast(0.00411630620f), broadcast(0.0406332028f));
-    p = fma(t[i], p, broadcast(0.183235062f));
-    p = fma(t[i], p, broadcast(0.438294839f));
-    p = fma(t[i], p, broadcast(0.5f));
-    Vec q = fma(t[i], broadcast(0.0103179298f), broadcast(0.101858782f));
-    q = fma(t[i], q, broadcast(0.469470431f));
-    q = fma(t[i], q, broadcast(1.20250281f));
-    q = fma(t[i], q, broadcast(1.67447466f));
-    q = fma(t[i], q, broadcast(1.0f));
-    const Vec tail = power[i] * (p / q);
+    const Vec tail = power[i] * tail_quotient(t[i]);
     x[i] *= select(x[i] < Vec{}, tail, broadcast(1.0f) - tail);
   }
 }

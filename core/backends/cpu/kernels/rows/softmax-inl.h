@@ -2,6 +2,7 @@
 // The softmax of one row. Lanes are adjacent scores. The order of its sums depends only on the length of the row.
 #pragma once
 
+#include "backends/cpu/kernels/rows/element_functions-inl.h"
 #include "backends/cpu/kernels/rows/rows.h"
 #include "backends/cpu/kernels/simd/elements-inl.h"
 #include "backends/cpu/kernels/simd/exp2-inl.h"
@@ -25,10 +26,10 @@ HEED_INLINE void exponentiate_scores(float* scores, Vec maximum, Vec& sums) {
 }
 
 // Weights of the first `length` scores, the only ones that are read; the other weights up to num_keys become 0.
-// `scratch` has num_keys floats, rounded up to whole vectors. If the maximum is -inf or +inf the row becomes NaN, since
+// is_logarithm: their logarithms instead, in which small weights do not become 0. `scratch` has num_keys floats, rounded up to whole vectors. If the maximum is -inf or +inf the row becomes NaN, since
 // the difference of two infinities is NaN.
 static void softmax_row(const StridedRow* scores, int64_t length, const StridedRow* weights, int64_t num_keys,
-                        float* scratch) {
+                        int32_t is_logarithm, float* scratch) {
   widen_row(static_cast<const char*>(scores->data), scores->dtype, scores->stride, length, scratch);
   // Lanes after the last score must not contribute.
   for (int64_t i = length; i % kLanes != 0; ++i) scratch[i] = -__builtin_inff();
@@ -40,6 +41,17 @@ static void softmax_row(const StridedRow* scores, int64_t length, const StridedR
 
   Vec sums{};
   int64_t i = 0;
+  if (is_logarithm != 0) {
+    for (; i < length; i += kLanes) {
+      const Vec difference = load(scratch + i) - maximum;
+      sums += Exp::of(difference);
+      store(scratch + i, difference);
+    }
+    const Vec logarithm = Log::of(broadcast(sum_of_lanes(sums)));
+    for (i = 0; i < length; i += kLanes) store(scratch + i, load(scratch + i) - logarithm);
+    narrow_row(scratch, num_keys, static_cast<char*>(weights->data), weights->dtype, weights->stride);
+    return;
+  }
   for (; i + 4 * kLanes <= length; i += 4 * kLanes) exponentiate_scores<4>(scratch + i, maximum, sums);
   for (; i < length; i += kLanes) exponentiate_scores<1>(scratch + i, maximum, sums);
   const Vec total = broadcast(sum_of_lanes(sums));

@@ -69,6 +69,7 @@ HEED_INLINE Vec select(IntVec mask, Vec a, Vec b) { return mask ? a : b; }
 
 HEED_INLINE IntVec bits_of(Vec value) { return reinterpret_cast<IntVec>(value); }
 HEED_INLINE Vec from_bits(IntVec value) { return reinterpret_cast<Vec>(value); }
+HEED_INLINE Vec magnitude(Vec x) { return from_bits(bits_of(x) & INT32_MAX); }
 
 // 0, 1, 2, ...
 HEED_INLINE IntVec lane_numbers() {

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/element_blocks.h"
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "backends/cpu/kernels/rows/vector_functions.h"
+
+namespace heed::cpu {
+namespace {
+
+template <typename T>
+concept Float = std::floating_point<T>;
+template <typename T>
+concept Integer = std::same_as<T, int32_t> || std::same_as<T, int64_t>;
+template <typename T>
+concept Number = Float<T> || Integer<T>;
+// 0 or 1; also any element of one byte, which Select moves.
+using Truth = uint8_t;
+
+// A function of one element that the C library has for double, rounded once.
+#define HEED_OF_DOUBLE(name, expression)           \
+  struct name {                                    \
+    template <Float T>                             \
+    T operator()(T element) const {                \
+      const auto x = static_cast<double>(element); \
+      return static_cast<T>(expression);           \
+    }                                              \
+  }
+// A function that makes a float a whole number.
+#define HEED_ROUNDING(name, function) \
+  struct name {                       \
+    template <Number T>               \
+    T operator()(T x) const {         \
+      if constexpr (Integer<T>) {     \
+        return x;                     \
+      } else {                        \
+        return function(x);           \
+      }                               \
+    }                                 \
+  }
+#define HEED_COMPARISON(name, sign)   \
+  struct name {                       \
+    template <typename T>             \
+    bool operator()(T a, T b) const { \
+      return a sign b;                \
+    }                                 \
+  }
+// Sums and products of integers wrap around, as those of unsigned ones do.
+#define HEED_WRAPPING(name, sign)                                                      \
+  struct name {                                                                        \
+    template <Number T>                                                                \
+    T operator()(T a, T b) const {                                                     \
+      if constexpr (Integer<T>) {                                                      \
+        using Unsigned = std::make_unsigned_t<T>;                                      \
+        return static_cast<T>(static_cast<Unsigned>(a) sign static_cast<Unsigned>(b)); \
+      } else {                                                                         \
+        return a sign b;                                                               \
+      }                                                                                \
+    }                                                                                  \
+  }
+#define HEED_LOGICAL(name, expression)   \
+  struct name {                          \
+    template <std::same_as<Truth> T>     \
+    T operator()(T a, T b) const {       \
+      return static_cast<T>(expression); \
+    }                                    \
+  }
+
+// One struct for each function of ops/elementwise_functions.h, which can be called with the types that it has.
+namespace functions {
+
+HEED_WRAPPING(Add, +);
+HEED_WRAPPING(Subtract, -);
+HEED_WRAPPING(Multiply, *);
+
+struct Divide {
+  template <Float T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+
+struct Maximum {
+  template <Number T>
+  T operator()(T a, T b) const {
+    return a >= b || a != a ? a : b;
+  }
+};
+struct Minimum {
+  template <Number T>
+  T operator()(T a, T b) const {
+    return a <= b || a != a ? a : b;
+  }
+};
+
+struct Power {
+  template <Float T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    T result = 1;
+    for (T factor = a; b > 0; b >>= 1) {
+      if ((b & 1) != 0) result = Multiply()(result, factor);
+      factor = Multiply()(factor, factor);
+    }
+    return result;
+  }
+};
+
+// The remainder of a division that truncates, which is exact for floats too, moved to the sign of b.
+struct Remainder {
+  template <Float T>
+  T operator()(T a, T b) const {
+    const T rest = std::fmod(a, b);
+    if (rest == 0) return std::copysign(rest, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  template <Integer T>
+  T operator()(T a, T b) const {
+    // The caller has refused 0. The quotient of the smallest integer and -1 would overflow.
+    if (b == 0 || b == -1) return 0;
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+};
+
+HEED_LOGICAL(LogicalAnd, a& b);
+HEED_LOGICAL(LogicalOr, a | b);
+HEED_LOGICAL(LogicalXor, a ^ b);
+struct LogicalNot {
+  template <std::same_as<Truth> T>
+  T operator()(T a) const {
+    return static_cast<T>(a ^ 1);
+  }
+};
+
+struct Negative {
+  template <Number T>
+  T operator()(T x) const {
+    if constexpr (Integer<T>) {
+      return Subtract()(T{}, x);
+    } else {
+      return -x;
+    }
+  }
+};
+struct Absolute {
+  template <Number T>
+  T operator()(T x) const {
+    if constexpr (Integer<T>) {
+      return x < 0 ? Subtract()(T{}, x) : x;
+    } else {
+      return std::abs(x);
+    }
+  }
+};
+struct Sign {
+  template <Number T>
+  T operator()(T x) const {
+    return x != x ? x : static_cast<T>((x > 0 ? 1 : 0) - (x < 0 ? 1 : 0));
+  }
+};
+struct Square {
+  template <Number T>
+  T operator()(T x) const {
+    return Multiply()(x, x);
+  }
+};
+HEED_ROUNDING(Round, std::rint);
+HEED_ROUNDING(Floor, std::floor);
+HEED_ROUNDING(Ceil, std::ceil);
+HEED_ROUNDING(Truncate, std::trunc);
+
+struct Sqrt {
+  template <Float T>
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+HEED_OF_DOUBLE(Exp, std::exp(x));
+HEED_OF_DOUBLE(Log, std::log(x));
+HEED_OF_DOUBLE(Sin, std::sin(x));
+HEED_OF_DOUBLE(Cos, std::cos(x));
+HEED_OF_DOUBLE(Tanh, std::tanh(x));
+HEED_OF_DOUBLE(Erf, std::erf(x));
+struct Sigmoid {
+  template <Float T>
+  T operator()(T x) const {
+    const T power = std::exp(-std::abs(x));
+    return (x < 0 ? power : 1) / (power + 1);
+  }
+};
+
+struct IsNan {
+  template <Float T>
+  bool operator()(T x) const {
+    return x != x;
+  }
+};
+struct IsInfinite {
+  template <Float T>
+  bool operator()(T x) const {
+    return std::abs(x) > std::numeric_limits<T>::max();
+  }
+};
+
+HEED_COMPARISON(Equal, ==);
+HEED_COMPARISON(NotEqual, !=);
+HEED_COMPARISON(Less, <);
+HEED_COMPARISON(LessEqual, <=);
+HEED_COMPARISON(Greater, >);
+HEED_COMPARISON(GreaterEqual, >=);
+
+struct Select {
+  template <typename T>
+  T operator()(Truth condition, T a, T b) const {
+    return condition != 0 ? a : b;
+  }
+};
+struct Clip {
+  template <Number T>
+  T operator()(T x, T low, T high) const {
+    return Minimum()(Maximum()(x, low), high);
+  }
+};
+
+}  // namespace functions
+
+#undef HEED_OF_DOUBLE
+#undef HEED_ROUNDING
+#undef HEED_COMPARISON
+#undef HEED_WRAPPING
+#undef HEED_LOGICAL
+
+template <typename Result>
+using Stored = std::conditional_t<std::is_same_v<Result, bool>, Truth, Result>;
+
+// Calls a function for each element. The output may be an input, since element i depends on element i only: so the loops may
+// be vectorized.
+template <typename Function, typename... Inputs, size_t... numbers>
+void map(const void* const* inputs, void* output, int64_t count, std::index_sequence<numbers...>) {
+  using Result = Stored<std::invoke_result_t<Function, Inputs...>>;
+  const std::tuple<const Inputs*...> from(static_cast<const Inputs*>(inputs[numbers])...);
+  auto* to = static_cast<Result*>(output);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) to[i] = Function()(std::get<numbers>(from)[i]...);
+}
+template <typename Function, typename... Inputs>
+void map(const void* const* inputs, void* output, int64_t count) {
+  map<Function, Inputs...>(inputs, output, count, std::index_sequence_for<Inputs...>());
+}
+
+template <typename T, ElementFunction function, typename Function>
+void compute(const KernelTable& kernels, const void* const* inputs, void* output, int64_t count) {
+  if constexpr (std::same_as<T, float> && is_vector_function(function)) {
+    kernels.element_block(function, static_cast<const float*>(inputs[0]), static_cast<const float*>(inputs[1]),
+                          static_cast<float*>(output), count);
+  } else if constexpr (std::invocable<Function, T>) {
+    map<Function, T>(inputs, output, count);
+  } else if constexpr (std::invocable<Function, T, T>) {
+    map<Function, T, T>(inputs, output, count);
+  } else if constexpr (std::same_as<Function, functions::Select>) {
+    map<Function, Truth, T, T>(inputs, output, count);
+  } else if constexpr (std::invocable<Function, T, T, T>) {
+    map<Function, T, T, T>(inputs, output, count);
+  } else {
+    __builtin_unreachable();  // a problem has no function that does not exist for its dtype
+  }
+}
+
+template <typename T>
+void compute(const KernelTable& kernels, ElementFunction function, const void* const* inputs, void* output,
+             int64_t count) {
+  switch (function) {
+#define HEED_CASE(name, ...) \
+  case ElementFunction::name: return compute<T, ElementFunction::name, functions::name>(kernels, inputs, output, count);
+    HEED_ALL_FUNCTIONS(HEED_CASE)
+#undef HEED_CASE
+  }
+}
+
+}  // namespace
+
+void compute_block(const KernelTable& kernels, ElementFunction function, DType dtype, const void* const* inputs,
+                   void* output, int64_t count) {
+  switch (dtype) {
+    case DType::F32: return compute<float>(kernels, function, inputs, output, count);
+    case DType::F64: return compute<double>(kernels, function, inputs, output, count);
+    case DType::I32: return compute<int32_t>(kernels, function, inputs, output, count);
+    case DType::I64: return compute<int64_t>(kernels, function, inputs, output, count);
+    case DType::I8:
+    case DType::U8:
+    case DType::Bool: return compute<Truth>(kernels, function, inputs, output, count);
+    case DType::F16:
+    case DType::BF16: break;
+  }
+  __builtin_unreachable();  // F16 and BF16 are computed in F32
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/element_blocks.h"
+#include "backends/cpu/elementwise_rows.h"
+#include "backends/cpu/engine/planned_loop.h"
+#include "backends/cpu/kernel_operand.h"
+#include "backends/cpu/operations.h"
+#include "tensor/copy.h"
+
+namespace heed::cpu {
+namespace {
+
+// For one element: a load, a store and a few steps; a call of the C library, or an exponential.
+constexpr double kFlopsOfArithmetic = 4;
+constexpr double kFlopsOfFunction = 20;
+
+double flops_of(ElementFunction function) {
+  const bool is_real = row_of(function).elements == FunctionElements::Real;
+  const bool is_call = function == ElementFunction::Power || function == ElementFunction::Remainder;
+  return is_real || is_call ? kFlopsOfFunction : kFlopsOfArithmetic;
+}
+
+// What the elements of an input become before they are computed: those of a condition are one byte.
+DType staged_dtype(const ElementwiseProblem& problem, int input) {
+  return problem.function == ElementFunction::Select && input == 0 ? DType::Bool : problem.compute;
+}
+
+bool is_16_bit(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+// Copies elements `to` another dtype: floats of 16 bits by the kernels, which convert vectors.
+void convert_row(const KernelTable& kernels, const StridedRow& from, const StridedRow& to, int64_t count) {
+  const bool is_narrow = is_16_bit(from.dtype) || is_16_bit(to.dtype);
+  const auto is_kernels = [](DType dtype) { return is_16_bit(dtype) || dtype == DType::F32; };
+  if (is_narrow && is_kernels(from.dtype) && is_kernels(to.dtype)) return kernels.copy_row(&from, &to, count);
+  const auto step = [](const StridedRow& row) { return row.stride * static_cast<int64_t>(size_of(row.dtype)); };
+  convert_elements(to.dtype, to.data, step(to), from.dtype, from.data, step(from), count);
+}
+
+StridedRow behind(const StridedRow& row, int64_t i) {
+  const int64_t bytes = i * row.stride * static_cast<int64_t>(size_of(row.dtype));
+  return {static_cast<std::byte*>(row.data) + bytes, row.stride, row.dtype};
+}
+
+// An operand of a row as adjacent elements of the dtype in which it is computed: in place if they are, otherwise in a block.
+class StagedOperand {
+ public:
+  void open(const StridedRow& row, DType staged) {
+    row_ = row;
+    staged_ = staged;
+    is_direct_ = row.dtype == staged && row.stride == 1 && staged != DType::Bool;
+  }
+
+  bool is_direct() const { return is_direct_; }
+
+  // The elements from `first` on. A number that is repeated is converted once.
+  const void* read(const KernelTable& kernels, int64_t first, int64_t count) {
+    if (is_direct_) return behind(row_, first).data;
+    if (row_.stride == 0 && filled_ >= count) return block_;
+    convert_row(kernels, behind(row_, first), in_block(), count);
+    filled_ = count;
+    return block_;
+  }
+
+  void* begin_write(int64_t first) { return is_direct_ ? behind(row_, first).data : block_; }
+  void end_write(const KernelTable& kernels, int64_t first, int64_t count) {
+    if (!is_direct_) convert_row(kernels, in_block(), behind(row_, first), count);
+  }
+
+ private:
+  StridedRow in_block() { return {block_, 1, staged_}; }
+
+  StridedRow row_{};
+  DType staged_ = DType::F32;
+  bool is_direct_ = false;
+  int64_t filled_ = 0;
+  alignas(
+      kMemoryAlignment) std::byte block_[kBlockBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
+};
+
+void compute_row(const KernelTable& kernels, const ElementwiseProblem& problem, int64_t row, int64_t begin,
+                 int64_t count) {
+  const int num_inputs = row_of(problem.function).num_inputs;
+  StagedOperand operands[kMaxFunctionInputs];
+  bool is_direct = true;
+  for (int input = 0; input < num_inputs; ++input) {
+    operands[input].open(row_of(problem.sizes, problem.inputs[input], row, begin), staged_dtype(problem, input));
+    is_direct = is_direct && operands[input].is_direct();
+  }
+  const DType written = gives_truth(problem.function) ? DType::Bool : problem.compute;
+  StagedOperand output;
+  output.open(row_of(problem.sizes, problem.output, row, begin), written);
+  is_direct = is_direct && output.is_direct();
+  const int64_t block = is_direct ? count : kBlockBytes / static_cast<int64_t>(size_of(problem.compute));
+  const void* inputs[kMaxFunctionInputs] = {};
+  for (int64_t i = 0; i < count; i += block) {
+    const int64_t part = std::min(block, count - i);
+    for (int input = 0; input < num_inputs; ++input) inputs[input] = operands[input].read(kernels, i, part);
+    compute_block(kernels, problem.function, problem.compute, inputs, output.begin_write(i), part);
+    output.end_write(kernels, i, part);
+  }
+}
+
+}  // namespace
+
+Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem, int32_t num_workers) {
+  Plan plan;
+  plan.kernel = "elementwise";
+  plan.isa = kernels.isa;
+  const Cost cost = {.flops = count_elements(problem.sizes) * flops_of(problem.function),
+                     .bytes = bytes_of_operands(problem)};
+  plan_loop(plan, count_tasks_of_elements(problem.sizes), work_of(cost), num_workers);
+  for (const ElementwiseOperand& input : problem.inputs)
+    add_reasons_of_strides(plan, input, problem.output, problem.sizes[kRowAxis]);
+  return plan;
+}
+
+void run_problem(const KernelTable& kernels, const ElementwiseProblem& problem, const Plan& plan,
+                 const Workers& workers, void*) {
+  if (count_elements(problem.sizes) == 0) return;
+  run_loop(plan, workers, [&](int64_t task) {
+    for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {
+      compute_row(kernels, problem, row, i, count);
+    });
+  });
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_functions/elementwise.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
+#include "tensor/convert.h"
+#include "tensor/dtype_term.h"
+#include "tensor/host_image.h"
+#include "tensor/walk.h"
+#include "tensor_functions/broadcast.h"
+#include "tensor_functions/check.h"
+#include "tensor_functions/pooled_call.h"
+
+namespace heed {
+namespace {
+
+// The dtype in which elements of that dtype are computed, which is that of a result's too, but for F16 and BF16.
+DType compute_dtype(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? DType::F32 : dtype; }
+
+bool is_integer(DType dtype) { return dtype == DType::I32 || dtype == DType::I64; }
+
+// The first integer, in row-major order, for which is_refused(integer) is true.
+template <typename Condition>
+std::optional<int64_t> find_integer(const Tensor& tensor, const Condition& is_refused) {
+  const Tensor on_host = host_copy(tensor);
+  std::optional<int64_t> found;
+  int64_t position = 0;
+  walk<1>(on_host.shape(), {on_host.strides()}, [&](const auto& offsets) {
+    const std::byte* element = on_host.element(offsets[0]);
+    const int64_t value = on_host.dtype() == DType::I32 ? *reinterpret_cast<const int32_t*>(element)
+                                                        : *reinterpret_cast<const int64_t*>(element);
+    if (!found && is_refused(value)) found = position;
+    ++position;
+  });
+  return found;
+}
+
+void check_integers(ElementFunction function, const Argument& a, const Argument& b) {
+  if (function == ElementFunction::Divide) {
+    fail(Status::InvalidArgument,
+         "%s is %s and %s is %s, and a quotient of integers need not be an integer: copy one of them into " WORD(
+             "a tensor") " of " DTYPE("F32") " first, and truncate the result if integers are wanted",
+         a.name, term_of(a.tensor.dtype()), b.name, term_of(b.tensor.dtype()));
+  }
+  if (function == ElementFunction::Remainder) {
+    if (const auto zero = find_integer(b.tensor, [](int64_t value) { return value == 0; }))
+      fail(Status::InvalidArgument, "%s has 0 at index %s, expected integers other than 0 for a remainder", b.name,
+           index_text(b.tensor.shape(), *zero).c_str());
+  }
+  if (function == ElementFunction::Power) {
+    if (const auto negative = find_integer(b.tensor, [](int64_t value) { return value < 0; }))
+      fail(Status::InvalidArgument,
+           "%s has a negative number at index %s, expected at least 0 for a power of integers: copy %s into " WORD(
+               "a tensor") " of " DTYPE("F32") " first",
+           b.name, index_text(b.tensor.shape(), *negative).c_str(), a.name);
+  }
+}
+
+// Checks devices, shapes and memory, and runs the function. `compute` is the dtype of the problem.
+void run(ElementFunction function, DType compute, std::initializer_list<Argument> inputs, const Argument& result) {
+  const Shape shape = broadcast_shape(inputs);
+  const Argument& first = *inputs.begin();
+  for (const Argument& input : inputs) check_same_device(input, first);
+  check_same_device(result, first);
+  check_shape(result, shape, inputs.size() == 1 ? "those of the input" : "to which the inputs are broadcast");
+  result.tensor.require_writable(result.name);
+  for (const Argument& input : inputs) check_in_place(result, input);
+  if (result.tensor.num_elements() == 0) return;
+
+  ElementwiseProblem problem;
+  problem.function = function;
+  problem.compute = compute;
+  for (int32_t axis = 0; axis < shape.rank; ++axis) problem.sizes[kElementwiseRank - shape.rank + axis] = shape[axis];
+  int number = 0;
+  for (const Argument& input : inputs) set_broadcast_operand(problem.inputs[number++], input.tensor, shape);
+  set_broadcast_operand(problem.output, result.tensor, shape);
+  merge_axes(problem.sizes, {&problem.inputs[0], &problem.inputs[1], &problem.inputs[2], &problem.output});
+  PooledCall(context_of(result.tensor), "heed_elementwise", "function of elements", problem.op).run();
+}
+
+}  // namespace
+
+void elementwise(ElementFunction function, const Tensor& a, const Tensor* b, const Tensor& result,
+                 const char* result_name) {
+  const Argument first = {ARGUMENT("a"), a};
+  const Argument second = {ARGUMENT("b"), b != nullptr ? *b : a};
+  const Argument output = {result_name, result};
+  const FunctionElements elements = row_of(function).elements;
+  DType common = DType::Bool;
+  if (elements == FunctionElements::Comparison && a.dtype() == DType::Bool && b->dtype() == DType::Bool) {
+    common = DType::Bool;
+  } else if (elements != FunctionElements::Truth) {
+    common = common_dtype(first, second);
+  }
+  if (b != nullptr && is_integer(common)) check_integers(function, first, second);
+  const bool is_real = elements == FunctionElements::Real || elements == FunctionElements::Property;
+  if (is_real && is_integer(common)) common = DType::F32;
+  if (gives_truth(function)) {
+    check_dtype(output, DType::Bool, "since it is a truth value");
+  } else {
+    check_dtype(output, common, "the " WORD("dtype") " of the result");
+  }
+  if (b == nullptr) {
+    run(function, compute_dtype(common), {first}, output);
+  } else {
+    run(function, compute_dtype(common), {first, second}, output);
+  }
+}
+
+void select(const Tensor& condition, const Tensor& a, const Tensor& b, const Tensor& result) {
+  if (condition.dtype() != DType::Bool) {
+    fail(Status::InvalidArgument, "condition is %s, expected " DTYPE("BOOL") ": compare it with 0 first",
+         term_of(condition.dtype()));
+  }
+  const Argument first = {ARGUMENT("a"), a};
+  const Argument second = {ARGUMENT("b"), b};
+  const DType common = a.dtype() == b.dtype() ? a.dtype() : common_dtype(first, second);
+  check_dtype({"result", result}, common, "the " WORD("dtype") " of the result");
+  run(ElementFunction::Select, compute_dtype(common), {{"condition", condition}, first, second}, {"result", result});
+}
+
+void clip(const Tensor& tensor, const Tensor* low, const Tensor* high, const Tensor& result) {
+  const Argument clipped = {ARGUMENT("tensor"), tensor};
+  const Argument output = {"result", result};
+  check_number(clipped);
+  const auto check_limit = [&](const char* name, const Tensor* limit) {
+    if (limit == nullptr || limit->dtype() == tensor.dtype()) return;
+    fail(Status::InvalidArgument, "%s is %s, expected %s, the " WORD("dtype") " of " ARGUMENT("tensor"), name,
+         term_of(limit->dtype()), term_of(tensor.dtype()));
+  };
+  check_limit("low", low);
+  check_limit("high", high);
+  check_dtype(output, tensor.dtype(), "the " WORD("dtype") " of " ARGUMENT("tensor"));
+  const DType compute = compute_dtype(tensor.dtype());
+  if (low != nullptr && high != nullptr) {
+    run(ElementFunction::Clip, compute, {clipped, {"low", *low}, {"high", *high}}, output);
+  } else if (low != nullptr) {
+    run(ElementFunction::Maximum, compute, {clipped, {"low", *low}}, output);
+  } else if (high != nullptr) {
+    run(ElementFunction::Minimum, compute, {clipped, {"high", *high}}, output);
+  } else {
+    fail(Status::InvalidArgument, "low and high are " WORD("NULL") ", expected at least one of them");
+  }
+}
+
+}  // namespace heed

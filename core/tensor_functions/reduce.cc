@@ -63,7 +63,9 @@ void check_dtypes(Reduction reduction, const Argument& tensor, const Argument& r
   }
 }
 
+// A mean of integers is computed in F64, where their sum cannot wrap around.
 DType compute_dtype(Reduction reduction, DType dtype) {
+  if (reduction == Reduction::Mean && !is_floating(dtype)) return DType::F64;
   if (reduction == Reduction::Norm || dtype == DType::F64) return DType::F64;
   return is_floating(dtype) ? DType::F32 : DType::I64;
 }

@@ -150,6 +150,9 @@ errors_test::Topic gaps() {
                   sequences.positions = tensor_of(HEED_I64, {2, 5}); inputs.sequences = &sequences),
           PROVOKE(heed_activation(tensor_of(HEED_F32, {3, 4}), HEED_ACTIVATION_SILU, tensor_of(HEED_F32, {3, 4}))),
           PROVOKE(heed_softmax(spread(), -1, tensor_of(HEED_F16, {2, 3}))),
+          PROVOKE(heed_log_softmax(tensor_of(HEED_F16, {2, 3}), -1, tensor_of(HEED_F16, {2, 3}))),
+          PROVOKE(heed_add(tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}))),
+          PROVOKE(heed_reduce(HEED_REDUCE_SUM, tensor_of(HEED_F16, {2, 3}), 0, tensor_of(HEED_F16, {3}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F16, {1, 0}), tensor_of(HEED_F16, {0, 1}), tensor_of(HEED_F16, {1, 1}))),
           PROVOKE(heed_attention_merge(&part_output, &part_log_sum_exp, 1, NULL, tensor_of(HEED_F16, {2, 3, 4}), NULL),
                   part_output = tensor_of(HEED_F16, {2, 3, 4});

@@ -117,6 +117,10 @@ Topic contexts() {
                   heed_context_create(&context_options, &new_context); strides[1] = 1; strides[2] = 3;
                   heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product);
                   heed_tensor_view(new_product, 3, dims, strides, 0, &new_tensor)),
+          PROVOKE(heed_reduce(HEED_REDUCE_SUM, new_tensor, 1, new_product), context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context); strides[0] = 12; strides[1] = 2;
+                  heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);
+                  heed_tensor_create(new_context, HEED_F32, 1, dims, &new_product)),
           PROVOKE(heed_matmul(tensor_of(HEED_F32, {2, 2}), new_tensor, new_product), context_options.strict = 1;
                   heed_context_create(&context_options, &new_context);
                   heed_tensor_view(tensor, 2, dims, strides, 0, &new_tensor);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "property/support/array_dtypes.h"
 #include "property/support/operation_call.h"
 #include "support/array.h"
 #include "support/numbers.h"
@@ -74,14 +75,6 @@ const std::vector<Function>& functions_of_one() {
   return kFunctions;
 }
 
-const std::vector<heed_dtype>& number_dtypes() {
-  static const std::vector<heed_dtype> kDtypes = {HEED_F32, HEED_F16, HEED_BF16, HEED_F64, HEED_I32, HEED_I64};
-  return kDtypes;
-}
-
-bool is_integer(heed_dtype dtype) { return dtype == HEED_I32 || dtype == HEED_I64; }
-bool is_narrow(heed_dtype dtype) { return dtype == HEED_F16 || dtype == HEED_BF16; }
-
 // The table of heed.h; nothing for F16 with BF16.
 std::optional<heed_dtype> common_dtype(heed_dtype a, heed_dtype b) {
   if (a == b) return a;
@@ -96,7 +89,7 @@ std::optional<heed_dtype> common_dtype(heed_dtype a, heed_dtype b) {
 // to `dtype`.
 testing::AssertionResult is_close(double actual, double expected, double units, heed_dtype compute, heed_dtype dtype) {
   bool accepted = false;
-  if (is_integer(compute)) {
+  if (is_whole(compute)) {
     accepted = actual == expected;
   } else if (std::isnan(expected)) {
     accepted = std::isnan(actual);
@@ -148,7 +141,7 @@ Call function_call(int32_t number) {
   };
 }
 
-Dims random_dims(Random& random, int64_t max_rank = 8) {
+Dims broadcast_dims(Random& random, int64_t max_rank = 8) {
   Dims dims;
   for (int64_t i = random.below(max_rank + 1); i > 0; --i)
     dims.push_back(random.chance(0.03) ? 0 : 1 + random.below(3));
@@ -171,9 +164,9 @@ Dims repeated_dims(const Dims& dims, Random& random) {
 Input random_numbers(const Dims& dims, heed_dtype dtype, Random& random, bool is_positive) {
   Array array = random_array(dims, random, random.one_of<double>({0.5, 3.0, 9.0}));
   for (double& value : array.values) {
-    if (is_integer(dtype) || dtype == HEED_I8 || dtype == HEED_U8) value = std::trunc(value);
+    if (is_whole(dtype) || dtype == HEED_I8 || dtype == HEED_U8) value = std::trunc(value);
     if (dtype == HEED_BOOL) value = value > 0 ? 1 : 0;
-    if (is_positive) value = std::max(std::abs(value), is_integer(dtype) ? 1.0 : 0.0);
+    if (is_positive) value = std::max(std::abs(value), is_whole(dtype) ? 1.0 : 0.0);
   }
   return make_input(array, dtype, make_strides(random.one_of(kReadable), dims, random));
 }
@@ -184,11 +177,11 @@ TEST(Elementwise, FunctionsOfTwoAgreeWithTheirFormulas) {
   Random random(4401);
   for (int64_t round = 0; round < num_rounds(700); ++round) {
     const Function& function = random.one_of(functions_of_two());
-    const heed_dtype first = random.one_of(number_dtypes());
-    const heed_dtype second = random.chance(0.5) ? first : random.one_of(number_dtypes());
+    const heed_dtype first = random.one_of(kNumbers);
+    const heed_dtype second = random.chance(0.5) ? first : random.one_of(kNumbers);
     const std::optional<heed_dtype> common = common_dtype(first, second);
-    if (!common || (is_integer(*common) && !function.is_of_integers)) continue;
-    const Dims dims = random_dims(random);
+    if (!common || (is_whole(*common) && !function.is_of_integers)) continue;
+    const Dims dims = broadcast_dims(random);
     const bool is_power = function.number == HEED_ELEMENTWISE_POWER;
     const Input a = random_numbers(dims, first, random, false);
     const Input b = random_numbers(repeated_dims(dims, random), second, random,
@@ -210,9 +203,9 @@ TEST(Elementwise, FunctionsOfOneAgreeWithTheirFormulas) {
   Random random(4402);
   for (int64_t round = 0; round < num_rounds(700); ++round) {
     const Function& function = random.one_of(functions_of_one());
-    const heed_dtype given = random.one_of(number_dtypes());
-    const heed_dtype compute_dtype = is_integer(given) && !function.is_of_integers ? HEED_F32 : given;
-    const Dims dims = random_dims(random);
+    const heed_dtype given = random.one_of(kNumbers);
+    const heed_dtype compute_dtype = is_whole(given) && !function.is_of_integers ? HEED_F32 : given;
+    const Dims dims = broadcast_dims(random);
     const Input a = random_numbers(dims, given, random, false);
     const heed_dtype dtype = is_narrow(given) ? random.one_of<heed_dtype>({given, HEED_F32}) : compute_dtype;
     const Out result = compute(function_call(function.number), a, std::nullopt, dtype, dims,
@@ -271,16 +264,16 @@ TEST(Elementwise, ComparisonsAndLogicGiveTruthValues) {
                       [](double a, double b) { return (a != 0) != (b != 0); });
     return made;
   }();
-  std::vector<heed_dtype> dtypes = number_dtypes();
+  std::vector<heed_dtype> dtypes = kNumbers;
   dtypes.push_back(HEED_BOOL);
   for (int64_t round = 0; round < num_rounds(600); ++round) {
     const auto& [call, holds] = random.one_of(calls);
     const heed_dtype dtype = random.one_of(dtypes);
-    const Dims dims = random_dims(random);
+    const Dims dims = broadcast_dims(random);
     const auto draw = [&](const Dims& of) {
       Array array = random_array(of, random, 2.0);
       for (double& value : array.values) {
-        value = random.chance(0.1) && !is_integer(dtype) ? kNaN : std::trunc(value);
+        value = random.chance(0.1) && !is_whole(dtype) ? kNaN : std::trunc(value);
         if (dtype == HEED_BOOL) value = value == 0 ? 0 : 1;
       }
       return make_input(array, dtype, make_strides(random.one_of(kReadable), of, random));
@@ -310,11 +303,11 @@ TEST(Elementwise, PropertiesOfNumbers) {
 
 TEST(Elementwise, SelectTakesAWhereTheConditionHolds) {
   Random random(4404);
-  std::vector<heed_dtype> dtypes = number_dtypes();
+  std::vector<heed_dtype> dtypes = kNumbers;
   dtypes.insert(dtypes.end(), {HEED_I8, HEED_U8, HEED_BOOL});
   for (int64_t round = 0; round < num_rounds(400); ++round) {
     const heed_dtype dtype = random.one_of(dtypes);
-    const Dims dims = random_dims(random);
+    const Dims dims = broadcast_dims(random);
     Array chosen = random_array(repeated_dims(dims, random), random, 1.0);
     for (double& value : chosen.values) value = value > 0 ? 1 : 0;
     const Input condition = make_input(chosen, HEED_BOOL);
@@ -336,7 +329,7 @@ TEST(Elementwise, SelectTakesAWhereTheConditionHolds) {
 
 TEST(Elementwise, ClipLimitsBothSides) {
   const Context context = make_context();
-  for (const heed_dtype dtype : number_dtypes()) {
+  for (const heed_dtype dtype : kNumbers) {
     const HostTensor numbers(context.get(), make_input({{5}, {-7, -2, 0, 3, 9}}, dtype));
     const HostTensor low(context.get(), make_input({{}, {-2}}, dtype));
     const HostTensor high(context.get(), make_input({{1}, {3}}, dtype));

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "property/support/array_dtypes.h"
 #include "property/support/operation_call.h"
 #include "support/array.h"
 #include "support/numbers.h"
@@ -15,15 +16,13 @@
 namespace heed::property {
 namespace {
 
-bool is_integer(heed_dtype dtype) { return dtype == HEED_I32 || dtype == HEED_I64 || dtype == HEED_BOOL; }
-bool is_narrow(heed_dtype dtype) { return dtype == HEED_F16 || dtype == HEED_BF16; }
 bool is_index(int32_t reduction) { return reduction == HEED_REDUCE_ARGMAX || reduction == HEED_REDUCE_ARGMIN; }
 bool is_extreme(int32_t reduction) { return reduction == HEED_REDUCE_MAX || reduction == HEED_REDUCE_MIN; }
 
 // The dtype of a result, but for F16 and BF16, which may be F32.
 heed_dtype result_of(int32_t reduction, heed_dtype dtype) {
   if (is_index(reduction)) return HEED_I64;
-  if (!is_integer(dtype) || is_extreme(reduction)) return dtype;
+  if (!is_whole(dtype) || is_extreme(reduction)) return dtype;
   return reduction == HEED_REDUCE_SUM || reduction == HEED_REDUCE_PROD ? HEED_I64 : HEED_F32;
 }
 
@@ -141,7 +140,7 @@ TEST(Reduce, AgreesWithTheReference) {
     if (is_index(reduction) && drawn.axes.size() != 1 && drawn.axes.size() != drawn.dims.size()) continue;
     Array numbers = random_array(drawn.dims, random, random.one_of<double>({1.0, 3.0}));
     for (double& number : numbers.values) {
-      if (is_integer(given)) number = std::trunc(number);
+      if (is_whole(given)) number = std::trunc(number);
       if (given == HEED_BOOL) number = number != 0 ? 1 : 0;
     }
     const Input input = make_input(numbers, given, make_strides(random.one_of(kReadable), drawn.dims, random));
@@ -153,8 +152,8 @@ TEST(Reduce, AgreesWithTheReference) {
         run(reduction, input, drawn.axes, dtype, dims, make_strides(random.one_of(kWritable), dims, random));
     for (size_t i = 0; i < groups.size(); ++i) {
       // Products of many integers wrap around.
-      if (reduction == HEED_REDUCE_PROD && is_integer(given) && groups[i].size() > 30) continue;
-      const double u = given == HEED_F64 || is_integer(given) ? 0x1p-53 : 0x1p-24;
+      if (reduction == HEED_REDUCE_PROD && is_whole(given) && groups[i].size() > 30) continue;
+      const double u = given == HEED_F64 || is_whole(given) ? 0x1p-53 : 0x1p-24;
       ASSERT_TRUE(is_close(result.contents.values[i], reduce(reduction, groups[i], u), dtype))
           << "reduction " << reduction << " of " << groups[i].size() << " elements of " << name_of(given) << ", round "
           << round;
@@ -217,6 +216,8 @@ TEST(Reduce, WithoutElementsAndOfNumbersThatAreNotFinite) {
   EXPECT_EQ(value_of(HEED_REDUCE_MAX, {-kInfinity, -kInfinity}), -kInfinity);
   EXPECT_TRUE(std::signbit(value_of(HEED_REDUCE_SUM, {-0.0, -0.0})));
   EXPECT_EQ(value_of(HEED_REDUCE_SUM, {1, 0, 1, 1}, HEED_BOOL), 3);
+  // A sum that I64 cannot hold.
+  EXPECT_EQ(value_of(HEED_REDUCE_MEAN, {0x1p62, 0x1p62, 0x1p62}, HEED_I64), 0x1p62);
   EXPECT_EQ(value_of(HEED_REDUCE_MIN, {1, 0, 1}, HEED_BOOL), 0);
   // Squares that overflow or vanish.
   EXPECT_NEAR(value_of(HEED_REDUCE_NORM, {3e200, 4e200}, HEED_F64), 5e200, 1e185);
@@ -236,7 +237,7 @@ TEST(CumulativeSum, AddsInTheOrderOfTheAxis) {
     const Input input = make_input(numbers, dtype, make_strides(random.one_of(kReadable), dims, random));
     const Context context = make_context();
     const HostTensor tensor(context.get(), input);
-    const heed_dtype to = is_integer(dtype) ? HEED_I64 : (dtype == HEED_BF16 ? HEED_F32 : dtype);
+    const heed_dtype to = is_whole(dtype) ? HEED_I64 : (dtype == HEED_BF16 ? HEED_F32 : dtype);
     const Dims strides = make_strides(random.one_of(kWritable), dims, random);
     const Out result = into_result(context.get(), to, dims, strides, {&tensor}, [&](heed_tensor* sums) {
       return heed_cumulative_sum(tensor.handle(), axis - 3, sums);

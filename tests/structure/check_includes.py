@@ -12,6 +12,7 @@ PLAIN_OPS = [
     "core/ops/activation.h",
     "core/ops/attention.h",
     "core/ops/cached_keys.h",
+    "core/ops/elementwise_functions.h",
     "core/ops/head_transform.h",
     "core/ops/norm.h",
     "core/ops/operand.h",

@@ -2272,7 +2272,7 @@ HEED_API heed_status heed_compare(int32_t comparison, const heed_tensor* a, cons
                                   heed_tensor* result) HEED_NOEXCEPT;
 
 /* result = condition ? a : b for each element, as NumPy's where. condition is BOOL; a and b have any equal dtype, or a
- * common one. All three are broadcast to result's dims. result may be a, or b.
+ * common one. All three are broadcast to result's dims. result may be one of them.
  * Errors: as heed_elementwise; INVALID_ARGUMENT (condition of another dtype). */
 HEED_API heed_status heed_select(const heed_tensor* condition, const heed_tensor* a, const heed_tensor* b,
                                  heed_tensor* result) HEED_NOEXCEPT;
@@ -2292,7 +2292,7 @@ HEED_API heed_status heed_clip(const heed_tensor* tensor, const heed_tensor* low
  * with u = 2^-24, 2^-53 for F64. */
 enum {
   HEED_REDUCE_SUM = 0,    /* 0 without elements. Of integers and BOOL: I64, wrapping around */
-  HEED_REDUCE_MEAN = 1,   /* sum / n; NaN without elements. Of integers and BOOL: F32, from the exact sum */
+  HEED_REDUCE_MEAN = 1,   /* sum / n; NaN without elements. Of integers and BOOL: F32, from a sum in F64 */
   HEED_REDUCE_MAX = 2,    /* the largest; NaN if one is. BOOL: whether one is true. At least one element */
   HEED_REDUCE_MIN = 3,    /* the smallest, likewise. BOOL: whether all are true */
   HEED_REDUCE_PROD = 4,   /* the product; 1 without elements. Of integers and BOOL: I64, wrapping around */
@@ -2309,7 +2309,7 @@ enum {
 HEED_API heed_status heed_reduce(int32_t reduction, const heed_tensor* tensor, int32_t axis,
                                  heed_tensor* result) HEED_NOEXCEPT;
 
-/* Reduces several axes of tensor: num_axes of them, each once; axes NULL: all. result has the dims of tensor without these
+/* Reduces several axes of tensor: num_axes of them, at least 1, each once; axes NULL: all. result has the dims of tensor without these
  * axes, or with ones in their place.
  * Errors: as heed_reduce; INVALID_ARGUMENT (an axis that is named twice; HEED_REDUCE_ARGMAX and _ARGMIN of more than one
  * axis that are not all). */

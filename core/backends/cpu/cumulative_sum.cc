@@ -16,15 +16,15 @@ namespace {
 // For one element: two conversions, and a sum that waits for the one before.
 constexpr double kFlopsPerSum = 20;
 // Elements that are converted together.
-constexpr int64_t kPart = 256;
+constexpr int64_t kSummedTogether = 256;
 
 template <typename T>
 void sum_row(const CumulativeSumProblem& problem, int64_t row) {
   // -0, since 0 + -0 is 0.
   T sum = static_cast<T>(std::is_floating_point_v<T> ? -0.0 : 0);
-  T elements[kPart];
-  for (int64_t i = 0; i < problem.sizes[kRowAxis]; i += kPart) {
-    const int64_t count = std::min(kPart, problem.sizes[kRowAxis] - i);
+  T elements[kSummedTogether];
+  for (int64_t i = 0; i < problem.sizes[kRowAxis]; i += kSummedTogether) {
+    const int64_t count = std::min(kSummedTogether, problem.sizes[kRowAxis] - i);
     const StridedRow input = row_of(problem.sizes, problem.input, row, i);
     const StridedRow output = row_of(problem.sizes, problem.output, row, i);
     convert_elements(problem.compute, elements, sizeof(T), input.dtype, input.data,

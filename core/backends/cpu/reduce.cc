@@ -17,7 +17,7 @@ namespace heed::cpu {
 namespace {
 
 // For one element: a load, and a few steps if it is converted.
-constexpr double kFlopsPerElement = 2;
+constexpr double kFlopsPerReducedElement = 2;
 
 template <typename T>
 constexpr DType dtype_for() {
@@ -377,7 +377,8 @@ Plan plan_problem(const KernelTable& kernels, const ReduceProblem& problem, int3
   plan.kernel = "reduce";
   plan.isa = kernels.isa;
   const ReduceUnits units(problem);
-  const Cost cost = {.flops = count_elements(problem.sizes) * kFlopsPerElement, .bytes = bytes_of_operands(problem)};
+  const Cost cost = {.flops = count_elements(problem.sizes) * kFlopsPerReducedElement,
+                     .bytes = bytes_of_operands(problem)};
   const double num_tasks = std::ceil(static_cast<double>(units.num_units()) / static_cast<double>(units.task_units));
   plan_loop(plan, num_tasks, work_of(cost), num_workers);
   if (units.num_chunks > 1)

@@ -37,7 +37,7 @@ size_t worker_bytes(const SoftmaxProblem& problem) {
   return round_up_to_alignment(bytes);
 }
 
-StridedRow row_of(const Operand& operand, int64_t b, int64_t h, int64_t q) {
+StridedRow scores_row(const Operand& operand, int64_t b, int64_t h, int64_t q) {
   const int64_t index = b * operand.strides[0] + h * operand.strides[1] + q * operand.strides[2];
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
   return {data, operand.strides[3], operand.dtype};
@@ -77,8 +77,8 @@ void run_problem(const KernelTable& kernels, const SoftmaxProblem& problem, cons
       const int64_t h = row / problem.num_queries % problem.num_heads;
       const int64_t b = row / problem.num_queries / problem.num_heads;
       const int64_t length = problem.valid_lens.given != 0 ? length_of(problem.valid_lens, b, q) : problem.num_keys;
-      const StridedRow scores = row_of(problem.scores, b, h, q);
-      const StridedRow weights = row_of(problem.weights, b, h, q);
+      const StridedRow scores = scores_row(problem.scores, b, h, q);
+      const StridedRow weights = scores_row(problem.weights, b, h, q);
       kernels.softmax_row(&scores, length, &weights, problem.num_keys, problem.is_logarithm, memory);
     }
   });

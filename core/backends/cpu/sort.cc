@@ -21,7 +21,7 @@ namespace {
 // For one element and one halving: a comparison that is predicted half of the time.
 constexpr double kFlopsPerComparison = 30;
 // Elements that are converted together.
-constexpr int64_t kPart = 256;
+constexpr int64_t kConvertedTogether = 256;
 
 // Keys of 32 bits with indices below 2^32 are one number.
 struct LongKey {
@@ -77,9 +77,9 @@ template <typename Element, typename Entry>
 void set_entries(const SortProblem& problem, const StridedRow& input, Entry* entries) {
   const int64_t count = problem.sizes[kRowAxis];
   const int64_t step = input.stride * static_cast<int64_t>(size_of(input.dtype));
-  Element elements[kPart];
-  for (int64_t i = 0; i < count; i += kPart) {
-    const int64_t part = std::min(kPart, count - i);
+  Element elements[kConvertedTogether];
+  for (int64_t i = 0; i < count; i += kConvertedTogether) {
+    const int64_t part = std::min(kConvertedTogether, count - i);
     convert_elements(wide_dtype(input.dtype), elements, sizeof(Element), input.dtype,
                      static_cast<const std::byte*>(input.data) + i * step, step, part);
     for (int64_t k = 0; k < part; ++k) {

@@ -2,6 +2,7 @@
 """Methods of Java and C# that differ in their form alone: bindings/described/methods*.toml. Java's stand in place of the line "// @methods"
 of a template."""
 
+import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,7 +58,7 @@ class Method:
         if self.only not in ("", language):
             return []
         parameters = [replace(one, type=_in(language, one.type), name=_in(language, one.name)) for one in self.parameters]
-        one = replace(self, type=_in(language, self.type), parameters=parameters)
+        one = replace(self, name=_in(language, self.name), type=_in(language, self.type), parameters=parameters)
         if self.each:
             return [one._filled(_of_elements(elements, language)) for elements in ELEMENTS if elements[language == "csharp"]]
         return [one._filled(_of_enumerator(name, text, language)) for name, text in self.of.items()] or [one]
@@ -82,12 +83,18 @@ def _of_elements(elements: tuple[str, str, str], language: str) -> dict[str, str
 
 
 def _of_enumerator(name: str, text: str, language: str) -> dict[str, str]:
+    """The words for an enumerator, which may have another name in each language: "SUB|SUBTRACT"."""
+    name = name.split("|")[-1 if language == "csharp" else 0]
     return {"{name}": name.lower(), "{text}": text, "{NAME}": name if language == "java" else names.pascal(name)}
 
 
 def read_methods(folder: Path) -> dict[str, list[Method]]:
-    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("methods*.toml"))]
-    return {name: [_method(one) for one in methods] for table in tables for name, methods in table.items()}
+    """The methods of each class, of which several files may have some."""
+    read: dict[str, list[Method]] = {}
+    for path in sorted(folder.glob("methods*.toml")):
+        for name, methods in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            read.setdefault(name, []).extend(_method(one) for one in methods)
+    return read
 
 
 def _method(table: dict) -> Method:
@@ -128,17 +135,33 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
         exception = f"HeedException with {{@Status.{kind}}}" if kind.isupper() else names.EXCEPTIONS["java"][kind]
         tags += [f"@throws {exception} if {when}" for when in whens if not any(one.name in when.split() for one in left_out)]
     return_it = "return " if method.returns else ""
+    expression = f"{name}({', '.join(values)})" if left_out else method.java
+    if any(_default(one, "java").endswith("null") for one in method.parameters):
+        expression = _with_defaults(method, left_out)
     modifier = f"{'final ' if method.java_is_final else ''}{method.modifier()}"
     # A default that is taken from the first argument.
-    is_asked = left_out and f"{given[0].name}." in "".join(values)
+    is_asked = given and left_out and f"{given[0].name}." in "".join(values)
     declared = ", ".join(f"{JAVA_TYPES.get(one.type, one.type)} {names.camel(one.name)}" for one in given)
     return [
         *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
         f"public {modifier}{JAVA_TYPES.get(method.type, method.type)} {name}({declared}) {{",
         *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
-        f"    {return_it}{name}({', '.join(values)});" if left_out else f"    {return_it}{method.java};",
+        f"    {return_it}{expression};",
         "}",
     ]
+
+
+def _with_defaults(method: Method, left_out: list[Parameter]) -> str:
+    """The expression of a method of which parameters may be null only where they are left out."""
+    expression = method.java
+    for one in method.parameters:
+        said = names.camel(one.name)
+        if one in left_out:
+            said = _default(one, "java")
+        elif _default(one, "java").endswith("null"):
+            said = f'Objects.requireNonNull({said}, "{said}")'
+        expression = re.sub(rf'(?<!")\b{names.camel(one.name)}\b(?!")', said, expression)
+    return expression
 
 
 # ---- C# ------------------------------------------------------------------------------------------------------------------

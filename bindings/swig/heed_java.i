@@ -394,6 +394,8 @@ struct_bytes bytes_of_struct(int64_t address);
 %typemap(javacode) struct heed_context %{
   /* For calls of layers in this context. */
   final LayerCall.Pool calls = new LayerCall.Pool();
+  /* For numbers in calls of arrays. */
+  final NumberTensors.Pool numbers = new NumberTensors.Pool();
 %}
 
 /* ---- Arrays and text --------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DHEADER=<heed.h> -DSTRUCTS=<file> -DFILLS=<file> -DOPERATIONS=<file> -P take_declarations.cmake
 # Writes three parts of heed.h for heed.i: the structs that have members, the functions that fill a tensor, as methods of
-# heed_tensor, and the operations on tensors, as static methods: functions from a tensor to another one that are no methods
-# of heed_tensor. SWIG cannot read the header itself: it would generate public Java interfaces for its enumerations.
+# heed_tensor, and the operations on tensors, as static methods: functions from a tensor, which a number of what they compute may precede, to
+# another one that are no methods of heed_tensor. SWIG cannot read the header itself: it would generate public Java interfaces for its enumerations.
 file(READ ${HEADER} header)
 # The typedef of a struct may come before its members: here each struct is one declaration.
 set(struct "struct (heed_[a-z_]+) {([^}]*)}[a-z_ ]*;")
@@ -20,14 +20,14 @@ endforeach()
 file(WRITE ${FILLS} "%extend heed_tensor {\n${methods}}\n")
 
 set(operations "")
-string(REGEX MATCHALL "heed_status heed_[a-z0-9_]+\\(const heed_tensor\\* [a-z_]+,[^)]*[^a-z ] *heed_tensor\\* [a-z_]+\\) HEED_NOEXCEPT"
+string(REGEX MATCHALL "heed_status heed_[a-z0-9_]+\\((int32_t [a-z_]+, )?const heed_tensor\\* [a-z_]+,[^)]*[^a-z ] *heed_tensor\\* [a-z_]+\\) HEED_NOEXCEPT"
   functions "${header}")
 foreach(function IN LISTS functions)
   if(function MATCHES "^heed_status heed_tensor_")
     continue()
   endif()
   string(REGEX REPLACE "^heed_status (.*) HEED_NOEXCEPT$" "static_status \\1;\n" function "${function}")
-  string(REPLACE "const " "" function "${function}")
+  string(REPLACE "const heed_" "heed_" function "${function}")
   # SWIG's own code has a variable of that name.
   string(REPLACE "* result)" "* output)" function "${function}")
   string(APPEND operations "${function}")

@@ -52,7 +52,7 @@ void check_number(const Argument& argument) {
   if (is_number(argument.tensor.dtype())) return;
   fail(Status::InvalidArgument,
        "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") ", " DTYPE("F64") ", " DTYPE(
-           "I32") " or " DTYPE("I64") ": copy it into " WORD("a tensor") " of one of these first",
+           "I32") " or " DTYPE("I64") ": " WORD("copy it into a tensor of one of these first"),
        argument.name, term_of(argument.tensor.dtype()));
 }
 

@@ -13,7 +13,8 @@ import sys
 import zipfile
 
 # Different names in .NET. Names are compared in lower case, without underscores.
-OTHER_NAMES = {"close": ["dispose"], "get": ["item"], "size": ["size", "count"], "iterator": ["getenumerator"], "hashcode": ["gethashcode"]}
+OTHER_NAMES = {"close": ["dispose"], "get": ["item"], "size": ["size", "count"], "iterator": ["getenumerator"], "hashcode": ["gethashcode"],
+               "sub": ["subtract"], "mul": ["multiply"], "div": ["divide"], "mod": ["remainder"], "neg": ["negate"], "ceil": ["ceiling"], "trunc": ["truncate"]}
 # Numbers in the names of .NET's types.
 NUMBERS = {"int": "int32", "long": "int64", "byte": "int8"}
 

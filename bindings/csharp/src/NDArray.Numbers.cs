@@ -20,6 +20,10 @@ public sealed partial class NDArray
     /// <param name="number">The number.</param>
     public static implicit operator NDArray(long number) => Number(number, DataType.Int64);
 
+    /// <summary>A scalar of Int64 or Float64 on the CPU, which belongs to no manager, where an array is wanted.</summary>
+    /// <param name="number">The number.</param>
+    public static implicit operator NDArray(Scalar number) => number.ToArray();
+
     /// <summary>A scalar of Boolean on the CPU, which belongs to no manager, so that it can be set:
     /// <c>mask[0, ..] = true</c>.</summary>
     /// <param name="value">The value.</param>

@@ -30,6 +30,15 @@ public sealed partial class NDArray : IDisposable
         shape = ShapeOf(tensor);
     }
 
+    /// <summary>With the type and the shape of the native array, which native calls would tell too.</summary>
+    internal NDArray(NDManager manager, NativeTensor tensor, Shape shape, DataType dataType)
+    {
+        this.manager = manager;
+        this.tensor = tensor;
+        this.shape = shape;
+        this.dataType = dataType;
+    }
+
     /// <summary>The manager that the array belongs to, which may be disposed.</summary>
     public NDManager Manager => manager;
 
@@ -176,7 +185,13 @@ public sealed partial class NDArray : IDisposable
         }
         using NativeTensor values = manager.NewHostTensor(shape, dataType);
         fill(values);
-        NativeTensor next = write(values);
+        Replace(values);
+    }
+
+    /// <summary>Sets the parameter of which this is a snapshot.</summary>
+    private void Replace(NativeTensor values)
+    {
+        NativeTensor next = write!(values);
         manager.Own(next);
 #pragma warning disable CS0420 // The exchange is as good as a volatile write.
         Interlocked.Exchange(ref tensor, next).Dispose();

@@ -217,6 +217,14 @@ public sealed partial class NDManager : IDisposable
     internal NativeTensor NewHostTensor(Shape shape, DataType dataType) =>
         NewTensor(Device.IsCpu ? OpenContext() : Library.Context, shape, dataType);
 
+    /// <summary>Makes an array of zeros.</summary>
+    internal NDArray NewArray(Shape shape, DataType dataType)
+    {
+        NativeTensor tensor = NewTensor(shape, dataType);
+        Own(tensor);
+        return new NDArray(this, tensor, shape, dataType);
+    }
+
     /// <summary>Makes an array and fills it.</summary>
     internal NDArray NewArray(Shape shape, DataType dataType, Action<NativeTensor> fill)
     {

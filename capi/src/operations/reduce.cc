@@ -52,7 +52,8 @@ heed_status heed_reduce_axes(int32_t reduction, const heed_tensor* tensor, const
     const Tensor output = require(result, "result")->tensor;
     if (axes != nullptr && (num_axes < 1 || num_axes > kMaxRank)) {
       fail(Status::InvalidArgument,
-           "num_axes is %d, expected 1 to %d, or " ARGUMENT("axes") " " WORD("NULL") " for all", num_axes, kMaxRank);
+           ARGUMENT("num_axes") " is %d, expected 1 to %d, or " ARGUMENT("axes") " " WORD("NULL") " for all", num_axes,
+           kMaxRank);
     }
     reduce_axes(read_reduction(reduction), input, axes, num_axes, output);
   });

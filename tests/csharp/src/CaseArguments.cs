@@ -129,6 +129,8 @@ internal sealed class CaseArguments
                     array.SetValue(each, i);
                 }
                 return At(1, array);
+            case long or int or float or double when type == typeof(Scalar):
+                return value is long or int ? (Scalar)System.Convert.ToInt64(value) : (Scalar)System.Convert.ToDouble(value);
             case long or int or float or double when type.IsPrimitive:
                 return Number(value, type);
             default:

@@ -26,6 +26,20 @@ internal static class CaseCalls
         ["qkNorm"] = new[] { "QkNorm", "QkNormEpsilon" },
     };
 
+    /// <summary>The names of .NET where they are not DJL's.</summary>
+    private static readonly Dictionary<string, string[]> OtherNames = new()
+    {
+        ["close"] = new[] { "dispose" },
+        ["size"] = new[] { "size", "getsize", "count" },
+        ["sub"] = new[] { "subtract" },
+        ["mul"] = new[] { "multiply" },
+        ["div"] = new[] { "divide" },
+        ["mod"] = new[] { "remainder" },
+        ["neg"] = new[] { "negate" },
+        ["ceil"] = new[] { "ceiling" },
+        ["trunc"] = new[] { "truncate" },
+    };
+
     internal static Type? TypeOf(string name) => Types.GetValueOrDefault(name);
 
     /// <summary>Calls a method, or reads a property or a field. The target may be a class.</summary>
@@ -43,12 +57,7 @@ internal static class CaseCalls
         }
         BindingFlags flags = BindingFlags.Public | (target is Type ? BindingFlags.Static : BindingFlags.Instance);
         object? self = target is Type ? null : target;
-        string[] names = name switch
-        {
-            "close" => new[] { "dispose" },
-            "size" => new[] { name, "getsize", "count" },
-            _ => new[] { name, "get" + name, "is" + name },
-        };
+        string[] names = OtherNames.GetValueOrDefault(name) ?? new[] { name, "get" + name, "is" + name };
         foreach (string each in names)
         {
             string plain = CaseArguments.Plain(each);

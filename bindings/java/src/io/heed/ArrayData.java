@@ -22,7 +22,8 @@ final class ArrayData {
         this(manager, tensor, writer, DataType.of(tensor.dtype()), new Shape(dimsOf(tensor)));
     }
 
-    private ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer, DataType dataType, Shape shape) {
+    /** With the type and the shape of the tensor, which native calls would tell too. */
+    ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer, DataType dataType, Shape shape) {
         this.manager = manager;
         this.tensor = tensor;
         this.writer = writer;
@@ -80,6 +81,14 @@ final class ArrayData {
     /** Makes an array of a new tensor, for this array's manager. */
     NDArray adopt(NativeTensor made) {
         return manager.adopt(made);
+    }
+
+    /** Makes a new array of zeros, for this array's manager. */
+    NDArray made(DataType type, Shape dims) {
+        NDManager owner = manager;
+        NativeTensor made = NativeTensor.create(owner.openContext(), type.code, dims.dims());
+        owner.own(made);
+        return new NDArray(new ArrayData(owner, made, null, type, dims));
     }
 
     NativeTensor create(DataType type, long... dims) {
@@ -148,10 +157,20 @@ final class ArrayData {
             if (writer == null) {
                 tensor.copy(values);
             } else {
-                writer.write(values);
-                readAnew();
+                replace(values);
             }
         }
+    }
+
+    /** Whether native calls may write to the array's own tensor: not to that of a parameter. */
+    boolean isWrittenInPlace() {
+        return writer == null;
+    }
+
+    /** Replaces the elements of an array that is a parameter by those of a tensor of the same shape and type. */
+    void replace(NativeTensor values) {
+        writer.write(values);
+        readAnew();
     }
 
     /** Copies the elements into another array, converted to its type. */

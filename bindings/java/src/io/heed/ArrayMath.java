@@ -25,6 +25,31 @@ final class ArrayMath {
         return product(left, right);
     }
 
+    /** NumPy's dot. */
+    static NDArray dot(NDArray left, NDArray right) {
+        NDArray.tensorOf(right, "other");
+        int rank = right.data().shape.dimension();
+        if (left.data().shape.dimension() == 0 || rank == 0) {
+            return left.mul(right);
+        }
+        if (rank <= 2) {
+            return left.matMul(right);
+        }
+        // The axis of the sums comes first, and the others become one.
+        int[] axes = new int[rank];
+        axes[0] = rank - 2;
+        for (int axis = 1; axis < rank; axis++) {
+            axes[axis] = axis < rank - 1 ? axis - 1 : rank - 1;
+        }
+        Shape rows = left.data().shape.slice(0, left.data().shape.dimension() - 1);
+        Shape others = right.data().shape.slice(0, rank - 2).add(right.data().shape.get(rank - 1));
+        try (NDArray moved = right.transpose(axes);
+                NDArray matrix = moved.reshape(right.data().shape.get(rank - 2), others.size());
+                NDArray product = left.matMul(matrix)) {
+            return product.reshape(rows.addAll(others));
+        }
+    }
+
     /** Whether all elements of two arrays of the same shape are close. */
     static boolean areClose(ArrayData a, ArrayData b, double rtol, double atol, boolean equalNan) {
         double[] left = ArrayElements.widened(a);

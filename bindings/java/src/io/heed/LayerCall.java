@@ -193,7 +193,7 @@ final class LayerCall implements AutoCloseable {
      */
     static final class Pool {
         private static final int SLOT_BITS = 6;
-        private static final int SLOTS = 1 << SLOT_BITS;
+        static final int SLOTS = 1 << SLOT_BITS;
 
         private final AtomicReferenceArray<LayerCall> slots = new AtomicReferenceArray<>(SLOTS);
 
@@ -216,7 +216,7 @@ final class LayerCall implements AutoCloseable {
         }
 
         /** Multiplicative hashing: threads that were made one after the other get slots that are far apart. */
-        private static int firstSlot() {
+        static int firstSlot() {
             return (int) (Thread.currentThread().getId() * 0x9E3779B97F4A7C15L >>> (64 - SLOT_BITS));
         }
     }

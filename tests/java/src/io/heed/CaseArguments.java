@@ -120,6 +120,8 @@ final class CaseArguments {
                 return fits ? at(value instanceof Integer ? 0 : 1, value.intValue()) : NO;
             case "byte":
                 return isWhole && value.byteValue() == value.longValue() ? at(4, value.byteValue()) : NO;
+            case "number":
+                return value;
             case "float":
                 return at(value instanceof Float ? 0 : isWhole ? 3 : 1, value.floatValue());
             case "double":

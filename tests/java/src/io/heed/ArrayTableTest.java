@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.heed;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+
+/**
+ * The arithmetic of arrays compared with NumPy, by the table that the tests of C read too. Each case is computed as a new array and
+ * written into one that is given.
+ */
+class ArrayTableTest {
+    private interface OfTwo {
+        NDArray of(NDArray a, NDArray b, NDArray result);
+    }
+
+    private interface OfAxes {
+        NDArray of(NDArray array, int[] axes, boolean keepDims, NDArray result);
+    }
+
+    private static final Map<String, OfTwo> OF_TWO = new HashMap<>();
+    private static final Map<String, BiFunction<NDArray, NDArray, NDArray>> OF_ONE = new HashMap<>();
+    private static final Map<String, BiFunction<NDArray, NDArray, NDArray>> OF_ALL = new HashMap<>();
+    private static final Map<String, OfAxes> OF_AXES = new HashMap<>();
+
+    static {
+        OF_TWO.put("add", NDArray::add);
+        OF_TWO.put("subtract", NDArray::sub);
+        OF_TWO.put("multiply", NDArray::mul);
+        OF_TWO.put("divide", NDArray::div);
+        OF_TWO.put("power", NDArray::pow);
+        OF_TWO.put("remainder", NDArray::mod);
+        OF_TWO.put("maximum", NDArray::maximum);
+        OF_TWO.put("minimum", NDArray::minimum);
+        OF_TWO.put("logical_and", NDArray::logicalAnd);
+        OF_TWO.put("logical_or", NDArray::logicalOr);
+        OF_TWO.put("logical_xor", NDArray::logicalXor);
+        OF_TWO.put("equal", NDArray::eq);
+        OF_TWO.put("not_equal", NDArray::neq);
+        OF_TWO.put("less", NDArray::lt);
+        OF_TWO.put("less_equal", NDArray::lte);
+        OF_TWO.put("greater", NDArray::gt);
+        OF_TWO.put("greater_equal", NDArray::gte);
+        OF_ONE.put("logical_not", NDArray::logicalNot);
+        OF_ONE.put("negative", NDArray::neg);
+        OF_ONE.put("absolute", NDArray::abs);
+        OF_ONE.put("sign", NDArray::sign);
+        OF_ONE.put("square", NDArray::square);
+        OF_ONE.put("round", NDArray::round);
+        OF_ONE.put("floor", NDArray::floor);
+        OF_ONE.put("ceil", NDArray::ceil);
+        OF_ONE.put("truncate", NDArray::trunc);
+        OF_ONE.put("sqrt", NDArray::sqrt);
+        OF_ONE.put("exp", NDArray::exp);
+        OF_ONE.put("log", NDArray::log);
+        OF_ONE.put("sin", NDArray::sin);
+        OF_ONE.put("cos", NDArray::cos);
+        OF_ONE.put("tanh", NDArray::tanh);
+        OF_ONE.put("sigmoid", NDArray::sigmoid);
+        OF_ONE.put("erf", NDArray::erf);
+        OF_ONE.put("is_nan", NDArray::isNaN);
+        OF_ONE.put("is_infinite", NDArray::isInfinite);
+        OF_ALL.put("reduce.sum", NDArray::sum);
+        OF_ALL.put("reduce.mean", NDArray::mean);
+        OF_ALL.put("reduce.max", NDArray::max);
+        OF_ALL.put("reduce.min", NDArray::min);
+        OF_ALL.put("reduce.prod", NDArray::prod);
+        OF_ALL.put("reduce.norm", (array, result) -> array.norm());
+        OF_ALL.put("reduce.argmax", NDArray::argMax);
+        OF_ALL.put("reduce.argmin", NDArray::argMin);
+        OF_AXES.put("reduce.sum", NDArray::sum);
+        OF_AXES.put("reduce.mean", NDArray::mean);
+        OF_AXES.put("reduce.max", NDArray::max);
+        OF_AXES.put("reduce.min", NDArray::min);
+        OF_AXES.put("reduce.prod", NDArray::prod);
+        OF_AXES.put("reduce.norm", NDArray::norm);
+    }
+
+    @Test
+    void givesWhatNumPyGives() throws IOException {
+        int[] cases = new int[2];
+        List<String> wrong = ArrayTable.read().stream()
+                .filter(ArrayTableTest::hasJavasForm)
+                .flatMap(one -> {
+                    cases[one.isRefused() ? 1 : 0]++;
+                    return (one.isRefused() ? refused(one) : computed(one)).stream();
+                })
+                .collect(Collectors.toList());
+        assertEquals(Collections.emptyList(), wrong);
+        assertTrue(cases[0] > 1200 && cases[1] > 200, () -> "the table has few cases: " + Arrays.toString(cases));
+    }
+
+    private static List<String> computed(ArrayTable.Case one) {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray[] inputs = one.inputs.stream().map(input -> input.create(manager)).toArray(NDArray[]::new);
+            ArrayTable.Entry expected = one.results.stream().filter(result -> result != null).findFirst().get();
+            List<NDArray> made = compute(one, inputs, null);
+            NDArray result = manager.zeros(expected.shape, expected.type);
+            List<NDArray> given = takesResult(one) ? compute(one, inputs, result) : made;
+            return Stream.of(made, given)
+                    // An array that is given may be of FLOAT32 where a new one is of 16 bits, and keep the axis of an index.
+                    .filter(found -> found == given || isNewArray(one, found.get(0), expected))
+                    .flatMap(found -> differences(one, found))
+                    .collect(Collectors.toList());
+        } catch (IllegalArgumentException error) {
+            return Collections.singletonList(one.where + ": " + error.getMessage());
+        }
+    }
+
+    private static boolean isNewArray(ArrayTable.Case one, NDArray found, ArrayTable.Entry expected) {
+        boolean keepsIndexAxis = one.function.startsWith("reduce.arg") && expected.shape.dimension() == one.inputs.get(0).shape.dimension();
+        return found.getDataType() == expected.type && !keepsIndexAxis;
+    }
+
+    private static Stream<String> differences(ArrayTable.Case one, List<NDArray> found) {
+        Stream.Builder<String> wrong = Stream.builder();
+        for (int i = 0; i < found.size(); i++) {
+            ArrayTable.Entry expected = one.results.get(one.results.size() - found.size() + i);
+            String difference = expected == null ? "" : expected.difference(found.get(i));
+            if (!difference.isEmpty()) {
+                wrong.add(one.where + ": " + difference);
+            }
+        }
+        return wrong.build();
+    }
+
+    private static List<String> refused(ArrayTable.Case one) {
+        try (NDManager manager = TestDevice.newManager()) {
+            NDArray[] inputs = one.inputs.stream().map(input -> input.create(manager)).toArray(NDArray[]::new);
+            ArrayTable.Entry entry = one.results.get(0);
+            NDArray result = manager.zeros(entry.shape, entry.type);
+            try {
+                compute(one, inputs, result);
+            } catch (IllegalArgumentException expected) {
+                boolean isUnchanged = result.equals(manager.zeros(entry.shape, entry.type));
+                return isUnchanged ? Collections.emptyList() : Collections.singletonList(one.where + ": changed the result");
+            }
+            return Collections.singletonList(one.where + ": was not refused");
+        }
+    }
+
+    /** Whether Java has a member for the call. */
+    private static boolean hasJavasForm(ArrayTable.Case one) {
+        boolean isGiven = !one.inputs.contains(null);
+        if (OF_TWO.containsKey(one.function)) {
+            return isGiven && one.inputs.size() == 2;
+        }
+        if (OF_ONE.containsKey(one.function)) {
+            return isGiven && one.inputs.size() == 1;
+        }
+        if (one.function.startsWith("reduce.")) {
+            // Without axes all are reduced; an axis is never ignored.
+            ArrayTable.Entry array = one.inputs.get(0);
+            boolean isOfAll = one.results.get(0).shape.dimension() == 0 && array.shape.dimension() != 1;
+            boolean isIndex = one.function.startsWith("reduce.arg");
+            boolean isOneAxis = one.parameters.containsKey("axis") || one.parameters.isEmpty() && one.results.get(0).shape.dimension() == 0;
+            return !(one.parameters.containsKey("axis") && isOfAll) && (!isIndex || isOneAxis);
+        }
+        if (one.function.equals("clip")) {
+            boolean isOfNumbers = isGiven && one.inputs.stream().skip(1)
+                    .allMatch(limit -> limit.shape.size() == 1 && limit.shape.dimension() < 2);
+            return isOfNumbers && one.inputs.get(0).type != DataType.BOOLEAN && !one.isRefused();
+        }
+        if (one.function.equals("sort") || one.function.equals("top_k")) {
+            // The arrays of topK and the order are new ones.
+            boolean isAll = !one.results.contains(null);
+            return isAll && !one.isRefused();
+        }
+        return Arrays.asList("select", "cumulative_sum", "gather", "take").contains(one.function);
+    }
+
+    private static boolean takesResult(ArrayTable.Case one) {
+        return !one.function.equals("sort") && !one.function.equals("top_k");
+    }
+
+    private static List<NDArray> compute(ArrayTable.Case one, NDArray[] inputs, NDArray result) {
+        if (one.function.equals("sort")) {
+            boolean isAscending = one.integer("descending") == 0;
+            NDArray order = inputs[0].argSort(one.integer("axis"), isAscending);
+            return isAscending ? Arrays.asList(inputs[0].sort(one.integer("axis")), order) : Collections.singletonList(order);
+        }
+        if (one.function.equals("top_k")) {
+            int axis = one.integer("axis");
+            Shape shape = one.results.get(0).shape;
+            int k = (int) shape.get(axis < 0 ? axis + shape.dimension() : axis);
+            NDList found = inputs[0].topK(k, axis, one.integer("largest") == 1);
+            return Arrays.asList(found.get(0), found.get(1));
+        }
+        return Collections.singletonList(computeOne(one, inputs, result));
+    }
+
+    private static NDArray computeOne(ArrayTable.Case one, NDArray[] inputs, NDArray result) {
+        if (OF_TWO.containsKey(one.function)) {
+            return OF_TWO.get(one.function).of(inputs[0], inputs[1], result);
+        }
+        if (OF_ONE.containsKey(one.function)) {
+            return OF_ONE.get(one.function).apply(inputs[0], result);
+        }
+        switch (one.function) {
+            case "select":
+                return inputs[1].where(inputs[0], inputs[2], result);
+            case "clip":
+                return inputs[0].clip(number(inputs[1]), number(inputs[2]), result);
+            case "cumulative_sum":
+                return inputs[0].cumSum(one.integer("axis"), result);
+            case "gather":
+                return inputs[0].gather(inputs[1], one.integer("axis"), result);
+            case "take":
+                return inputs[0].take(inputs[1], one.integer("axis"), result);
+            default:
+                return reduce(one, inputs[0], result);
+        }
+    }
+
+    private static NDArray reduce(ArrayTable.Case one, NDArray array, NDArray result) {
+        int rank = array.getShape().dimension();
+        int resultRank = one.results.get(0).shape.dimension();
+        if (one.parameters.isEmpty() && resultRank == 0) {
+            return OF_ALL.get(one.function).apply(array, result);
+        }
+        if (one.function.startsWith("reduce.arg")) {
+            int axis = one.integer("axis");
+            return one.function.endsWith("max") ? array.argMax(axis, result) : array.argMin(axis, result);
+        }
+        int[] axes = IntStream.range(0, rank).toArray();
+        if (one.parameters.containsKey("axis")) {
+            axes = new int[] {one.integer("axis")};
+        } else if (one.parameters.containsKey("axes")) {
+            String text = one.parameters.get("axes");
+            axes = text.equals("none") ? new int[0] : Arrays.stream(text.split(",")).mapToInt(Integer::parseInt).toArray();
+        }
+        return OF_AXES.get(one.function).of(array, axes, resultRank == rank, result);
+    }
+
+    private static Number number(NDArray array) {
+        if (array.getDataType().isFloating()) {
+            return array.toType(DataType.FLOAT64, false).toDoubleArray()[0];
+        }
+        return array.toType(DataType.INT64, false).toLongArray()[0];
+    }
+}

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -94,11 +95,11 @@ int64_t offset_of_output(const ReduceProblem& problem, const ElementwiseOperand&
   return offset;
 }
 
-// Goes through the elements of reductions in order. One of them is an element of each column.
-template <typename T>
+// Goes through the elements of reductions in order, converted to the dtype in which they are computed. One of them is an element
+// of each column. Not a template, and not inlined: there are some twenty loops over blocks.
 class ReducedElements {
  public:
-  ReducedElements(const ReduceProblem& problem, int64_t output, int64_t begin) : problem_(problem) {
+  [[gnu::noinline]] ReducedElements(const ReduceProblem& problem, int64_t output, int64_t begin) : problem_(problem) {
     const ElementwiseOperand& input = problem.input;
     size_ = static_cast<int64_t>(size_of(input.dtype));
     address_ = static_cast<const std::byte*>(input.data) + offset_of_output(problem, input, output) * size_;
@@ -107,20 +108,22 @@ class ReducedElements {
       begin /= problem.sizes[axis];
       address_ += index_[axis] * input.strides[axis] * size_;
     }
-    is_direct_ = input.dtype == dtype_for<T>();
+    is_direct_ = input.dtype == problem.compute;
   }
 
   // The next `count` elements of one output side by side, in `buffer` if they are not in memory.
-  const T* take(int64_t count, T* buffer) {
+  [[gnu::noinline]] const void* take(int64_t count, void* buffer) {
     const int64_t stride = problem_.input.strides[kLast];
     if (is_direct_ && stride == 1 && count <= problem_.sizes[kLast] - index_[kLast]) {
-      const auto* elements = reinterpret_cast<const T*>(address_);
+      const void* elements = address_;
       advance(count);
       return elements;
     }
+    const auto wide = static_cast<int64_t>(size_of(problem_.compute));
     for (int64_t filled = 0; filled < count;) {
       const int64_t run = std::min(count - filled, problem_.sizes[kLast] - index_[kLast]);
-      convert_elements(dtype_for<T>(), buffer + filled, sizeof(T), problem_.input.dtype, address_, stride * size_, run);
+      convert_elements(problem_.compute, static_cast<std::byte*>(buffer) + filled * wide, wide, problem_.input.dtype,
+                       address_, stride * size_, run);
       filled += run;
       advance(run);
     }
@@ -128,11 +131,12 @@ class ReducedElements {
   }
 
   // The next element of each of `columns` adjacent outputs.
-  const T* take_row(int64_t columns, T* buffer) {
+  [[gnu::noinline]] const void* take_row(int64_t columns, void* buffer) {
     const std::byte* row = address_;
     advance(1);
-    if (is_direct_) return reinterpret_cast<const T*>(row);
-    convert_elements(dtype_for<T>(), buffer, sizeof(T), problem_.input.dtype, row, size_, columns);
+    if (is_direct_) return row;
+    convert_elements(problem_.compute, buffer, static_cast<int64_t>(size_of(problem_.compute)), problem_.input.dtype,
+                     row, size_, columns);
     return buffer;
   }
 
@@ -162,20 +166,20 @@ class ReducedElements {
 template <typename Rule>
 void reduce_unit(const ReduceProblem& problem, const Rule& rule, const ReduceUnit& unit, typename Rule::Type* results) {
   using T = typename Rule::Type;
-  ReducedElements<T> elements(problem, unit.first_output, unit.begin);
+  ReducedElements elements(problem, unit.first_output, unit.begin);
   alignas(64) T buffer[kReduceBlock];
   if (unit.columns == 1) {
     PairwiseResults<Rule, kChunkBlocks> blocks;
     for (int64_t k = unit.begin; k < unit.end; k += kReduceBlock) {
       const int64_t count = std::min(kReduceBlock, unit.end - k);
-      *blocks.next() = reduce_block(rule, elements.take(count, buffer), count);
+      *blocks.next() = reduce_block(rule, static_cast<const T*>(elements.take(count, buffer)), count);
       blocks.add_block(1);
     }
     *results = *blocks.finish(1);
     return;
   }
   PairwiseResults<Rule, kChunkBlocks, kReduceColumns> blocks;
-  const auto row = [&](int64_t) { return elements.take_row(unit.columns, buffer); };
+  const auto row = [&](int64_t) { return static_cast<const T*>(elements.take_row(unit.columns, buffer)); };
   for (int64_t k = unit.begin; k < unit.end; k += kReduceBlock) {
     reduce_columns(rule, row, std::min(kReduceBlock, unit.end - k), unit.columns, blocks.next());
     blocks.add_block(unit.columns);
@@ -206,11 +210,11 @@ T combine_chunks(const T* chunks, int64_t num_chunks) {
 // A power of 2 with which squares neither overflow nor become subnormal; 1 if there is none.
 double scale_for(const ReduceProblem& problem, const ReduceUnits& units, int64_t output) {
   double largest = 0;
-  ReducedElements<double> elements(problem, output, 0);
+  ReducedElements elements(problem, output, 0);
   double buffer[kReduceBlock];
   for (int64_t k = 0; k < units.length; k += kReduceBlock) {
     const int64_t count = std::min(kReduceBlock, units.length - k);
-    const double* block = elements.take(count, buffer);
+    const auto* block = static_cast<const double*>(elements.take(count, buffer));
     for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(block[i]));
   }
   if (largest == 0 || !std::isfinite(largest)) return 1;
@@ -268,13 +272,13 @@ bool is_better(T other, T best) {
 template <bool is_largest, typename T>
 void find_best(const ReduceProblem& problem, const ReduceUnit& unit, Best<T>* results) {
   using Rule = std::conditional_t<is_largest, MaximumOf<T>, MinimumOf<T>>;
-  ReducedElements<T> elements(problem, unit.first_output, unit.begin);
+  ReducedElements elements(problem, unit.first_output, unit.begin);
   alignas(64) T buffer[kReduceBlock];
   if (unit.columns == 1) {
     bool has_best = false;
     for (int64_t k = unit.begin; k < unit.end; k += kReduceBlock) {
       const int64_t count = std::min(kReduceBlock, unit.end - k);
-      const T* block = elements.take(count, buffer);
+      const auto* block = static_cast<const T*>(elements.take(count, buffer));
       const T best = reduce_block(Rule(), block, count);
       if (has_best && !is_better<is_largest>(best, results->value)) continue;
       const T* found = std::find_if(block, block + count, [&](T x) { return x == best || (x != x && best != best); });
@@ -284,7 +288,7 @@ void find_best(const ReduceProblem& problem, const ReduceUnit& unit, Best<T>* re
     return;
   }
   for (int64_t k = unit.begin; k < unit.end; ++k) {
-    const T* row = elements.take_row(unit.columns, buffer);
+    const auto* row = static_cast<const T*>(elements.take_row(unit.columns, buffer));
     for (int64_t column = 0; column < unit.columns; ++column) {
       if (k == unit.begin || is_better<is_largest>(row[column], results[column].value))
         results[column] = {row[column], k};
@@ -294,57 +298,88 @@ void find_best(const ReduceProblem& problem, const ReduceUnit& unit, Best<T>* re
 
 // ---- all units ------------------------------------------------------------------------------------------------------
 
-// Calls reduce(unit, results of its columns) for all units, and finish(output, results of its chunks) for all outputs.
+// A reduction: the bytes of a result, and what makes results of units, one for each column, and outputs of them.
+struct ReduceFunctions {
+  size_t result_bytes;
+  void (*reduce)(const ReduceProblem& problem, const ReduceUnit& unit, void* results);
+  // The results of an output's chunks are contiguous.
+  void (*finish)(const ReduceProblem& problem, const ReduceUnits& units, int64_t output, const void* chunks);
+};
+
+template <typename Rule, typename T = typename Rule::Type>
+constexpr ReduceFunctions of_rule() {
+  return {sizeof(T),
+          [](const ReduceProblem& problem, const ReduceUnit& unit, void* results) {
+            reduce_unit(problem, Rule(), unit, static_cast<T*>(results));
+          },
+          [](const ReduceProblem& problem, const ReduceUnits& units, int64_t output, const void* chunks) {
+            finish_output(problem, units, output,
+                          combine_chunks<Rule>(static_cast<const T*>(chunks), units.num_chunks));
+          }};
+}
+
+template <bool is_largest, typename T>
+constexpr ReduceFunctions of_best() {
+  return {sizeof(Best<T>),
+          [](const ReduceProblem& problem, const ReduceUnit& unit, void* results) {
+            find_best<is_largest>(problem, unit, static_cast<Best<T>*>(results));
+          },
+          [](const ReduceProblem& problem, const ReduceUnits& units, int64_t output, const void* results) {
+            const auto* chunks = static_cast<const Best<T>*>(results);
+            Best<T> best = chunks[0];
+            for (int64_t chunk = 1; chunk < units.num_chunks; ++chunk) {
+              if (is_better<is_largest>(chunks[chunk].value, best.value)) best = chunks[chunk];
+            }
+            write_output(problem, output, best.index);
+          }};
+}
+
+template <typename T>
+ReduceFunctions functions_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::Sum:
+    case Reduction::Mean: return of_rule<SumOf<T>>();
+    case Reduction::Max: return of_rule<MaximumOf<T>>();
+    case Reduction::Min: return of_rule<MinimumOf<T>>();
+    case Reduction::Prod: return of_rule<ProductOf<T>>();
+    case Reduction::Norm: return of_rule<SquareSum>();
+    case Reduction::ArgMax: return of_best<true, T>();
+    case Reduction::ArgMin: return of_best<false, T>();
+  }
+  __builtin_unreachable();  // there is no other reduction
+}
+
+ReduceFunctions functions_of(const ReduceProblem& problem) {
+  if (problem.compute == DType::F32) return functions_of<float>(problem.reduction);
+  return problem.compute == DType::F64 ? functions_of<double>(problem.reduction)
+                                       : functions_of<int64_t>(problem.reduction);
+}
+
 // `partials` has room for num_outputs * num_chunks results, if there is more than one chunk.
-template <typename Result, typename Reduce, typename Finish>
-void run_units(const ReduceUnits& units, const Plan& plan, const Workers& workers, std::byte* partials,
-               const Reduce& reduce, const Finish& finish) {
-  auto* kept = reinterpret_cast<Result*>(partials);
+void run_units(const ReduceProblem& problem, const ReduceUnits& units, const Plan& plan, const Workers& workers,
+               std::byte* partials) {
+  const ReduceFunctions functions = functions_of(problem);
+  const auto size = static_cast<int64_t>(functions.result_bytes);
   run_loop(plan, workers, [&](int64_t task) {
     const int64_t end = std::min(units.num_units(), (task + 1) * units.task_units);
     for (int64_t number = task * units.task_units; number < end; ++number) {
       const ReduceUnit unit(units, number);
-      Result results[kReduceColumns];
-      reduce(unit, results);
+      alignas(Best<double>) std::byte results[kReduceColumns * sizeof(Best<double>)];
+      functions.reduce(problem, unit, results);
       for (int64_t column = 0; column < unit.columns; ++column) {
         const int64_t output = unit.first_output + column;
+        const std::byte* result = results + column * size;
         if (units.num_chunks == 1) {
-          finish(output, &results[column]);
+          functions.finish(problem, units, output, result);
         } else {
-          kept[output * units.num_chunks + unit.chunk] = results[column];
+          std::memcpy(partials + (output * units.num_chunks + unit.chunk) * size, result, functions.result_bytes);
         }
       }
     }
   });
   if (units.num_chunks == 1) return;
-  for (int64_t output = 0; output < units.num_outputs; ++output) finish(output, kept + output * units.num_chunks);
-}
-
-template <typename Rule>
-void run_rule(const ReduceProblem& problem, const Plan& plan, const Workers& workers, void* scratch) {
-  using T = typename Rule::Type;
-  const ReduceUnits units(problem);
-  run_units<T>(
-      units, plan, workers, static_cast<std::byte*>(scratch),
-      [&](const ReduceUnit& unit, T* results) { reduce_unit(problem, Rule(), unit, results); },
-      [&](int64_t output, const T* chunks) {
-        finish_output(problem, units, output, combine_chunks<Rule>(chunks, units.num_chunks));
-      });
-}
-
-template <bool is_largest, typename T>
-void run_best(const ReduceProblem& problem, const Plan& plan, const Workers& workers, void* scratch) {
-  const ReduceUnits units(problem);
-  run_units<Best<T>>(
-      units, plan, workers, static_cast<std::byte*>(scratch),
-      [&](const ReduceUnit& unit, Best<T>* results) { find_best<is_largest>(problem, unit, results); },
-      [&](int64_t output, const Best<T>* chunks) {
-        Best<T> best = chunks[0];
-        for (int64_t chunk = 1; chunk < units.num_chunks; ++chunk) {
-          if (is_better<is_largest>(chunks[chunk].value, best.value)) best = chunks[chunk];
-        }
-        write_output(problem, output, best.index);
-      });
+  for (int64_t output = 0; output < units.num_outputs; ++output)
+    functions.finish(problem, units, output, partials + output * units.num_chunks * size);
 }
 
 // Without elements: 0 of a sum, 1 of a product, NaN of a mean. The other reductions have been refused.
@@ -354,20 +389,6 @@ void write_empty(const ReduceProblem& problem) {
                                                               : 0;
   const int64_t num_outputs = product_of(problem.sizes, 0, first_reduced(problem));
   for (int64_t output = 0; output < num_outputs; ++output) write_output(problem, output, value);
-}
-
-template <typename T>
-void run_typed(const ReduceProblem& problem, const Plan& plan, const Workers& workers, void* scratch) {
-  switch (problem.reduction) {
-    case Reduction::Sum:
-    case Reduction::Mean: return run_rule<SumOf<T>>(problem, plan, workers, scratch);
-    case Reduction::Max: return run_rule<MaximumOf<T>>(problem, plan, workers, scratch);
-    case Reduction::Min: return run_rule<MinimumOf<T>>(problem, plan, workers, scratch);
-    case Reduction::Prod: return run_rule<ProductOf<T>>(problem, plan, workers, scratch);
-    case Reduction::Norm: return run_rule<SquareSum>(problem, plan, workers, scratch);
-    case Reduction::ArgMax: return run_best<true, T>(problem, plan, workers, scratch);
-    case Reduction::ArgMin: return run_best<false, T>(problem, plan, workers, scratch);
-  }
 }
 
 }  // namespace
@@ -393,18 +414,7 @@ void run_problem(const KernelTable&, const ReduceProblem& problem, const Plan& p
   const ReduceUnits units(problem);
   if (units.num_outputs == 0) return;
   if (units.length == 0) return write_empty(problem);
-  switch (problem.compute) {
-    case DType::F32: return run_typed<float>(problem, plan, workers, scratch);
-    case DType::F64: return run_typed<double>(problem, plan, workers, scratch);
-    case DType::I64: return run_typed<int64_t>(problem, plan, workers, scratch);
-    case DType::F16:
-    case DType::BF16:
-    case DType::I32:
-    case DType::I8:
-    case DType::U8:
-    case DType::Bool: break;
-  }
-  __builtin_unreachable();  // these are computed in another dtype
+  run_units(problem, units, plan, workers, static_cast<std::byte*>(scratch));
 }
 
 }  // namespace heed::cpu

@@ -32,7 +32,7 @@ struct ElementwiseProblem {
 template <typename Problem, typename Visit>
 requires std::same_as<std::remove_const_t<Problem>, ElementwiseProblem>
 void visit_operands(Problem& problem, Visit visit) {
-  for (auto& input : problem.inputs) visit(input, problem.sizes, Access::Read);
+  for (int i = 0; i < kMaxFunctionInputs; ++i) visit(problem.inputs[i], problem.sizes, Access::Read);
   visit(problem.output, problem.sizes, Access::Write);
 }
 

@@ -89,10 +89,8 @@ inline constexpr ElementFunctionRow kElementFunctions[] = {
 #undef HEED_ROW
 };
 
-#define HEED_ONE(name, upper, elements, num_inputs, flops) +1
-inline constexpr int32_t kNumElementwise = 0 HEED_ELEMENTWISE(HEED_ONE);
-inline constexpr int32_t kNumComparisons = 0 HEED_COMPARISONS(HEED_ONE);
-#undef HEED_ONE
+inline constexpr auto kNumElementwise = static_cast<int32_t>(ElementFunction::Equal);
+inline constexpr int32_t kNumComparisons = static_cast<int32_t>(ElementFunction::Select) - kNumElementwise;
 
 constexpr const ElementFunctionRow& row_of(ElementFunction function) {
   return kElementFunctions[static_cast<size_t>(function)];

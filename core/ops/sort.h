@@ -2,7 +2,7 @@
 // The first elements of a sorted axis: the problem, its operands and its cost.
 #pragma once
 
-#include <cmath>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -40,7 +40,7 @@ void visit_operands(Problem& problem, Visit visit) {
 
 // flops: one comparison for each element and each halving of a row.
 inline Cost cost_of(const SortProblem& problem) {
-  double flops = std::log2(static_cast<double>(problem.sizes[kElementwiseRank - 1]) + 1);
+  auto flops = static_cast<double>(std::bit_width(static_cast<uint64_t>(problem.sizes[kElementwiseRank - 1])));
   for (const int64_t size : problem.sizes) flops *= static_cast<double>(size);
   return {.flops = flops, .bytes = bytes_of_operands(problem)};
 }

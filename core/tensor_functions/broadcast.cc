@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include "base/error.h"
@@ -112,6 +113,12 @@ void merge_axes(Sizes<kElementwiseRank>& sizes, std::initializer_list<Elementwis
     std::swap(sizes[from], sizes[to]);
     for (ElementwiseOperand* operand : operands) std::swap(operand->strides[from], operand->strides[to]);
   };
+  // In the order of the last operand in memory, which is the result.
+  const ElementwiseOperand& result = **(operands.end() - 1);
+  for (int axis = 1; axis < kElementwiseRank; ++axis) {
+    for (int at = axis; at > 0 && std::abs(result.strides[at - 1]) < std::abs(result.strides[at]); --at)
+      move(at - 1, at);
+  }
   int merged = kLast;
   for (int axis = kLast - 1; axis >= 0; --axis) {
     if (sizes[axis] == 1) continue;

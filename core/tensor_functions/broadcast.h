@@ -28,7 +28,8 @@ void check_in_place(const Argument& result, const Argument& input);
 // Makes the tensor an operand of an operation on `shape`, to which it is broadcast.
 void set_broadcast_operand(ElementwiseOperand& operand, const Tensor& tensor, const Shape& shape);
 
-// Joins axes that are one axis in every operand, and moves them to the end, so that rows are long. sizes and the strides are
+// Orders axes as those of the last operand, the result, are in memory, joins those that are one axis in every operand, and moves
+// them to the end, so that rows are long. sizes and the strides are
 // those of the same axes; the order of elements changes, so operations for which it counts pass their own axes apart.
 void merge_axes(Sizes<kElementwiseRank>& sizes, std::initializer_list<ElementwiseOperand*> operands);
 

@@ -34,7 +34,11 @@ void concatenate(std::span<const Tensor> tensors, int32_t axis, const Tensor& re
                "dims") " %s: expected the same on every axis but %d",
            name, to_string(tensor.shape()).c_str(), to_string(first.shape()).c_str(), joined);
     }
-    expected[joined] += tensor.dim(joined);
+    if (__builtin_add_overflow(expected[joined], tensor.dim(joined), &expected[joined])) {
+      fail(Status::InvalidArgument,
+           "%s has %" PRId64 " elements on axis %d, expected fewer: with those before it they are too many", name,
+           tensor.dim(joined), joined);
+    }
     check_same_device({name, tensor}, {"tensors[0]", first});
   }
   check_same_device(output, {"tensors[0]", first});

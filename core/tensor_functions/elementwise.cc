@@ -39,24 +39,29 @@ std::optional<int64_t> find_integer(const Tensor& tensor, const Condition& is_re
   return found;
 }
 
+// A quotient of integers need not be one.
+void check_quotient(const Argument& a, const Argument& b) {
+  fail(Status::InvalidArgument,
+       "%s is %s and %s is %s, and a quotient of integers need not be an integer: copy one of them into " WORD(
+           "a tensor") " of " DTYPE("F32") " first, and truncate the result if integers are wanted",
+       a.name, term_of(a.tensor.dtype()), b.name, term_of(b.tensor.dtype()));
+}
+
+// Integers for which a remainder or a power of integers does not exist.
 void check_integers(ElementFunction function, const Argument& a, const Argument& b) {
-  if (function == ElementFunction::Divide) {
-    fail(Status::InvalidArgument,
-         "%s is %s and %s is %s, and a quotient of integers need not be an integer: copy one of them into " WORD(
-             "a tensor") " of " DTYPE("F32") " first, and truncate the result if integers are wanted",
-         a.name, term_of(a.tensor.dtype()), b.name, term_of(b.tensor.dtype()));
-  }
   if (function == ElementFunction::Remainder) {
-    if (const auto zero = find_integer(b.tensor, [](int64_t value) { return value == 0; }))
+    if (const auto zero = find_integer(b.tensor, [](int64_t value) { return value == 0; })) {
       fail(Status::InvalidArgument, "%s has 0 at index %s, expected integers other than 0 for a remainder", b.name,
            index_text(b.tensor.shape(), *zero).c_str());
+    }
   }
   if (function == ElementFunction::Power) {
-    if (const auto negative = find_integer(b.tensor, [](int64_t value) { return value < 0; }))
+    if (const auto negative = find_integer(b.tensor, [](int64_t value) { return value < 0; })) {
       fail(Status::InvalidArgument,
            "%s has a negative number at index %s, expected at least 0 for a power of integers: copy %s into " WORD(
                "a tensor") " of " DTYPE("F32") " first",
            b.name, index_text(b.tensor.shape(), *negative).c_str(), a.name);
+    }
   }
 }
 
@@ -70,6 +75,7 @@ void run(ElementFunction function, DType compute, std::initializer_list<Argument
   result.tensor.require_writable(result.name);
   for (const Argument& input : inputs) check_in_place(result, input);
   if (result.tensor.num_elements() == 0) return;
+  if (is_integer(compute) && inputs.size() == 2) check_integers(function, first, *(inputs.begin() + 1));
 
   ElementwiseProblem problem;
   problem.function = function;
@@ -91,12 +97,12 @@ void elementwise(ElementFunction function, const Tensor& a, const Tensor* b, con
   const Argument output = {result_name, result};
   const FunctionElements elements = row_of(function).elements;
   DType common = DType::Bool;
-  if (elements == FunctionElements::Comparison && a.dtype() == DType::Bool && b->dtype() == DType::Bool) {
+  if (elements == FunctionElements::Comparison && a.dtype() == DType::Bool && second.tensor.dtype() == DType::Bool) {
     common = DType::Bool;
   } else if (elements != FunctionElements::Truth) {
     common = common_dtype(first, second);
   }
-  if (b != nullptr && is_integer(common)) check_integers(function, first, second);
+  if (function == ElementFunction::Divide && is_integer(common)) check_quotient(first, second);
   const bool is_real = elements == FunctionElements::Real || elements == FunctionElements::Property;
   if (is_real && is_integer(common)) common = DType::F32;
   if (gives_truth(function)) {

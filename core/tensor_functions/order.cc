@@ -41,7 +41,8 @@ void sort_first(const Tensor& tensor, int32_t axis, bool descending, bool is_who
   Shape expected = tensor.shape();
   const auto check = [&](const Argument& result, DType dtype, const char* what) {
     check_same_device(result, input);
-    if (!is_whole && result.tensor.rank() == expected.rank) {
+    // The first result says how many are wanted.
+    if (!is_whole && result.tensor.rank() == expected.rank && expected[sorted] == tensor.dim(sorted)) {
       const int64_t wanted = result.tensor.dim(sorted);
       if (wanted > tensor.dim(sorted)) {
         fail(Status::InvalidArgument,
@@ -66,8 +67,6 @@ void sort_first(const Tensor& tensor, int32_t axis, bool descending, bool is_who
   }
   if (indices != nullptr) {
     const Argument result = {"indices", *indices};
-    // The values say how many are wanted.
-    is_whole = is_whole || values != nullptr;
     check(result, DType::I64, "since they are indices");
     check_memory(result, input);
     if (values != nullptr) check_memory(result, {"values", *values});

@@ -97,8 +97,8 @@ class AxisList {
 
   // The order of outputs has no effect on them: adjacent ones are read together.
   void sort_by_stride() {
-    std::stable_sort(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(count_),
-                     [](const Axis& a, const Axis& b) { return std::abs(a.input_stride) > std::abs(b.input_stride); });
+    std::sort(axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(count_),
+              [](const Axis& a, const Axis& b) { return std::abs(a.input_stride) > std::abs(b.input_stride); });
   }
 
   // As the axes before `end` of the problem.

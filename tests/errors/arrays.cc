@@ -78,6 +78,7 @@ Cases refused_shapes() {
       ALSO("result has dims (2, 1), expected (3) or (1, 3), those of tensor without the axes that are reduced",
            heed_reduce_axes(HEED_REDUCE_SUM, rows, both, 1, tensor_of(HEED_F32, {2, 1}))),
       ALSO("axis is 2, but tensor has dims (2, 3) of rank 2", heed_cumulative_sum(rows, 2, other)),
+      ALSO("axis is 2, but tensor has dims (2, 3) of rank 2", heed_log_softmax(rows, 2, other)),
       ALSO("result has dims (3), expected (2, 3), the dims of tensor", heed_cumulative_sum(rows, 0, row)),
       ALSO("axis is 2, but tensor has dims (2, 3) of rank 2", heed_sort(rows, 2, 0, other, NULL)),
       ALSO("values has dims (3), expected (2, 3), the dims of tensor", heed_sort(rows, 0, 0, row, NULL)),
@@ -113,6 +114,10 @@ Cases refused_memory() {
            heed_concatenate(part_outputs, 1, 0, tensor), part_outputs[0] = tensor),
       ALSO("a is a shape-only tensor (2, 3): its data is NULL, expected elements",
            heed_add(shape_of(HEED_F32, {2, 3}), row, other)),
+      ALSO("b is a shape-only tensor (3): its data is NULL, expected elements",
+           heed_elementwise(HEED_ELEMENTWISE_REMAINDER, whole, shape_of(HEED_I32, {3}), ones)),
+      ALSO("b is a shape-only tensor (3): its data is NULL, expected elements",
+           heed_elementwise(HEED_ELEMENTWISE_POWER, whole, shape_of(HEED_I32, {3}), ones)),
       ALSO("quotient is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it",
            heed_divide(tensor_of(HEED_F32, {8, 6}), number, snapshot("W_q.weight"))),
       ALSO("sum has stride 0 on axis 0 of dims (2, 3), expected a positive stride in a tensor that is written",
@@ -160,6 +165,8 @@ Cases with_their_sentences() {
       PROVOKE(heed_sort(rows, 0, 0, NULL, other)),
       PROVOKE(heed_top_k(rows, 1, 1, tensor_of(HEED_F32, {2, 4}), NULL)),
       PROVOKE(heed_top_k(rows, 1, 1, row, NULL)),
+      PROVOKE(
+          heed_top_k(view_of(tensor_of(HEED_I8, {1}), {int64_t{1} << 41}, {0}), 0, 1, tensor_of(HEED_I8, {1}), NULL)),
       PROVOKE(heed_gather(rows, other, 0, other)),
       PROVOKE(heed_gather(rows, ones, 0, other)),
       PROVOKE(heed_gather(rows, places, 1, tensor_of(HEED_F32, {2, 1}))),
@@ -172,7 +179,8 @@ Cases with_their_sentences() {
       PROVOKE(heed_concatenate(part_outputs, 2, 0, merged), part_outputs[1] = rows),
       PROVOKE(heed_concatenate(part_outputs, 2, 0, merged)),
       PROVOKE(heed_concatenate(part_outputs, 2, 0, tensor_of(HEED_F16, {4, 3, 4}))),
-      PROVOKE(heed_log_softmax(tensor, 3, tensor_of(HEED_F32, {2, 3, 4}))),
+      PROVOKE(heed_concatenate(part_outputs, 2, 0, row),
+              part_outputs[0] = part_outputs[1] = view_of(tensor_of(HEED_I8, {1}), {int64_t{1} << 62}, {0})),
   };
 }
 

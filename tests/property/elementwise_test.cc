@@ -347,6 +347,16 @@ TEST(Elementwise, ClipLimitsBothSides) {
   }
 }
 
+TEST(Elementwise, ShortNamesAreTheFunctions) {
+  const Input a = make_input({{3}, {6, -2, 0.5}});
+  const Input b = make_input({{1}, {2}});
+  const auto values_of = [&](const Call& call) { return compute(call, a, b, HEED_F32, {3}, {1}).contents.values; };
+  EXPECT_EQ(values_of(heed_add), (std::vector<double>{8, 0, 2.5}));
+  EXPECT_EQ(values_of(heed_subtract), (std::vector<double>{4, -4, -1.5}));
+  EXPECT_EQ(values_of(heed_multiply), (std::vector<double>{12, -4, 1}));
+  EXPECT_EQ(values_of(heed_divide), (std::vector<double>{3, -1, 0.25}));
+}
+
 TEST(Elementwise, IntegersWrapAround) {
   const auto value_of = [](int32_t number, heed_dtype dtype, double a, std::optional<double> b) {
     const std::optional<Input> second = b ? std::optional(make_input({{1}, {*b}}, dtype)) : std::nullopt;

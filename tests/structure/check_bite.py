@@ -317,8 +317,8 @@ for kind, old, new in OPERATIONS:
         plant(folder, "core/ops/copy.h", PROBLEM.replace(old, new, 1))
         plant(folder, check_operations.COSTS, "TEST(Cost, OfCopyProblem)".replace(old, new, 1).replace("OfCopy", "Of Copy"))
         plant(folder, check_operations.HEADER, "HEED_API heed_status heed_copy(const heed_tensor* tensor, heed_tensor* result) HEED_NOEXCEPT;\n")
-        for file in [*check_operations.TESTS[1:], f"{check_operations.PROPERTIES}/copy_test.cc"]:
-            plant(folder, file, "heed_copy")
+        for file in check_operations.TESTS[1:]:
+            plant(folder, file if "." in file else f"{file}/copy_test.cc", "heed_copy")
         plant(folder, check_operations.TESTS[0], "TEST(Copy, heed_copy)".replace(old, new, 1))
         problems, _ = check_operations.check(Path(folder))
     if (len(problems) > 0) != (kind is not None) or not all(f"[{kind}]" in problem for problem in problems):

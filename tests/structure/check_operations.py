@@ -59,7 +59,7 @@ def visited_by(problem: str, root: Path) -> str:
 def is_visited(operand: str, body: str) -> bool:
     # A part of problem.parts is problem.parts[i] or a variable `part`.
     names = re.escape(f"problem.{operand}").replace(r"problem\.parts\.", r"(?:problem\.parts\[\w+\]|part)\.")
-    return re.search(rf"visit\({names},", body) is not None
+    return re.search(rf"visit\({names}(?:\[\w+\])?,", body) is not None
 
 
 def text_of(path: Path) -> str:

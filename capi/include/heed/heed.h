@@ -2197,8 +2197,8 @@ HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, con
  *   an integer, a float  the float's dtype
  * Results have the common dtype, or F32 where that is F16 or BF16; functions say where it differs. BOOL, I8 and U8 are
  * for conditions and for storage: arithmetic refuses them, so copy them into another dtype first. F32 computes in F32, F16
- * and BF16 too, rounded once at the end; F64 computes in F64, integers in their dtype, where they wrap around.
- * docs/arrays.md has the error of each function. NaN gives NaN unless a function says otherwise.
+ * and BF16 too, also with integers, rounded once at the end; F64 computes in F64, integers in their dtype, where they wrap around.
+ * docs/semantics.md has the error of each function. NaN gives NaN unless a function says otherwise.
  */
 
 /* Functions of single elements, for heed_elementwise. a and b are elements of the common dtype. Those of one element

@@ -4,12 +4,20 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "backends/cpu/kernels/rows/vector_functions.h"
+
+// The iterations of the next loop do not depend on each other, even where an input is the output.
+#if defined(__clang__)
+#define HEED_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define HEED_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 namespace heed::cpu {
 namespace {
@@ -44,25 +52,18 @@ using Truth = uint8_t;
       }                               \
     }                                 \
   }
-#define HEED_COMPARISON(name, sign)   \
-  struct name {                       \
-    template <typename T>             \
-    bool operator()(T a, T b) const { \
-      return a sign b;                \
-    }                                 \
-  }
 // Sums and products of integers wrap around, as those of unsigned ones do.
-#define HEED_WRAPPING(name, sign)                                                      \
-  struct name {                                                                        \
-    template <Number T>                                                                \
-    T operator()(T a, T b) const {                                                     \
-      if constexpr (Integer<T>) {                                                      \
-        using Unsigned = std::make_unsigned_t<T>;                                      \
-        return static_cast<T>(static_cast<Unsigned>(a) sign static_cast<Unsigned>(b)); \
-      } else {                                                                         \
-        return a sign b;                                                               \
-      }                                                                                \
-    }                                                                                  \
+#define HEED_WRAPPING(name, function)                                                        \
+  struct name {                                                                              \
+    template <Number T>                                                                      \
+    T operator()(T a, T b) const {                                                           \
+      if constexpr (Integer<T>) {                                                            \
+        using Unsigned = std::make_unsigned_t<T>;                                            \
+        return static_cast<T>(function(static_cast<Unsigned>(a), static_cast<Unsigned>(b))); \
+      } else {                                                                               \
+        return function(a, b);                                                               \
+      }                                                                                      \
+    }                                                                                        \
   }
 #define HEED_LOGICAL(name, expression)   \
   struct name {                          \
@@ -75,9 +76,9 @@ using Truth = uint8_t;
 // One struct for each function of ops/elementwise_functions.h, which can be called with the types that it has.
 namespace functions {
 
-HEED_WRAPPING(Add, +);
-HEED_WRAPPING(Subtract, -);
-HEED_WRAPPING(Multiply, *);
+HEED_WRAPPING(Add, std::plus<>());
+HEED_WRAPPING(Subtract, std::minus<>());
+HEED_WRAPPING(Multiply, std::multiplies<>());
 
 struct Divide {
   template <Float T>
@@ -212,12 +213,12 @@ struct IsInfinite {
   }
 };
 
-HEED_COMPARISON(Equal, ==);
-HEED_COMPARISON(NotEqual, !=);
-HEED_COMPARISON(Less, <);
-HEED_COMPARISON(LessEqual, <=);
-HEED_COMPARISON(Greater, >);
-HEED_COMPARISON(GreaterEqual, >=);
+struct Equal : std::equal_to<> {};
+struct NotEqual : std::not_equal_to<> {};
+struct Less : std::less<> {};
+struct LessEqual : std::less_equal<> {};
+struct Greater : std::greater<> {};
+struct GreaterEqual : std::greater_equal<> {};
 
 struct Select {
   template <typename T>
@@ -236,7 +237,6 @@ struct Clip {
 
 #undef HEED_OF_DOUBLE
 #undef HEED_ROUNDING
-#undef HEED_COMPARISON
 #undef HEED_WRAPPING
 #undef HEED_LOGICAL
 
@@ -250,7 +250,7 @@ void map(const void* const* inputs, void* output, int64_t count, std::index_sequ
   using Result = Stored<std::invoke_result_t<Function, Inputs...>>;
   const std::tuple<const Inputs*...> from(static_cast<const Inputs*>(inputs[numbers])...);
   auto* to = static_cast<Result*>(output);
-#pragma GCC ivdep
+  HEED_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) to[i] = Function()(std::get<numbers>(from)[i]...);
 }
 template <typename Function, typename... Inputs>

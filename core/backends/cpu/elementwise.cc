@@ -112,8 +112,13 @@ Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem,
   const Cost cost = {.flops = count_elements(problem.sizes) * flops_of(problem.function),
                      .bytes = bytes_of_operands(problem)};
   plan_loop(plan, count_tasks_of_elements(problem.sizes), work_of(cost), num_workers);
-  for (const ElementwiseOperand& input : problem.inputs)
-    add_reasons_of_strides(plan, input, problem.output, problem.sizes[kRowAxis]);
+  // Where the output's adjacent elements make short rows, rows are along a longer axis, which is the faster way.
+  const bool has_short_rows = problem.output.strides[kRowAxis] != 1 &&
+                              std::find(problem.output.strides, problem.output.strides + kElementwiseRank, 1) !=
+                                  problem.output.strides + kElementwiseRank;
+  for (const ElementwiseOperand& input : problem.inputs) {
+    if (!has_short_rows) add_reasons_of_strides(plan, input, problem.output, problem.sizes[kRowAxis]);
+  }
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
 #include "backends/cpu/operations.h"
+#include "backends/cpu/width.h"
 #include "base/rounding.h"
 #include "tensor/copy.h"
 
@@ -139,6 +140,7 @@ void sort_row(const SortProblem& problem, int64_t row, std::byte* scratch) {
 }  // namespace
 
 Plan plan_problem(const KernelTable& kernels, const SortProblem& problem, int32_t num_workers) {
+  require_width("the length of an axis that is sorted", problem.sizes[kRowAxis]);
   Plan plan;
   plan.kernel = "sort";
   plan.isa = kernels.isa;

@@ -103,8 +103,12 @@ struct Exp {
 struct Log {
   HEED_INLINE_MEMBER static Vec of(Vec x) {
     constexpr int32_t kSqrtHalf = 0x3f3504f3;
-    const IntVec is_subnormal = x < broadcast(0x1p-126f);
-    const IntVec bits = bits_of(select(is_subnormal, x * broadcast(0x1p23f), x)) - kSqrtHalf;
+    const Vec infinity = broadcast(__builtin_inff());
+    const IntVec is_ordinary = (x > Vec{}) & (x < infinity);
+    // The bits of others would overflow below.
+    const Vec ordinary = select(is_ordinary, x, broadcast(1.0f));
+    const IntVec is_subnormal = ordinary < broadcast(0x1p-126f);
+    const IntVec bits = bits_of(select(is_subnormal, ordinary * broadcast(0x1p23f), ordinary)) - kSqrtHalf;
     const Vec k = __builtin_convertvector((bits >> 23) - (is_subnormal & 23), Vec);
     const Vec f = from_bits((bits & 0x007fffff) + kSqrtHalf) - broadcast(1.0f);
     Vec p = fma(f, broadcast(-0.0763450265f), broadcast(0.12761578f));
@@ -117,10 +121,9 @@ struct Log {
     const Vec square = f * f;
     const Vec tail = fma(square * f, p, fma(k, broadcast(1.42860677e-6f), broadcast(-0.5f) * square));
     const Vec result = fma(k, broadcast(0x1.62e4p-1f), f + tail);
-    const Vec infinity = broadcast(__builtin_inff());
     // Of 0 -inf; NaN below 0 and for NaN; infinity stays.
     const Vec special = select(x == Vec{}, -infinity, select(x == infinity, x, broadcast(__builtin_nanf(""))));
-    return select((x > Vec{}) & (x < infinity), result, special);
+    return select(is_ordinary, result, special);
   }
 };
 

@@ -43,6 +43,19 @@ Activation read_activation(int32_t activation, const char* name) {
   return static_cast<Activation>(activation);
 }
 
+static_assert(HEED_ROPE_HALF == static_cast<int>(RotaryLayout::Half) &&
+              HEED_ROPE_INTERLEAVED == static_cast<int>(RotaryLayout::Interleaved));
+
+RotaryLayout read_rotary_layout(int32_t layout, const char* name) {
+  if (layout != HEED_ROPE_HALF && layout != HEED_ROPE_INTERLEAVED) {
+    fail(Status::InvalidArgument,
+         "%s is %d, expected " CONSTANT("HEED_ROPE_HALF") " (1) or " CONSTANT(
+             "HEED_ROPE_INTERLEAVED") " (2): which elements make a pair, as the weights were trained",
+         name, layout);
+  }
+  return static_cast<RotaryLayout>(layout);
+}
+
 DType read_dtype(heed_dtype dtype) {
   switch (dtype) {
     case HEED_F32: return DType::F32;

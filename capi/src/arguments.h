@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "ops/activation.h"
+#include "ops/head_transform.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -82,6 +83,9 @@ Enum read_enum(int32_t value, Enum last, const char* name, const char* names) {
 
 // Throws for a number that is no HEED_ACTIVATION_.
 Activation read_activation(int32_t activation, const char* name);
+
+// Throws for a number that is no HEED_ROPE_HALF or HEED_ROPE_INTERLEAVED.
+RotaryLayout read_rotary_layout(int32_t layout, const char* name);
 
 // Throws for a number that is not a dtype.
 DType read_dtype(heed_dtype dtype);

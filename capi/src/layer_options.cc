@@ -25,8 +25,6 @@ static_assert(HEED_BIAS_Q == static_cast<int>(kBiasQ) && HEED_BIAS_K == static_c
               HEED_BIAS_V == static_cast<int>(kBiasV) && HEED_BIAS_O == static_cast<int>(kBiasO) &&
               HEED_BIAS_ALL == static_cast<int>(kBiasAll));
 
-static_assert(HEED_ROPE_HALF == static_cast<int>(RotaryLayout::Half) &&
-              HEED_ROPE_INTERLEAVED == static_cast<int>(RotaryLayout::Interleaved));
 static_assert(HEED_ROPE_SCALING_LINEAR == static_cast<int>(RopeScaling::Linear) &&
               HEED_ROPE_SCALING_NTK == static_cast<int>(RopeScaling::Ntk) &&
               HEED_ROPE_SCALING_YARN == static_cast<int>(RopeScaling::Yarn) &&
@@ -87,13 +85,7 @@ RopeOptions read_rope_options(const heed_rope_options* options) {
   const heed_rope_options read =
       read_struct(options, HEED_ROPE_OPTIONS_INIT, kFirstRopeOptionsSize, OPTION("rope"), "HEED_ROPE_OPTIONS_INIT");
   RopeOptions result;
-  if (read.layout != HEED_ROPE_HALF && read.layout != HEED_ROPE_INTERLEAVED) {
-    fail(Status::InvalidArgument,
-         OPTION("rope->layout") " is %d, expected " CONSTANT("HEED_ROPE_HALF") " (1) or " CONSTANT(
-             "HEED_ROPE_INTERLEAVED") " (2): which elements make a pair, as the weights were trained",
-         read.layout);
-  }
-  result.layout = static_cast<RotaryLayout>(read.layout);
+  result.layout = read_rotary_layout(read.layout, OPTION("rope->layout"));
   result.scaling =
       read_enum(read.scaling, RopeScaling::Factors, OPTION("rope->scaling"),
                 CONSTANT("HEED_ROPE_SCALING_NONE") " (0),"

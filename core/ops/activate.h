@@ -13,12 +13,12 @@
 
 namespace heed {
 
-// output[i] = activation(input[i]), in f32, rounded once.
+// output[i] = activation(input[i]), in f32, or in f64 where both are F64, rounded once.
 struct ActivateProblem {
   Op op = {OpKind{9}, sizeof(ActivateProblem)};
   int64_t sizes[kElementwiseRank] = {1, 1, 1, 1, 1, 1, 1, 1};
-  ElementwiseOperand input;   // F32, F16, BF16
-  ElementwiseOperand output;  // F32, F16, BF16; shares no memory with the input
+  ElementwiseOperand input;   // F32, F16, BF16, F64
+  ElementwiseOperand output;  // F32, F16, BF16; F64 if the input is; shares no memory with the input
   Activation activation = Activation::None;
   int32_t unused = 0;
 };

@@ -15,11 +15,13 @@
 #include "ops/embedding.h"
 #include "ops/gather.h"
 #include "ops/linear.h"
+#include "ops/matmul.h"
 #include "ops/merge.h"
 #include "ops/norm.h"
 #include "ops/op.h"
 #include "ops/positions.h"
 #include "ops/reduce.h"
+#include "ops/rotate.h"
 #include "ops/rotations.h"
 #include "ops/softmax.h"
 #include "ops/sort.h"
@@ -41,7 +43,9 @@
   OPERATION(Reduce)                \
   OPERATION(CumulativeSum)         \
   OPERATION(Sort)                  \
-  OPERATION(Gather)
+  OPERATION(Gather)                \
+  OPERATION(Matmul)                \
+  OPERATION(Rotate)
 
 namespace heed {
 

@@ -13,17 +13,17 @@
 namespace heed {
 
 // weights[b, h, q, k] = exp(scores[b, h, q, k]) / sum over visible k' of exp(scores[b, h, q, k']), with the row's
-// maximum subtracted from the scores, in f32, summed in the order of k. Key k is visible to row (b, q) iff k is less
-// than its length; hidden weights are 0, and hidden scores are not read.
+// maximum subtracted from the scores, in f32, or in f64 where both are F64. The order of the sum depends on the row's length alone.
+// Key k is visible to row (b, q) iff k is less than its length; hidden weights are 0, and hidden scores are not read.
 struct SoftmaxProblem {
   Op op = {OpKind{2}, sizeof(SoftmaxProblem)};
-  int64_t batch = 0;         // b
-  int64_t num_heads = 0;     // h
-  int64_t num_queries = 0;   // q
-  int64_t num_keys = 0;      // k
-  Operand scores;            // axes (b, h, q, k); F32, F16, BF16
-  Operand valid_lens;        // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
-  Operand weights;           // axes (b, h, q, k); F32, F16, BF16; shares no memory with the others
+  int64_t batch = 0;        // b
+  int64_t num_heads = 0;    // h
+  int64_t num_queries = 0;  // q
+  int64_t num_keys = 0;     // k
+  Operand scores;           // axes (b, h, q, k); F32, F16, BF16; F64 without valid_lens
+  Operand valid_lens;       // axes (b, -, q, -); F32, I32, I64; whole numbers from 0 to num_keys; optional
+  Operand weights;  // axes (b, h, q, k); F32, F16, BF16; F64 if the scores are; shares no memory with the others
   int32_t is_logarithm = 0;  // 1: the weights' logarithms, score - maximum - log(sum); without valid_lens
   int32_t unused = 0;
 };

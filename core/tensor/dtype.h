@@ -63,6 +63,14 @@ constexpr bool is_computable(DType dtype) {
   return false;
 }
 
+constexpr bool is_16_bit(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+// The types of integers in which arithmetic is defined.
+constexpr bool is_integer(DType dtype) { return dtype == DType::I32 || dtype == DType::I64; }
+
+// The type in which elements of this type are computed: F16 and BF16 in F32.
+constexpr DType compute_dtype(DType dtype) { return is_16_bit(dtype) ? DType::F32 : dtype; }
+
 // The name used in messages and in .safetensors headers, where the two agree for every type that heed has.
 constexpr const char* name_of(DType dtype) {
   switch (dtype) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/shape.h"
 
@@ -19,7 +20,7 @@ inline Shape leading_axes(const Shape& shape, int32_t rank) {
 
 // Calls visit(offsets) for each index of `shape`: offsets[i] is the offset of that element from the element at (0, 0,
 // ...) in the array with strides[i], in the unit of its strides. For rank 0 it is called once; if an axis has size 0,
-// never.
+// never. A visit that returns false ends the walk.
 template <size_t count, typename Visit>
 void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visit) {
   for (int32_t axis = 0; axis < shape.rank; ++axis) {
@@ -28,7 +29,12 @@ void walk(const Shape& shape, const std::array<Dims, count>& strides, Visit visi
   std::array<int64_t, count> offsets{};
   Dims index{};
   while (true) {
-    visit(static_cast<const std::array<int64_t, count>&>(offsets));
+    const std::array<int64_t, count>& here = offsets;
+    if constexpr (std::is_void_v<decltype(visit(here))>) {
+      visit(here);
+    } else {
+      if (!visit(here)) return;
+    }
     int32_t axis = shape.rank - 1;
     for (; axis >= 0; --axis) {
       const auto axis_index = static_cast<size_t>(axis);

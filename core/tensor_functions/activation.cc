@@ -3,16 +3,14 @@
 
 #include "ops/activate.h"
 #include "ops/tensor_operand.h"
+#include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
 #include "tensor_functions/pooled_call.h"
 
 namespace heed {
 
 void activate(const Tensor& tensor, Activation activation, const Tensor& result) {
-  check_input({ARGUMENT("tensor"), tensor});
-  check_result({"result", result}, tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"),
-               {ARGUMENT("tensor"), tensor});
-  check_memory({"result", result}, {ARGUMENT("tensor"), tensor});
+  check_float_function({ARGUMENT("tensor"), tensor}, {"result", result});
   if (result.num_elements() == 0) return;
 
   ActivateProblem problem;

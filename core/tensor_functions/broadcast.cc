@@ -15,9 +15,7 @@
 namespace heed {
 namespace {
 
-bool is_16_bit(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
-
-bool is_number(DType dtype) { return is_floating(dtype) || dtype == DType::I32 || dtype == DType::I64; }
+bool is_number(DType dtype) { return is_floating(dtype) || is_integer(dtype); }
 
 // Shorter rows than this are not worth a call for each.
 constexpr int64_t kShortRow = 16;
@@ -87,6 +85,21 @@ void check_dtype(const Argument& result, DType expected, const char* what) {
          term_of(expected), what);
   }
   fail(Status::InvalidArgument, "%s is %s, expected %s, %s", result.name, term_of(dtype), term_of(expected), what);
+}
+
+void check_float_function(const Argument& tensor, const Argument& result) {
+  const DType dtype = tensor.tensor.dtype();
+  if (!is_floating(dtype)) {
+    fail(Status::InvalidArgument,
+         "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE(
+             "F64") ": copy it into " WORD("a tensor") " of one of these first",
+         tensor.name, term_of(dtype));
+  }
+  check_has_axis(tensor);
+  check_same_device(result, tensor);
+  check_shape(result, tensor.tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"));
+  check_dtype(result, dtype, "the " WORD("dtype") " of " ARGUMENT("tensor"));
+  check_memory(result, tensor);
 }
 
 void check_in_place(const Argument& result, const Argument& input) {

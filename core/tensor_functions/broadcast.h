@@ -22,6 +22,9 @@ void check_number(const Argument& argument);
 // Throws InvalidArgument unless the result has that dtype, or F32 where it is F16 or BF16. `what` explains it.
 void check_dtype(const Argument& result, DType expected, const char* what);
 
+// For a function of floats of an array with at least one axis, whose result has its shape and dtype and its own memory.
+void check_float_function(const Argument& tensor, const Argument& result);
+
 // The result must be writable. It may be the input itself, with the same strides, and otherwise shares no memory with it.
 void check_in_place(const Argument& result, const Argument& input);
 
@@ -29,8 +32,7 @@ void check_in_place(const Argument& result, const Argument& input);
 void set_broadcast_operand(ElementwiseOperand& operand, const Tensor& tensor, const Shape& shape);
 
 // Orders axes as those of the last operand, the result, are in memory, joins those that are one axis in every operand, and moves
-// them to the end, so that rows are long. sizes and the strides are
-// those of the same axes; the order of elements changes, so operations for which it counts pass their own axes apart.
+// them to the end, so that rows are long. `sizes` and all strides are of the same axes. The order of elements changes.
 void merge_axes(Sizes<kElementwiseRank>& sizes, std::initializer_list<ElementwiseOperand*> operands);
 
 }  // namespace heed

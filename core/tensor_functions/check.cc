@@ -16,9 +16,13 @@ void check_input(const Argument& input) {
              "a tensor") " of one of these first",
          input.name, term_of(dtype));
   }
-  if (input.tensor.rank() == 0)
-    fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " () of rank 0, expected rank 1 to %d", input.name,
-         kMaxRank);
+  check_has_axis(input);
+}
+
+void check_has_axis(const Argument& input) {
+  if (input.tensor.rank() > 0) return;
+  fail(Status::InvalidArgument, "%s has " ARGUMENT("dims") " () of rank 0, expected rank 1 to %d", input.name,
+       kMaxRank);
 }
 
 int32_t checked_axis(int32_t axis, const Argument& tensor) {

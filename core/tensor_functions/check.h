@@ -20,6 +20,9 @@ struct Argument {
 // The dtype must be F32, F16 or BF16, and the rank 1 to 8.
 void check_input(const Argument& input);
 
+// The rank must be at least 1.
+void check_has_axis(const Argument& input);
+
 // The axis counted from 0. Throws for one that the tensor does not have.
 int32_t checked_axis(int32_t axis, const Argument& tensor);
 

@@ -3,41 +3,17 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 
 #include "base/error.h"
 #include "ops/elementwise.h"
-#include "tensor/convert.h"
 #include "tensor/dtype_term.h"
-#include "tensor/host_image.h"
-#include "tensor/walk.h"
 #include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/integers.h"
 #include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
-
-// The dtype in which elements of that dtype are computed, which is that of a result's too, but for F16 and BF16.
-DType compute_dtype(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? DType::F32 : dtype; }
-
-bool is_integer(DType dtype) { return dtype == DType::I32 || dtype == DType::I64; }
-
-// The first integer, in row-major order, for which is_refused(integer) is true.
-template <typename Condition>
-std::optional<int64_t> find_integer(const Tensor& tensor, const Condition& is_refused) {
-  const Tensor on_host = host_copy(tensor);
-  std::optional<int64_t> found;
-  int64_t position = 0;
-  walk<1>(on_host.shape(), {on_host.strides()}, [&](const auto& offsets) {
-    const std::byte* element = on_host.element(offsets[0]);
-    const int64_t value = on_host.dtype() == DType::I32 ? *reinterpret_cast<const int32_t*>(element)
-                                                        : *reinterpret_cast<const int64_t*>(element);
-    if (!found && is_refused(value)) found = position;
-    ++position;
-  });
-  return found;
-}
 
 // A quotient of integers need not be one.
 void check_quotient(const Argument& a, const Argument& b) {
@@ -52,7 +28,7 @@ void check_integers(ElementFunction function, const Argument& a, const Argument&
   if (function == ElementFunction::Remainder) {
     if (const auto zero = find_integer(b.tensor, [](int64_t value) { return value == 0; })) {
       fail(Status::InvalidArgument, "%s has 0 at index %s, expected integers other than 0 for a remainder", b.name,
-           index_text(b.tensor.shape(), *zero).c_str());
+           index_text(b.tensor.shape(), zero->position).c_str());
     }
   }
   if (function == ElementFunction::Power) {
@@ -60,13 +36,14 @@ void check_integers(ElementFunction function, const Argument& a, const Argument&
       fail(Status::InvalidArgument,
            "%s has a negative number at index %s, expected at least 0 for a power of integers: copy %s into " WORD(
                "a tensor") " of " DTYPE("F32") " first",
-           b.name, index_text(b.tensor.shape(), *negative).c_str(), a.name);
+           b.name, index_text(b.tensor.shape(), negative->position).c_str(), a.name);
     }
   }
 }
 
-// Checks devices, shapes and memory, and runs the function. `compute` is the dtype of the problem.
-void run(ElementFunction function, DType compute, std::initializer_list<Argument> inputs, const Argument& result) {
+// Checks devices, shapes and memory, and runs the function. `compute` is the dtype of the problem, `name` that of the C function.
+void run(const char* name, ElementFunction function, DType compute, std::initializer_list<Argument> inputs,
+         const Argument& result) {
   const Shape shape = broadcast_shape(inputs);
   const Argument& first = *inputs.begin();
   for (const Argument& input : inputs) check_same_device(input, first);
@@ -85,16 +62,16 @@ void run(ElementFunction function, DType compute, std::initializer_list<Argument
   for (const Argument& input : inputs) set_broadcast_operand(problem.inputs[number++], input.tensor, shape);
   set_broadcast_operand(problem.output, result.tensor, shape);
   merge_axes(problem.sizes, {&problem.inputs[0], &problem.inputs[1], &problem.inputs[2], &problem.output});
-  PooledCall(context_of(result.tensor), "heed_elementwise", "function of elements", problem.op).run();
+  PooledCall(context_of(result.tensor), name, "function of elements", problem.op).run();
 }
 
 }  // namespace
 
 void elementwise(ElementFunction function, const Tensor& a, const Tensor* b, const Tensor& result,
-                 const char* result_name) {
+                 const CalledAs& called_as) {
   const Argument first = {ARGUMENT("a"), a};
   const Argument second = {ARGUMENT("b"), b != nullptr ? *b : a};
-  const Argument output = {result_name, result};
+  const Argument output = {called_as.result, result};
   const FunctionElements elements = row_of(function).elements;
   DType common = DType::Bool;
   if (elements == FunctionElements::Comparison && a.dtype() == DType::Bool && second.tensor.dtype() == DType::Bool) {
@@ -111,9 +88,9 @@ void elementwise(ElementFunction function, const Tensor& a, const Tensor* b, con
     check_dtype(output, common, "the " WORD("dtype") " of the result");
   }
   if (b == nullptr) {
-    run(function, compute_dtype(common), {first}, output);
+    run(called_as.function, function, compute_dtype(common), {first}, output);
   } else {
-    run(function, compute_dtype(common), {first, second}, output);
+    run(called_as.function, function, compute_dtype(common), {first, second}, output);
   }
 }
 
@@ -126,7 +103,8 @@ void select(const Tensor& condition, const Tensor& a, const Tensor& b, const Ten
   const Argument second = {ARGUMENT("b"), b};
   const DType common = a.dtype() == b.dtype() ? a.dtype() : common_dtype(first, second);
   check_dtype({"result", result}, common, "the " WORD("dtype") " of the result");
-  run(ElementFunction::Select, compute_dtype(common), {{"condition", condition}, first, second}, {"result", result});
+  run("heed_select", ElementFunction::Select, compute_dtype(common), {{"condition", condition}, first, second},
+      {"result", result});
 }
 
 void clip(const Tensor& tensor, const Tensor* low, const Tensor* high, const Tensor& result) {
@@ -142,12 +120,13 @@ void clip(const Tensor& tensor, const Tensor* low, const Tensor* high, const Ten
   check_limit("high", high);
   check_dtype(output, tensor.dtype(), "the " WORD("dtype") " of " ARGUMENT("tensor"));
   const DType compute = compute_dtype(tensor.dtype());
+  constexpr const char* kName = "heed_clip";
   if (low != nullptr && high != nullptr) {
-    run(ElementFunction::Clip, compute, {clipped, {"low", *low}, {"high", *high}}, output);
+    run(kName, ElementFunction::Clip, compute, {clipped, {"low", *low}, {"high", *high}}, output);
   } else if (low != nullptr) {
-    run(ElementFunction::Maximum, compute, {clipped, {"low", *low}}, output);
+    run(kName, ElementFunction::Maximum, compute, {clipped, {"low", *low}}, output);
   } else if (high != nullptr) {
-    run(ElementFunction::Minimum, compute, {clipped, {"high", *high}}, output);
+    run(kName, ElementFunction::Minimum, compute, {clipped, {"high", *high}}, output);
   } else {
     fail(Status::InvalidArgument, "low and high are " WORD("NULL") ", expected at least one of them");
   }

@@ -7,9 +7,15 @@
 
 namespace heed {
 
-// heed_elementwise; b is null for functions of one element. `result_name` in messages.
+// The C function that is called, and what it calls its result, for messages.
+struct CalledAs {
+  const char* function;
+  const char* result = "result";
+};
+
+// heed_elementwise, heed_compare and the four rules of arithmetic; b is null for functions of one element.
 void elementwise(ElementFunction function, const Tensor& a, const Tensor* b, const Tensor& result,
-                 const char* result_name = "result");
+                 const CalledAs& called_as);
 
 // heed_select.
 void select(const Tensor& condition, const Tensor& a, const Tensor& b, const Tensor& result);

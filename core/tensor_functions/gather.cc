@@ -3,44 +3,42 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/error.h"
 #include "ops/gather.h"
 #include "ops/tensor_operand.h"
 #include "tensor/dtype_term.h"
-#include "tensor/host_image.h"
-#include "tensor/walk.h"
 #include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
+#include "tensor_functions/integers.h"
 #include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
 
+void check_index_dtype(const Argument& indices) {
+  if (is_integer(indices.tensor.dtype())) return;
+  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), indices.name,
+       term_of(indices.tensor.dtype()));
+}
+
 // Throws for an index outside -axis_size .. axis_size - 1.
 void check_indices(const Argument& indices, int64_t axis_size, int32_t axis) {
-  const DType dtype = indices.tensor.dtype();
-  if (dtype != DType::I32 && dtype != DType::I64) {
-    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), indices.name, term_of(dtype));
+  const auto wrong =
+      find_integer(indices.tensor, [axis_size](int64_t index) { return index < -axis_size || index >= axis_size; });
+  if (!wrong) return;
+  const std::string where = index_text(indices.tensor.shape(), wrong->position);
+  if (axis_size == 0) {
+    fail(Status::InvalidArgument,
+         "%s has %" PRId64 " at index %s, but axis %d of " ARGUMENT("tensor") " has size 0, expected at least 1",
+         indices.name, wrong->value, where.c_str(), axis);
   }
-  indices.tensor.require_data(indices.name);
-  const Tensor on_host = host_copy(indices.tensor);
-  int64_t position = 0;
-  walk<1>(on_host.shape(), {on_host.strides()}, [&](const auto& offsets) {
-    const std::byte* element = on_host.element(offsets[0]);
-    const int64_t index =
-        dtype == DType::I32 ? *reinterpret_cast<const int32_t*>(element) : *reinterpret_cast<const int64_t*>(element);
-    if (index < -axis_size || index >= axis_size) {
-      fail(Status::InvalidArgument,
-           "%s has %" PRId64 " at index %s, expected %" PRId64 " to %" PRId64
-           ", since axis %d of " ARGUMENT("tensor") " has size %" PRId64,
-           indices.name, index, index_text(on_host.shape(), position).c_str(), -axis_size, axis_size - 1, axis,
-           axis_size);
-    }
-    ++position;
-  });
+  fail(Status::InvalidArgument,
+       "%s has %" PRId64 " at index %s, expected %" PRId64 " to %" PRId64
+       ", since axis %d of " ARGUMENT("tensor") " has size %" PRId64,
+       indices.name, wrong->value, where.c_str(), -axis_size, axis_size - 1, axis, axis_size);
 }
 
 // Where the axes of the result are in the tensor and in the indices; -1: not there.
@@ -63,8 +61,9 @@ void run(const Tensor& tensor, const Tensor& indices, int32_t axis, const Tensor
   }
   check_memory(output, input);
   check_memory(output, {"indices", indices});
-  check_indices({"indices", indices}, tensor.dim(axis), axis);
+  check_index_dtype({"indices", indices});
   if (result.num_elements() == 0) return;
+  check_indices({"indices", indices}, tensor.dim(axis), axis);
 
   GatherProblem problem;
   int32_t of_result[kElementwiseRank];

@@ -8,13 +8,17 @@
 
 #include "base/error.h"
 #include "ops/linear.h"
-#include "tensor/dtype_term.h"
+#include "ops/matmul.h"
 #include "tensor/walk.h"
+#include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
 #include "tensor_functions/pooled_call.h"
 
 namespace heed {
 namespace {
+
+constexpr const char* kName = "heed_matmul";
+constexpr const char* kOperation = "matmul";
 
 // A tensor as a batch of matrices: batch axes, aligned at the end with those of the product, then rows and columns. A
 // vector is one row or one column. The stride is 0 for axes of size 1, which are broadcast, and for tensors without
@@ -96,17 +100,81 @@ Operand operand_of(const Tensor& tensor, const Matrices& matrices, int32_t batch
   return operand;
 }
 
+// A product of two tensors as matrices. `batch` are the axes of the product before its rows and columns.
+struct Product {
+  const Tensor& a;
+  const Tensor& b;
+  const Tensor& product;
+  Matrices left;
+  Matrices right;
+  Matrices result;
+  Shape batch;
+};
+
+// As a linear operation, whose weight is b.
+void run_linear(const Product& product) {
+  Shape batch = product.batch;
+  const int32_t batch_axis = axis_of_one_b(batch, product.right);
+  LinearProblem problem;
+  problem.batch = batch_axis < 0 ? 1 : batch[batch_axis];
+  problem.rows = product.left.rows;
+  problem.input_size = product.left.columns;
+  problem.input = operand_of(product.a, product.left, batch_axis);
+  LinearPart& part = problem.parts[0];
+  part.output_size = part.head_size = product.right.columns;
+  // The columns of b are the rows of a weight (out, in).
+  part.weight = operand_of(product.b, product.right, -1);
+  std::swap(part.weight.strides[2], part.weight.strides[3]);
+  part.output = operand_of(product.product, product.result, batch_axis);
+  if (batch_axis >= 0) batch[batch_axis] = 1;
+
+  const PooledCall call(context_of(product.product), kName, kOperation, problem.op);
+  walk<3>(batch, {product.left.batch_strides, product.right.batch_strides, product.result.batch_strides},
+          [&](const auto& offsets) {
+            problem.input.data = product.a.element(offsets[0]);
+            part.weight.data = product.b.element(offsets[1]);
+            part.output.data = product.product.element(offsets[2]);
+            call.run();
+          });
+}
+
+void set_matrices(ElementwiseOperand& operand, const Tensor& tensor, const Matrices& matrices, int32_t batch_rank) {
+  operand.data = tensor.data();
+  operand.dtype = tensor.dtype();
+  operand.given = 1;
+  for (int32_t axis = 0; axis < batch_rank; ++axis)
+    operand.strides[kMatmulRowAxis - batch_rank + axis] = matrices.batch_strides[static_cast<size_t>(axis)];
+  operand.strides[kMatmulRowAxis] = matrices.row_stride;
+  operand.strides[kMatmulColumnAxis] = matrices.column_stride;
+}
+
+// Of numbers that a linear operation does not take.
+void run_matmul(const Product& product, DType compute) {
+  MatmulProblem problem;
+  problem.compute = compute;
+  problem.inner_size = product.left.columns;
+  const int32_t batch_rank = product.batch.rank;
+  for (int32_t axis = 0; axis < batch_rank; ++axis)
+    problem.sizes[kMatmulRowAxis - batch_rank + axis] = product.batch[axis];
+  problem.sizes[kMatmulRowAxis] = product.left.rows;
+  problem.sizes[kMatmulColumnAxis] = product.right.columns;
+  set_matrices(problem.a, product.a, product.left, batch_rank);
+  set_matrices(problem.b, product.b, product.right, batch_rank);
+  set_matrices(problem.product, product.product, product.result, batch_rank);
+  PooledCall(context_of(product.product), kName, kOperation, problem.op).run();
+}
+
 }  // namespace
 
 void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
-  check_input({ARGUMENT("a"), a});
-  check_input({ARGUMENT("b"), b});
-  if (a.dtype() != b.dtype()) {
-    fail(Status::InvalidArgument, ARGUMENT("b") " is %s, but " ARGUMENT("a") " is %s: expected the same " WORD("dtype"),
-         term_of(b.dtype()), term_of(a.dtype()));
-  }
-  check_same_device({ARGUMENT("b"), b}, {ARGUMENT("a"), a});
-  Shape batch = broadcast_batch(a, b);
+  const Argument first = {ARGUMENT("a"), a};
+  const Argument second = {ARGUMENT("b"), b};
+  const Argument output = {"product", product};
+  const DType common = common_dtype(first, second);
+  check_has_axis(first);
+  check_has_axis(second);
+  check_same_device(second, first);
+  const Shape batch = broadcast_batch(a, b);
   const Matrices left = matrices_of(a, a.rank() > 1, true, batch.rank);
   const Matrices right = matrices_of(b, true, b.rank() > 1, batch.rank);
   if (left.columns != right.rows) {
@@ -115,34 +183,19 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
              "dims") " %s, whose inner sizes are %" PRId64 " and %" PRId64 ": expected the same",
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str(), left.columns, right.rows);
   }
-  check_result({"product", product}, product_shape(batch, a, left, b, right), "the shape of a times b",
-               {ARGUMENT("a"), a});
-  check_memory({"product", product}, {ARGUMENT("a"), a});
-  check_memory({"product", product}, {ARGUMENT("b"), b});
+  check_same_device(output, first);
+  check_shape(output, product_shape(batch, a, left, b, right), "the shape of a times b");
+  check_dtype(output, common, "the " WORD("dtype") " of the product");
+  check_memory(output, first);
+  check_memory(output, second);
   if (product.num_elements() == 0) return;
   const Matrices result = matrices_of(product, a.rank() > 1, b.rank() > 1, batch.rank);
-
-  const int32_t batch_axis = axis_of_one_b(batch, right);
-  LinearProblem problem;
-  problem.batch = batch_axis < 0 ? 1 : batch[batch_axis];
-  problem.rows = left.rows;
-  problem.input_size = left.columns;
-  problem.input = operand_of(a, left, batch_axis);
-  LinearPart& part = problem.parts[0];
-  part.output_size = part.head_size = right.columns;
-  // The columns of b are the rows of a weight (out, in).
-  part.weight = operand_of(b, right, -1);
-  std::swap(part.weight.strides[2], part.weight.strides[3]);
-  part.output = operand_of(product, result, batch_axis);
-  if (batch_axis >= 0) batch[batch_axis] = 1;
-
-  const PooledCall call(context_of(product), "heed_matmul", "matmul", problem.op);
-  walk<3>(batch, {left.batch_strides, right.batch_strides, result.batch_strides}, [&](const auto& offsets) {
-    problem.input.data = a.element(offsets[0]);
-    part.weight.data = b.element(offsets[1]);
-    part.output.data = product.element(offsets[2]);
-    call.run();
-  });
+  const Product matrices = {a, b, product, left, right, result, batch};
+  if (is_computable(a.dtype()) && is_computable(b.dtype())) {
+    run_linear(matrices);
+  } else {
+    run_matmul(matrices, compute_dtype(common));
+  }
 }
 
 }  // namespace heed

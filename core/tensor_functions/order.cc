@@ -31,6 +31,18 @@ void set_sizes(Sizes<kElementwiseRank>& sizes, const Tensor& tensor, const int32
   for (int32_t i = 0; i < kElementwiseRank; ++i) sizes[i] = axes[i] < 0 ? 1 : tensor.dim(axes[i]);
 }
 
+// The number of elements that a result has room for on the axis; the tensor's if the rank is another, which is refused later.
+int64_t wanted_count(const Argument& result, const Argument& tensor, int32_t axis) {
+  if (result.tensor.rank() != tensor.tensor.rank()) return tensor.tensor.dim(axis);
+  const int64_t wanted = result.tensor.dim(axis);
+  if (wanted > tensor.tensor.dim(axis)) {
+    fail(Status::InvalidArgument,
+         "%s has %" PRId64 " elements on axis %d, expected at most the %" PRId64 " of " ARGUMENT("tensor"), result.name,
+         wanted, axis, tensor.tensor.dim(axis));
+  }
+  return wanted;
+}
+
 void sort_first(const Tensor& tensor, int32_t axis, bool descending, bool is_whole, const Tensor* values,
                 const Tensor* indices) {
   const Argument input = {ARGUMENT("tensor"), tensor};
@@ -39,18 +51,12 @@ void sort_first(const Tensor& tensor, int32_t axis, bool descending, bool is_who
     fail(Status::InvalidArgument, "values and indices are " WORD("NULL") ", expected at least one of them");
   tensor.require_data(input.name);
   Shape expected = tensor.shape();
+  if (!is_whole) {
+    expected[sorted] =
+        wanted_count(values != nullptr ? Argument{"values", *values} : Argument{"indices", *indices}, input, sorted);
+  }
   const auto check = [&](const Argument& result, DType dtype, const char* what) {
     check_same_device(result, input);
-    // The first result says how many are wanted.
-    if (!is_whole && result.tensor.rank() == expected.rank && expected[sorted] == tensor.dim(sorted)) {
-      const int64_t wanted = result.tensor.dim(sorted);
-      if (wanted > tensor.dim(sorted)) {
-        fail(Status::InvalidArgument,
-             "%s has %" PRId64 " elements on axis %d, expected at most the %" PRId64 " of " ARGUMENT("tensor"),
-             result.name, wanted, sorted, tensor.dim(sorted));
-      }
-      expected[sorted] = wanted;
-    }
     check_shape(result, expected,
                 is_whole ? "the " ARGUMENT("dims") " of " ARGUMENT("tensor")
                          : "those of " ARGUMENT("tensor") ", with as many as are wanted on the axis");

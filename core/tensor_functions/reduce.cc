@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "tensor/dtype_term.h"
-#include "tensor/overlap.h"
 #include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
 #include "tensor_functions/pooled_call.h"
@@ -20,21 +19,22 @@ namespace {
 // Which axes of a tensor are reduced.
 using ReducedAxes = std::array<bool, kMaxRank>;
 
-// The dims of the result: without the axes, or with 1 in their place.
-Shape without(const Shape& shape, const ReducedAxes& is_reduced) {
-  Shape result;
-  for (int32_t axis = 0; axis < shape.rank; ++axis) {
-    if (!is_reduced[static_cast<size_t>(axis)]) result[result.rank++] = shape[axis];
+// The dims that a result may have: without the axes, or with 1 in their place.
+struct ResultShapes {
+  ResultShapes(const Shape& shape, const ReducedAxes& is_reduced) : kept(shape) {
+    for (int32_t axis = 0; axis < shape.rank; ++axis) {
+      if (is_reduced[static_cast<size_t>(axis)]) {
+        kept[axis] = 1;
+      } else {
+        removed[removed.rank++] = shape[axis];
+      }
+    }
   }
-  return result;
-}
-Shape with_ones(const Shape& shape, const ReducedAxes& is_reduced) {
-  Shape result = shape;
-  for (int32_t axis = 0; axis < shape.rank; ++axis) {
-    if (is_reduced[static_cast<size_t>(axis)]) result[axis] = 1;
-  }
-  return result;
-}
+  bool include(const Shape& shape) const { return shape == removed || shape == kept; }
+
+  Shape removed;
+  Shape kept;
+};
 
 bool is_arg(Reduction reduction) { return reduction == Reduction::ArgMax || reduction == Reduction::ArgMin; }
 
@@ -65,8 +65,8 @@ void check_dtypes(Reduction reduction, const Argument& tensor, const Argument& r
 
 // A mean of integers is computed in F64, where their sum cannot wrap around.
 DType compute_dtype(Reduction reduction, DType dtype) {
-  if (reduction == Reduction::Mean && !is_floating(dtype)) return DType::F64;
-  if (reduction == Reduction::Norm || dtype == DType::F64) return DType::F64;
+  const bool is_wide = reduction == Reduction::Norm || (reduction == Reduction::Mean && !is_floating(dtype));
+  if (is_wide || dtype == DType::F64) return DType::F64;
   return is_floating(dtype) ? DType::F32 : DType::I64;
 }
 
@@ -118,7 +118,8 @@ class AxisList {
   size_t count_ = 0;
 };
 
-void run(Reduction reduction, const Tensor& tensor, const ReducedAxes& is_reduced, const Tensor& result) {
+void run(const char* function, Reduction reduction, const Tensor& tensor, const ReducedAxes& is_reduced,
+         const Tensor& result) {
   const Argument output = {"result", result};
   check_same_device(output, {ARGUMENT("tensor"), tensor});
   check_memory(output, {ARGUMENT("tensor"), tensor});
@@ -158,7 +159,7 @@ void run(Reduction reduction, const Tensor& tensor, const ReducedAxes& is_reduce
   problem.num_reduced = std::max(1, reduced.count());
   reduced.set(problem, kElementwiseRank);
   kept.set(problem, kElementwiseRank - problem.num_reduced);
-  PooledCall(context_of(result), "heed_reduce", "reduction", problem.op).run();
+  PooledCall(context_of(result), function, "reduction", problem.op).run();
 }
 
 }  // namespace
@@ -175,18 +176,18 @@ void reduce(Reduction reduction, const Tensor& tensor, int32_t axis, const Tenso
   check_dtypes(reduction, input, output);
   ReducedAxes is_reduced{};
   if (tensor.rank() > 0) is_reduced[static_cast<size_t>(normal_axis)] = true;
-  const Shape removed = without(tensor.shape(), is_reduced);
-  const Shape kept = with_ones(tensor.shape(), is_reduced);
-  if (!(result.shape() == removed) && !(result.shape() == kept)) {
+  const ResultShapes expected(tensor.shape(), is_reduced);
+  if (!expected.include(result.shape())) {
     if (result.num_elements() != 1) {
       fail(Status::InvalidArgument,
            "result has " ARGUMENT("dims") " %s, expected %s or %s, those of " ARGUMENT(
                "tensor") " without axis %d, or one element for all axes",
-           to_string(result.shape()).c_str(), to_string(removed).c_str(), to_string(kept).c_str(), normal_axis);
+           to_string(result.shape()).c_str(), to_string(expected.removed).c_str(), to_string(expected.kept).c_str(),
+           normal_axis);
     }
     is_reduced.fill(true);
   }
-  run(reduction, tensor, is_reduced, result);
+  run("heed_reduce", reduction, tensor, is_reduced, result);
 }
 
 void reduce_axes(Reduction reduction, const Tensor& tensor, const int32_t* axes, int32_t num_axes,
@@ -199,8 +200,10 @@ void reduce_axes(Reduction reduction, const Tensor& tensor, const int32_t* axes,
       fail(Status::InvalidArgument, "axes[%d] is %d, but " ARGUMENT("tensor") " has " ARGUMENT("dims") " %s of rank %d",
            i, axes[i], to_string(tensor.shape()).c_str(), tensor.rank());
     }
-    if (is_reduced[static_cast<size_t>(axis)])
-      fail(Status::InvalidArgument, "axes[%d] is %d, which is there twice, expected each axis once", i, axes[i]);
+    if (is_reduced[static_cast<size_t>(axis)]) {
+      fail(Status::InvalidArgument, "axes[%d] is %d, but axis %d is among the axes before it: expected each axis once",
+           i, axes[i], axis);
+    }
     is_reduced[static_cast<size_t>(axis)] = true;
   }
   const bool is_one_or_all = axes == nullptr || num_axes == 1 || num_axes == tensor.rank();
@@ -209,15 +212,14 @@ void reduce_axes(Reduction reduction, const Tensor& tensor, const int32_t* axes,
   const Argument input = {ARGUMENT("tensor"), tensor};
   const Argument output = {"result", result};
   check_dtypes(reduction, input, output);
-  const Shape removed = without(tensor.shape(), is_reduced);
-  const Shape kept = with_ones(tensor.shape(), is_reduced);
-  if (!(result.shape() == removed) && !(result.shape() == kept)) {
+  const ResultShapes expected(tensor.shape(), is_reduced);
+  if (!expected.include(result.shape())) {
     fail(Status::InvalidArgument,
          "result has " ARGUMENT("dims") " %s, expected %s or %s, those of " ARGUMENT(
              "tensor") " without the axes that are reduced",
-         to_string(result.shape()).c_str(), to_string(removed).c_str(), to_string(kept).c_str());
+         to_string(result.shape()).c_str(), to_string(expected.removed).c_str(), to_string(expected.kept).c_str());
   }
-  run(reduction, tensor, is_reduced, result);
+  run("heed_reduce_axes", reduction, tensor, is_reduced, result);
 }
 
 }  // namespace heed

@@ -13,6 +13,7 @@
 #include "ops/tensor_operand.h"
 #include "tensor/host_image.h"
 #include "tensor/walk.h"
+#include "tensor_functions/broadcast.h"
 #include "tensor_functions/check.h"
 #include "tensor_functions/pooled_call.h"
 
@@ -48,11 +49,8 @@ Tensor with_axis_last(const Tensor& tensor, int32_t axis) {
 }  // namespace
 
 void softmax(const Tensor& tensor, int32_t axis, bool is_logarithm, const Tensor& result) {
-  check_input({ARGUMENT("tensor"), tensor});
+  check_float_function({ARGUMENT("tensor"), tensor}, {"result", result});
   const int32_t normal_axis = checked_axis(axis, {ARGUMENT("tensor"), tensor});
-  check_result({"result", result}, tensor.shape(), "the " ARGUMENT("dims") " of " ARGUMENT("tensor"),
-               {ARGUMENT("tensor"), tensor});
-  check_memory({"result", result}, {ARGUMENT("tensor"), tensor});
   if (result.num_elements() == 0) return;
 
   const Tensor scores = with_axis_last(tensor, normal_axis);

@@ -149,6 +149,7 @@ errors_test::Topic gaps() {
                   multi_head.window = HEED_WINDOW_BOTTOM_RIGHT; multi_head.window_left = 3;
                   sequences.positions = tensor_of(HEED_I64, {2, 5}); inputs.sequences = &sequences),
           PROVOKE(heed_activation(tensor_of(HEED_F32, {3, 4}), HEED_ACTIVATION_SILU, tensor_of(HEED_F32, {3, 4}))),
+          PROVOKE(heed_softmax(tensor_of(HEED_F64, {2, 3}), -1, tensor_of(HEED_F64, {2, 3}))),
           PROVOKE(heed_softmax(spread(), -1, tensor_of(HEED_F16, {2, 3}))),
           PROVOKE(heed_log_softmax(tensor_of(HEED_F16, {2, 3}), -1, tensor_of(HEED_F16, {2, 3}))),
           PROVOKE(heed_add(tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}))),

@@ -382,6 +382,29 @@ struct Take final : Scenario {
   std::vector<uint8_t> before = read_bytes(result.get());
 };
 
+struct WideProduct final : Scenario {
+  heed_status run() override { return heed_matmul(a.get(), b.get(), result.get()); }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_tensor_of<double>(context.get(), {1, 2}, {3, 4});
+  Tensor b = make_tensor_of<double>(context.get(), {2, 1}, {5, 6});
+  Tensor result = make_tensor(context.get(), {1, 1}, HEED_F64);
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
+struct Rotation final : Scenario {
+  heed_status run() override {
+    return heed_rotary_embedding(a.get(), table.get(), table.get(), positions.get(), HEED_ROPE_HALF, result.get());
+  }
+  void expect_unchanged() override { EXPECT_EQ(read_bytes(result.get()), before) << "the result was written"; }
+  Context context = make_context();
+  Tensor a = make_random(context.get(), {2, 4}, 1);
+  Tensor table = make_random(context.get(), {4, 2}, 2);
+  Tensor positions = make_tensor_of<int32_t>(context.get(), {2}, {3, 0});
+  Tensor result = make_tensor(context.get(), {2, 4});
+  std::vector<uint8_t> before = read_bytes(result.get());
+};
+
 struct Merge final : Scenario {
   heed_status run() override {
     const heed_tensor* const outputs[] = {a.get(), a.get()};
@@ -711,6 +734,8 @@ TEST(OutOfMemory, InOperations) {
   expect_recovery("cumulative sum", scenario<Operate<CumulativeSum>>());
   expect_recovery("sort", scenario<Operate<Sort>>());
   expect_recovery("take", scenario<Take>());
+  expect_recovery("product of F64", scenario<WideProduct>());
+  expect_recovery("rotation", scenario<Rotation>());
   expect_recovery("concatenate", scenario<Operate<Concatenate>>());
   expect_recovery("merge", scenario<Merge>());
   expect_recovery("shapes that do not fit", scenario<RefuseAProduct>());

@@ -222,6 +222,15 @@ TEST_F(Stack, OfTensorsAndOperations) {
            heed_reduce(HEED_REDUCE_ARGMIN, a.get(), 0, place.get()) == HEED_OK &&
            heed_tensor_fill(place.get(), 1) == HEED_OK && heed_take(a.get(), place.get(), 0, taken.get()) == HEED_OK;
   });
+  const Tensor doubles = make_tensor(context.get(), {70, 70}, HEED_F64);
+  const Tensor of_doubles = make_tensor(context.get(), {70, 70}, HEED_F64);
+  const Tensor table = make_tensor(context.get(), {40, 150});
+  expect_little_stack("products, softmax and activations of F64, and rotations", [&] {
+    return heed_matmul(doubles.get(), doubles.get(), of_doubles.get()) == HEED_OK &&
+           heed_softmax(doubles.get(), 1, of_doubles.get()) == HEED_OK &&
+           heed_activation(doubles.get(), HEED_ACTIVATION_GELU, of_doubles.get()) == HEED_OK &&
+           heed_rotary_embedding(a.get(), table.get(), table.get(), nullptr, HEED_ROPE_HALF, weights.get()) == HEED_OK;
+  });
   const std::vector<const heed_tensor*> outputs(4, a.get());
   const Tensor log_sum_exp = make_random(context.get(), {2, 40}, 3);
   const std::vector<const heed_tensor*> log_sum_exps(4, log_sum_exp.get());

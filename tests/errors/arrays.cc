@@ -15,6 +15,8 @@ class ArrayScene : public Scene {
   heed_tensor* ones = tensor_with<int32_t>({3}, {1, 1, 1});
   heed_tensor* truths = tensor_of(HEED_BOOL, {2, 3});
   heed_tensor* places = tensor_with<int32_t>({2, 1}, {0, 3});
+  heed_tensor* table = tensor_of(HEED_F32, {2, 1});
+  heed_tensor* first_rows = tensor_with<int32_t>({2}, {0, 2});
   const int32_t both[2] = {0, 1};
   const int32_t twice[2] = {1, -1};
   const int32_t outside[1] = {2};
@@ -55,6 +57,9 @@ Cases refused_dtypes() {
       ALSO("result is I32, expected I64, as of sums of integers", heed_cumulative_sum(whole, 0, ones)),
       ALSO("values is F32, expected F16, the dtype of tensor", heed_sort(half, 0, 0, other, NULL)),
       ALSO("indices is F32, expected I64, since they are indices", heed_sort(half, 0, 0, NULL, other)),
+      ALSO("result is F32, expected F64, the dtype of tensor", heed_log_softmax(tensor_of(HEED_F64, {2, 3}), 0, other)),
+      ALSO("result is F32, expected F64, the dtype of tensor",
+           heed_rotary_embedding(tensor_of(HEED_F64, {2, 3}), table, table, NULL, HEED_ROPE_HALF, other)),
       ALSO("indices is F32, expected I32 or I64", heed_gather(rows, other, 0, tensor_of(HEED_F32, {2, 3}))),
       ALSO("result is F16, expected F32, the dtype of tensor", heed_take(rows, ones, 0, tensor_of(HEED_F16, {3, 3}))),
   };
@@ -110,6 +115,13 @@ Cases refused_memory() {
            heed_sort(tensor_of(HEED_I64, {3}), 0, 0, new_tensor, new_tensor),
            heed_tensor_create(context, HEED_I64, 1, &three, &new_tensor)),
       ALSO("result shares memory with tensor, expected separate memory", heed_gather(rows, places, 0, rows)),
+      ALSO("result shares memory with cosines, expected separate memory",
+           heed_rotary_embedding(rows, view_of(other, {2, 1}, {1, 1}), table, NULL, HEED_ROPE_HALF, other)),
+      ALSO("result shares memory with tensor in another order or dtype, expected separate memory, or tensor itself",
+           heed_rotary_embedding(view_of(rows, {3, 2}, {1, 3}), tensor_of(HEED_F32, {3, 1}),
+                                 tensor_of(HEED_F32, {3, 1}), NULL, HEED_ROPE_HALF, view_of(rows, {3, 2}, {2, 1}))),
+      ALSO("sines is a shape-only tensor (2, 1): its data is NULL, expected elements",
+           heed_rotary_embedding(rows, table, shape_of(HEED_F32, {2, 1}), NULL, HEED_ROPE_HALF, other)),
       ALSO("result shares memory with tensors[0], expected separate memory",
            heed_concatenate(part_outputs, 1, 0, tensor), part_outputs[0] = tensor),
       ALSO("a is a shape-only tensor (2, 3): its data is NULL, expected elements",
@@ -172,8 +184,21 @@ Cases with_their_sentences() {
       PROVOKE(heed_gather(rows, places, 1, tensor_of(HEED_F32, {2, 1}))),
       PROVOKE(heed_gather(rows, places, 1, other)),
       PROVOKE(heed_gather(rows, places, 1, tensor_of(HEED_F16, {2, 1}))),
+      PROVOKE(heed_gather(tensor_of(HEED_F32, {2, 0}), places, 1, tensor_of(HEED_F32, {2, 1}))),
       PROVOKE(heed_take(rows, ones, 0, other)),
       PROVOKE(heed_take(tensor_of(HEED_F32, {1, 1, 1, 1, 1, 1, 1, 2}), places, 7, number)),
+      PROVOKE(heed_softmax(whole, 0, row)),
+      PROVOKE(heed_rotary_embedding(rows, table, table, NULL, 0, other)),
+      PROVOKE(heed_rotary_embedding(truths, table, table, NULL, HEED_ROPE_HALF, truths)),
+      PROVOKE(heed_rotary_embedding(row, table, table, NULL, HEED_ROPE_HALF, row)),
+      PROVOKE(heed_rotary_embedding(rows, ones, table, NULL, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, row, table, first_rows, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, row, table, NULL, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, other, other, NULL, HEED_ROPE_INTERLEAVED, other)),
+      PROVOKE(heed_rotary_embedding(rows, table, row, NULL, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, table, table, row, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, table, table, ones, HEED_ROPE_HALF, other)),
+      PROVOKE(heed_rotary_embedding(rows, table, table, first_rows, HEED_ROPE_HALF, other)),
       PROVOKE(heed_concatenate(part_outputs, 0, 0, merged)),
       PROVOKE(heed_concatenate(part_outputs, 2, 0, merged), part_outputs[1] = half),
       PROVOKE(heed_concatenate(part_outputs, 2, 0, merged), part_outputs[1] = rows),
@@ -190,7 +215,8 @@ Topic arrays() {
   return {"Arithmetic, reductions, order and selection",
           "`rows`, `other` (2, 3), `row` (3) and `number` () are F32, `half` (2, 3) is F16, `truths` (2, 3) BOOL; "
           "`whole` is 7, 0, -1, "
-          "`ones` 1, 1, 1 and `places` (2, 1) 0, 3, all I32. `both` is 0, 1, `twice` 1, -1 and `outside` 2.",
+          "`ones` 1, 1, 1 and `places` (2, 1) 0, 3, all I32; `table` (2, 1) is F32 and `first_rows` 0, 2 I32. `both` "
+          "is 0, 1, `twice` 1, -1 and `outside` 2.",
           {
               with_their_sentences(),
               refused_dtypes(),

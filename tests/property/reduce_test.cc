@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "property/support/array_dtypes.h"
+#include "property/support/bounded.h"
 #include "property/support/operation_call.h"
 #include "support/array.h"
 #include "support/numbers.h"
@@ -26,12 +27,7 @@ heed_dtype result_of(int32_t reduction, heed_dtype dtype) {
   return reduction == HEED_REDUCE_SUM || reduction == HEED_REDUCE_PROD ? HEED_I64 : HEED_F32;
 }
 
-// A result in f64, and the largest error of the computation, in which `u` is the unit round-off.
-struct Bounded {
-  double value;
-  double error;
-};
-
+// `u` is the unit round-off.
 Bounded reduce(int32_t reduction, const std::vector<double>& elements, double u) {
   const auto n = static_cast<double>(elements.size());
   // More digits than F64 has, which is tested too.
@@ -115,20 +111,6 @@ Out run(int32_t reduction, const Input& input, const std::vector<int32_t>& axes,
   });
 }
 
-testing::AssertionResult is_close(double actual, const Bounded& expected, heed_dtype dtype) {
-  bool accepted = false;
-  if (std::isnan(expected.value) || std::isinf(expected.value)) {
-    accepted = std::isnan(expected.value) ? std::isnan(actual) : actual == expected.value;
-  } else if (dtype == HEED_F32 || is_narrow(dtype)) {
-    accepted = reference::accepts(format_of(dtype), expected.value, expected.error, actual);
-  } else {
-    accepted = std::abs(actual - expected.value) <= expected.error + std::abs(expected.value) * 0x1p-53;
-  }
-  if (accepted) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "is " << actual << ", expected " << expected.value << " within "
-                                     << expected.error;
-}
-
 TEST(Reduce, AgreesWithTheReference) {
   Random random(4501);
   const std::vector<heed_dtype> dtypes = {HEED_F32, HEED_F16, HEED_BF16, HEED_F64, HEED_I32, HEED_I64, HEED_BOOL};
@@ -154,7 +136,7 @@ TEST(Reduce, AgreesWithTheReference) {
       // Products of many integers wrap around.
       if (reduction == HEED_REDUCE_PROD && is_whole(given) && groups[i].size() > 30) continue;
       const double u = given == HEED_F64 || is_whole(given) ? 0x1p-53 : 0x1p-24;
-      ASSERT_TRUE(is_close(result.contents.values[i], reduce(reduction, groups[i], u), dtype))
+      ASSERT_TRUE(is_within(result.contents.values[i], reduce(reduction, groups[i], u), dtype))
           << "reduction " << reduction << " of " << groups[i].size() << " elements of " << name_of(given) << ", round "
           << round;
     }

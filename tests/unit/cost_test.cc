@@ -440,6 +440,32 @@ TEST(Cost, OfArrays) {
   gather.output = row_major(gather.sizes, DType::F32);
   EXPECT_EQ(cost_of(gather.op).flops, 0);
   EXPECT_EQ(cost_of(gather.op).bytes, 2 * 4 * 20 + 4 * 4);
+
+  MatmulProblem matmul;
+  matmul.sizes[5] = 2;
+  matmul.sizes[6] = 3;
+  matmul.sizes[7] = 4;
+  matmul.inner_size = 5;
+  matmul.a = row_major({1, 1, 1, 1, 1, 2, 3, 5}, DType::F64);
+  matmul.b = row_major({1, 1, 1, 1, 1, 1, 5, 4}, DType::F64);
+  matmul.b.strides[5] = 0;
+  matmul.product = row_major(matmul.sizes, DType::F64);
+  EXPECT_EQ(cost_of(matmul.op).flops, 2 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(cost_of(matmul.op).bytes, 8 * (30 + 20 + 24));
+
+  RotateProblem rotate;
+  rotate.batch = 2;
+  rotate.num_heads = 3;
+  rotate.length = rotate.num_positions = 5;
+  rotate.row_size = 8;
+  rotate.rotary_size = 6;
+  rotate.input.given = rotate.output.given = rotate.cosines.given = 1;
+  std::copy_n(std::array<int64_t, 4>{120, 40, 8, 1}.begin(), 4, rotate.input.strides);
+  std::copy_n(rotate.input.strides, 4, rotate.output.strides);
+  rotate.cosines.strides[2] = 3;
+  rotate.cosines.strides[3] = 1;
+  EXPECT_EQ(cost_of(rotate.op).flops, 2 * 3 * 5 * 3 * 6);
+  EXPECT_EQ(cost_of(rotate.op).bytes, 4 * (240 + 240 + 15));
 }
 
 TEST(Cost, OfAnOperationIsThatOfItsProblem) {

@@ -131,6 +131,7 @@ constexpr std::pair<OpKind, uint64_t> kBits[] = {
     {OpKind::Positions, 1u << 6},      {OpKind::Norm, 1u << 7},         {OpKind::Embedding, 1u << 8},
     {OpKind::Activate, 1u << 9},       {OpKind::Elementwise, 1u << 10}, {OpKind::Reduce, 1u << 11},
     {OpKind::CumulativeSum, 1u << 12}, {OpKind::Sort, 1u << 13},        {OpKind::Gather, 1u << 14},
+    {OpKind::Matmul, 1u << 15},        {OpKind::Rotate, 1u << 16},
 };
 static_assert(std::size(kBits) == std::size(kKinds), "each operation has its number here");
 

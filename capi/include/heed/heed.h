@@ -87,7 +87,7 @@
  *   6.6  Files of tensors       heed_tensor_load_safetensors, _load_npy, _save_npy
  *   6.7  DLPack                 heed_tensor_to_dlpack, _from_dlpack
  *   6.8  Operations on tensors  heed_matmul, heed_softmax, heed_log_softmax, heed_masked_softmax, heed_activation,
- *                               heed_attention_merge
+ *                               heed_rotary_embedding, heed_attention_merge
  *   6.9  Arithmetic             heed_elementwise, heed_add, heed_subtract, heed_multiply, heed_divide, heed_compare,
  *                               heed_select, heed_clip
  *   6.10 Reductions             heed_reduce, heed_reduce_axes, heed_cumulative_sum
@@ -2111,8 +2111,8 @@ HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLMan
 /* ---- 6.8 Operations on tensors ----------------------------------------------------------------------------------- */
 
 /*
- * Operations compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype. Another dtype is
- * refused: copy it first. Inputs may have any strides, also zero and negative ones. The result is a writable tensor of
+ * Operations compute in F32 from inputs of F32, F16 or BF16 and round once, to the result's dtype; those that say so take
+ * other dtypes too. Another dtype is refused: copy it first. Inputs may have any strides, also zero and negative ones. The result is a writable tensor of
  * the right dims (heed_tensor_create makes one) that shares no memory with an input. A dim may be 0. Scratch memory
  * comes from the pool of the result's context, which may allocate when it grows. Errors that all of them report:
  *   INVALID_ARGUMENT   a dtype; a shape, naming what was expected; shape-only tensors; a result that is read-only,
@@ -2124,16 +2124,17 @@ HEED_API heed_status heed_tensor_from_dlpack(heed_context* context, struct DLMan
 
 /* The product of two matrices, or of many at once, with the shapes of NumPy's matmul: product = a b, that is
  *   product[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]
- * a and b have rank 1 to 8 and one dtype; product has that dtype or F32. The axes before the last two are broadcast:
- * they are aligned at the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
+ * a and b have rank 1 to 8, and any numbers: product has their common dtype, or F32 where that is F16 or BF16, and is
+ * computed in it (6.9, "Types"); integers wrap around. The axes before the last two are broadcast: they are aligned at
+ * the end, and one that is missing or 1 is repeated. A vector a (K) counts as one row, a vector b
  * (K) as one column, and product then lacks that axis: (M, K) with (K) gives (M), (K) with (K) gives rank 0. Sums run
  * in the order of k, so that a matrix has the same bits alone and in a batch [rule 10]; K = 0 gives zeros.
- * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both). */
+ * Errors: INVALID_ARGUMENT (shapes that do not fit, naming both; dtypes without a common one). */
 HEED_API heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) HEED_NOEXCEPT;
 
 /* Softmax along an axis, negative ones counted from the end: result = exp(x) / (sum over the axis of exp(x)), with the
- * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8; result has its dims, and its dtype or
- * F32. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0
+ * largest x subtracted first, so that nothing overflows. tensor has rank 1 to 8, and may be F64, which is computed in F64;
+ * result has its dims, and its dtype, or F32 where that is F16 or BF16. NaN or +inf make their row NaN, -inf is a 0, and a row that is all -inf is NaN [rule 8]. An axis of length 0
  * gives an empty result.
  * Errors: INVALID_ARGUMENT (axis). */
 HEED_API heed_status heed_softmax(const heed_tensor* tensor, int32_t axis, heed_tensor* result) HEED_NOEXCEPT;
@@ -2154,10 +2155,26 @@ HEED_API heed_status heed_masked_softmax(const heed_tensor* scores, const heed_t
                                          heed_tensor* result) HEED_NOEXCEPT;
 
 /* An activation of each element: result = f(tensor), with f one of HEED_ACTIVATION_... (3.5), such as
- * HEED_ACTIVATION_GELU, computed as in a feed-forward network [rule 18]. tensor has rank 1 to 8; result has its dims, and its
- * dtype or F32. NaN gives NaN; -inf gives NaN except with HEED_ACTIVATION_RELU, which gives 0.
+ * HEED_ACTIVATION_GELU, computed as in a feed-forward network [rule 18]. tensor has rank 1 to 8, and may be F64, which is
+ * computed in F64; result has its dims, and its dtype, or F32 where that is F16 or BF16. NaN gives NaN; -inf gives NaN except with HEED_ACTIVATION_RELU, which gives 0.
  * Errors: INVALID_ARGUMENT (activation). */
 HEED_API heed_status heed_activation(const heed_tensor* tensor, int32_t activation, heed_tensor* result) HEED_NOEXCEPT;
+
+/* Rotates pairs of elements by tables of cosines and sines, as the operator RotaryEmbedding of ONNX (opset 23): for each
+ * pair (x, y) of a row, with the cosine c and the sine s of the row's position and the pair,
+ *   (x c - y s, x s + y c)
+ * tensor is (S, D), (B, S, D) or (B, H, S, D) of F32, F16, BF16 or F64. cosines and sines have one shape, whose last axis
+ * has R / 2 elements, one for each pair: the first R <= D elements of a row rotate, and the others are copied. With
+ * positions, (S) or (B, S) of I32 or I64, the tables are (T, R / 2), and a row has the numbers of row positions[b, s]; with
+ * NULL they are (S, R / 2), or (B, S, R / 2) or (1, S, R / 2), and a row has its own. layout is HEED_ROPE_HALF, pairs (i, i +
+ * R / 2), or HEED_ROPE_INTERLEAVED, pairs (2i, 2i + 1), ONNX's interleaved 1. The tables are floats of any dtype. Computed
+ * in F32, of F64 in F64, where each product and each sum is rounded by itself. result has the dims of tensor, and its
+ * dtype, or F32 where that is F16 or BF16; it may be tensor. Layers rotate queries and keys themselves, from positions
+ * (heed_rope_options).
+ * Errors: INVALID_ARGUMENT (layout; R above D; a position below 0 or not in the tables, naming where it is). */
+HEED_API heed_status heed_rotary_embedding(const heed_tensor* tensor, const heed_tensor* cosines,
+                                           const heed_tensor* sines, const heed_tensor* positions, int32_t layout,
+                                           heed_tensor* result) HEED_NOEXCEPT;
 
 /* Merges the results of one attention that was computed in parts over disjoint keys, such as pieces of a cache, or keys
  * that are divided among devices. With o_n and l_n the output and the log_sum_exp of part n, for each row
@@ -2198,7 +2215,8 @@ HEED_API heed_status heed_attention_merge(const heed_tensor* const* outputs, con
  * Results have the common dtype, or F32 where that is F16 or BF16; functions say where it differs. BOOL, I8 and U8 are
  * for conditions and for storage: arithmetic refuses them, so copy them into another dtype first. F32 computes in F32, F16
  * and BF16 too, also with integers, rounded once at the end; F64 computes in F64, integers in their dtype, where they wrap around.
- * docs/semantics.md has the error of each function. NaN gives NaN unless a function says otherwise.
+ * docs/semantics.md has the error of each function. NaN gives NaN unless a function says otherwise. A context's option
+ * flush_subnormals applies to what is computed; functions that choose an element or change its sign keep subnormal ones.
  */
 
 /* Functions of single elements, for heed_elementwise. a and b are elements of the common dtype. Those of one element
@@ -2342,7 +2360,7 @@ HEED_API heed_status heed_top_k(const heed_tensor* tensor, int32_t axis, int32_t
  * indices[i, j, k], k] for the middle axis of three. indices is I32 or I64 and has the dims of tensor except on the axis;
  * those of the other axes may be 1, which are repeated. Negative indices count from the end. result has the dims of tensor
  * with those of indices on the axis, and tensor's dtype, of any kind.
- * Errors: INVALID_ARGUMENT (axis; an index out of range, naming where it is). */
+ * Errors: INVALID_ARGUMENT (axis; an index out of range, naming where it is, unless result has no elements). */
 HEED_API heed_status heed_gather(const heed_tensor* tensor, const heed_tensor* indices, int32_t axis,
                                  heed_tensor* result) HEED_NOEXCEPT;
 

@@ -25,13 +25,13 @@ HEED_COMPARISONS(HEED_CHECK)
 
 namespace {
 
-heed_status compute_two(const char* name, ElementFunction function, const heed_tensor* a, const heed_tensor* b,
-                        heed_tensor* result, const char* result_name) {
-  return guarded(name, a, [&] {
+heed_status compute_two(const CalledAs& called_as, ElementFunction function, const heed_tensor* a, const heed_tensor* b,
+                        heed_tensor* result) {
+  return guarded(called_as.function, a, [&] {
     const Tensor first = require(a, ARGUMENT("a"))->tensor;
     const Tensor second = require(b, ARGUMENT("b"))->tensor;
-    const Tensor output = require(result, result_name)->tensor;
-    elementwise(function, first, &second, output, result_name);
+    const Tensor output = require(result, called_as.result)->tensor;
+    elementwise(function, first, &second, output, called_as);
   });
 }
 
@@ -58,24 +58,24 @@ heed_status heed_elementwise(int32_t function, const heed_tensor* a, const heed_
            has_two ? WORD("NULL") : "given", function, has_two ? "two inputs" : "one input",
            has_two ? WORD("a pointer") : WORD("NULL"));
     }
-    elementwise(chosen, first, pointer_to(second), output);
+    elementwise(chosen, first, pointer_to(second), output, {"heed_elementwise"});
   });
 }
 
 heed_status heed_add(const heed_tensor* a, const heed_tensor* b, heed_tensor* sum) noexcept {
-  return compute_two(__func__, ElementFunction::Add, a, b, sum, "sum");
+  return compute_two({__func__, "sum"}, ElementFunction::Add, a, b, sum);
 }
 
 heed_status heed_subtract(const heed_tensor* a, const heed_tensor* b, heed_tensor* difference) noexcept {
-  return compute_two(__func__, ElementFunction::Subtract, a, b, difference, "difference");
+  return compute_two({__func__, "difference"}, ElementFunction::Subtract, a, b, difference);
 }
 
 heed_status heed_multiply(const heed_tensor* a, const heed_tensor* b, heed_tensor* product) noexcept {
-  return compute_two(__func__, ElementFunction::Multiply, a, b, product, "product");
+  return compute_two({__func__, "product"}, ElementFunction::Multiply, a, b, product);
 }
 
 heed_status heed_divide(const heed_tensor* a, const heed_tensor* b, heed_tensor* quotient) noexcept {
-  return compute_two(__func__, ElementFunction::Divide, a, b, quotient, "quotient");
+  return compute_two({__func__, "quotient"}, ElementFunction::Divide, a, b, quotient);
 }
 
 heed_status heed_compare(int32_t comparison, const heed_tensor* a, const heed_tensor* b, heed_tensor* result) noexcept {
@@ -89,7 +89,7 @@ heed_status heed_compare(int32_t comparison, const heed_tensor* a, const heed_te
                "HEED_COMPARE_GREATER_EQUAL") " (%d)",
            comparison, kNumComparisons - 1);
     }
-    elementwise(static_cast<ElementFunction>(kNumElementwise + comparison), first, &second, output);
+    elementwise(static_cast<ElementFunction>(kNumElementwise + comparison), first, &second, output, {"heed_compare"});
   });
 }
 

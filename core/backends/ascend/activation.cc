@@ -42,6 +42,7 @@ Plan plan_activate(const ActivateProblem& problem, bool allows_reduced_precision
   if (problem.input.dtype == DType::F32 && !takes_f32(problem.activation) && !allows_reduced_precision)
     plan.add_reason("ATB's SWISH takes " DTYPE("F16") " and " DTYPE(
         "BF16") ", and the context does not allow to round other numbers to them");
+  if (problem.input.dtype == DType::F64) plan.add_reason(kNoF64);
   if (!can_arrange(problem.input, problem.sizes) || !can_arrange(problem.output, problem.sizes))
     plan.add_reason(kOutOfReach);
   return plan;

@@ -52,6 +52,8 @@ bool can_arrange(const StridedOperand<rank>& operand, const int64_t (&sizes)[ran
 // The reason for computing an operation on the CPU if can_arrange is false.
 inline constexpr const char* kOutOfReach =
     WORD("a tensor") " steps over more elements than the device can gather, expected a dense copy of it";
+// The reason for the same with elements of F64.
+inline constexpr const char* kNoF64 = "ATB does not compute in " DTYPE("F64");
 
 // The elements of an array in row-major order, dense, in `dtype` and at an address that kernels can read. The result
 // has one axis. If the array itself is like that already, the result is the array and `kept` stays empty; otherwise

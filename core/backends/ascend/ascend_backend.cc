@@ -245,6 +245,7 @@ void run_problem(BackendDevice& device, const AttentionProblem& problem) {
 Plan plan_problem(const BackendDevice&, const SoftmaxProblem& problem) {
   Plan plan;
   plan.kernel = "ATB Softmax";
+  if (problem.scores.dtype == DType::F64) plan.add_reason(kNoF64);
   if (problem.is_logarithm != 0) plan.add_reason("ATB has no logarithm of a softmax");
   const int64_t sizes[] = {problem.batch, problem.num_heads, problem.num_queries, problem.num_keys};
   if (!can_arrange(problem.scores, sizes) || !can_arrange(problem.weights, sizes)) plan.add_reason(kOutOfReach);

@@ -28,8 +28,6 @@ DType staged_dtype(const ElementwiseProblem& problem, int input) {
   return problem.function == ElementFunction::Select && input == 0 ? DType::Bool : problem.compute;
 }
 
-bool is_16_bit(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
-
 // Copies elements `to` another dtype: floats of 16 bits by the kernels, which convert vectors.
 void convert_row(const KernelTable& kernels, const StridedRow& from, const StridedRow& to, int64_t count) {
   const bool is_narrow = is_16_bit(from.dtype) || is_16_bit(to.dtype);

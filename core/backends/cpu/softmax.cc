@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
@@ -9,6 +10,7 @@
 #include "backends/cpu/width.h"
 #include "base/rounding.h"
 #include "ops/lengths.h"
+#include "tensor/copy.h"
 
 namespace heed::cpu {
 namespace {
@@ -33,7 +35,8 @@ double count_tasks(const SoftmaxProblem& problem) {
 }
 
 size_t worker_bytes(const SoftmaxProblem& problem) {
-  const size_t bytes = static_cast<size_t>(problem.num_keys) * sizeof(float);
+  const size_t element = problem.scores.dtype == DType::F64 ? sizeof(double) : sizeof(float);
+  const size_t bytes = static_cast<size_t>(problem.num_keys) * element;
   return round_up_to_alignment(bytes);
 }
 
@@ -41,6 +44,26 @@ StridedRow scores_row(const Operand& operand, int64_t b, int64_t h, int64_t q) {
   const int64_t index = b * operand.strides[0] + h * operand.strides[1] + q * operand.strides[2];
   auto* data = static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
   return {data, operand.strides[3], operand.dtype};
+}
+
+// The softmax of a row of F64, or its logarithm.
+void softmax_row_of_doubles(const StridedRow& scores, const StridedRow& weights, int64_t count, bool is_logarithm,
+                            double* row) {
+  const auto step = [](const StridedRow& strided) { return strided.stride * static_cast<int64_t>(sizeof(double)); };
+  convert_elements(DType::F64, row, sizeof(double), DType::F64, scores.data, step(scores), count);
+  double maximum = -std::numeric_limits<double>::infinity();
+  // A NaN is never greater; it reaches the sum through its exponential.
+  for (int64_t i = 0; i < count; ++i) maximum = std::max(maximum, row[i]);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    row[i] -= maximum;
+    const double power = std::exp(row[i]);
+    if (!is_logarithm) row[i] = power;
+    sum += power;
+  }
+  const double logarithm = std::log(sum);
+  for (int64_t i = 0; i < count; ++i) row[i] = is_logarithm ? row[i] - logarithm : row[i] / sum;
+  convert_elements(DType::F64, weights.data, step(weights), DType::F64, row, sizeof(double), count);
 }
 
 double flops_of(const SoftmaxProblem& problem) {
@@ -70,7 +93,6 @@ void run_problem(const KernelTable& kernels, const SoftmaxProblem& problem, cons
   const auto num_rows = static_cast<int64_t>(count_rows(problem));
   const int64_t task_rows = rows_of_task(problem);
   run_loop_with_scratch(plan, workers, scratch, [&](int64_t task, std::byte* own) {
-    auto* memory = reinterpret_cast<float*>(own);
     const int64_t end = std::min(num_rows, (task + 1) * task_rows);
     for (int64_t row = task * task_rows; row < end; ++row) {
       const int64_t q = row % problem.num_queries;
@@ -79,7 +101,12 @@ void run_problem(const KernelTable& kernels, const SoftmaxProblem& problem, cons
       const int64_t length = problem.valid_lens.given != 0 ? length_of(problem.valid_lens, b, q) : problem.num_keys;
       const StridedRow scores = scores_row(problem.scores, b, h, q);
       const StridedRow weights = scores_row(problem.weights, b, h, q);
-      kernels.softmax_row(&scores, length, &weights, problem.num_keys, problem.is_logarithm, memory);
+      if (scores.dtype == DType::F64) {
+        softmax_row_of_doubles(scores, weights, length, problem.is_logarithm != 0, reinterpret_cast<double*>(own));
+        continue;
+      }
+      kernels.softmax_row(&scores, length, &weights, problem.num_keys, problem.is_logarithm,
+                          reinterpret_cast<float*>(own));
     }
   });
 }

@@ -33,6 +33,9 @@ void call_all(heed_tensor* a, heed_tensor* b, heed_tensor* c, heed_tensor* resul
   succeeded(heed_top_k(a, axis, number, result, b));
   succeeded(heed_gather(a, b, axis, result));
   succeeded(heed_take(a, b, axis, result));
+  succeeded(heed_matmul(a, b, result));
+  succeeded(heed_rotary_embedding(a, b, b, c, number, result));
+  succeeded(heed_rotary_embedding(a, b, c, nullptr, number, result));
   const heed_tensor* const tensors[] = {a, b, c};
   succeeded(heed_concatenate(tensors, 3, axis, result));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py [--json OUT] TARGETS FILE...: Markdown tables of what attention_bench --json, load_cost, weight_cost
-and cache_steps wrote to FILEs, compared with the targets; with --json it also writes all of it into one file."""
+"""table.py [--json OUT] TARGETS FILE...: Markdown tables of what attention_bench --json, load_cost, weight_cost,
+cache_steps and array_cost wrote to FILEs, compared with the targets; with --json it also writes all of it into one file."""
 import json
 import sys
 from pathlib import Path
@@ -188,13 +188,30 @@ def print_cache(cache: dict) -> None:
     print_table(f"Changes of {cache['rows']} rows", ["function", "rows of a page", "us", "at most"], lines)
 
 
+def print_arrays(arrays: list[dict]) -> None:
+    head = ["function", "threads", "heed, us", "beside", "its time over heed's", "least to most", "at least"]
+    lines = [
+        [
+            one["name"],
+            str(one["threads"]),
+            f"{one['us']:.1f}",
+            one["peer"],
+            f"**{one['ratio']:.2f}**",
+            f"{one['least']:.2f} to {one['most']:.2f}",
+            f"{one['bound']:.2f}",
+        ]
+        for one in arrays
+    ]
+    print_table("Functions of arrays beside a loop in C++", head, lines)
+
+
 def main() -> None:
     arguments = sys.argv[1:]
     out = None
     if arguments[0] == "--json":
         out, arguments = arguments[1], arguments[2:]
     targets, *files = arguments
-    contexts, benchmarks, load, weights, cache = [], [], None, [], None
+    contexts, benchmarks, load, weights, cache, arrays = [], [], None, [], None, []
     for file in files:
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         if "benchmarks" in content:
@@ -204,6 +221,8 @@ def main() -> None:
             weights += content["weights"]
         elif "cache" in content:
             cache = content["cache"]
+        elif "arrays" in content:
+            arrays += content["arrays"]
         else:
             load = content
     all_rows = [Row(benchmark) for benchmark in benchmarks if not benchmark.get("error_occurred")]
@@ -220,11 +239,12 @@ def main() -> None:
     print_weights(weights)
     if cache is not None:
         print_cache(cache)
+    print_arrays(arrays)
     if load is not None:
         loading = f"{load['load_ms']} ms, a context {load['open_ms']} ms, {load['resident_kb']:.0f} KB resident"
         print(f"Loading the library ({load['file_kb']:.0f} KB): {loading}.")
     if out is not None:
-        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load, "weights": weights, "cache": cache}
+        merged = {"contexts": contexts, "benchmarks": benchmarks, "load": load, "weights": weights, "cache": cache, "arrays": arrays}
         Path(out).write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ package d2l;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** What the notebooks call of Tablesaw's plots, by the same names. A figure draws nothing: it says what it would show. */
+/** What notebooks call of Tablesaw's plots, by the same names. A figure draws nothing: it says what it would show. */
 public final class Figures {
     private Figures() {}
 

@@ -64,8 +64,7 @@ class D2lChapterTest {
         float[] values = function.apply(x).toFloatArray();
         for (int i = 0; i < NUM_POINTS; i++) {
             double expected = 2 * Math.sin(points[i]) + Math.pow(points[i], 0.8);
-            // Functions of elements are within 2 units of the last place (docs/semantics.md), which are at most
-            // ulp(2f) of either summand, as is the sum's rounding.
+            // The errors of the functions are units in the last place of summands below 4, that of the sum half a unit.
             assertEquals(expected, values[i], 5 * Math.ulp(4f));
         }
 
@@ -395,5 +394,51 @@ class D2lChapterTest {
         assertEquals(
                 new Shape(1, 1, 60, numHiddens),
                 shown.get(new NDIndex("0, :, :")).expandDims(0).expandDims(0).getShape());
+    }
+
+    // ---- chapters that d2l-java does not have ----
+
+    @Test
+    void aGruCellIsTwoLinearLayersAndArithmetic() {
+        int numHiddens = 3;
+        NDArray x = manager.randomNormal(new Shape(2, 5));
+        NDArray state = manager.randomNormal(new Shape(2, numHiddens));
+        try (Linear ofInput = Linear.builder().setUnits(3 * numHiddens).build();
+                Linear ofState = Linear.builder().setUnits(3 * numHiddens).build()) {
+            for (Linear linear : new Linear[] {ofInput, ofState}) {
+                linear.setInitializer(new NormalInitializer(0.5f), Parameter.Type.BIAS);
+            }
+            ofInput.initialize(manager, DataType.FLOAT32, x.getShape());
+            ofState.initialize(manager, DataType.FLOAT32, state.getShape());
+            NDList ofX = ofInput.forward(x).head().split(3, -1);
+            NDList ofH = ofState.forward(state).head().split(3, -1);
+            NDArray reset = ofX.get(0).add(ofH.get(0)).sigmoid();
+            NDArray update = ofX.get(1).add(ofH.get(1)).sigmoid();
+            NDArray candidate = ofX.get(2).add(reset.mul(ofH.get(2))).tanh();
+            NDArray next = candidate.add(update.mul(state.sub(candidate)));
+
+            for (int i = 0; i < 2; i++) {
+                double[] a = linear(ofInput, x.get(i));
+                double[] b = linear(ofState, state.get(i));
+                for (int j = 0; j < numHiddens; j++) {
+                    double r = 1 / (1 + Math.exp(-a[j] - b[j]));
+                    double z = 1 / (1 + Math.exp(-a[numHiddens + j] - b[numHiddens + j]));
+                    double n = Math.tanh(a[2 * numHiddens + j] + r * b[2 * numHiddens + j]);
+                    assertEquals((1 - z) * n + z * state.getFloat(i, j), next.getFloat(i, j), 1e-5);
+                }
+            }
+        }
+    }
+
+    /** A linear layer of one row, in double. */
+    private static double[] linear(Linear layer, NDArray row) {
+        NDArray weight = layer.getParameters().get("weight").getArray();
+        double[] result = layer.getParameters().get("bias").getArray().toType(DataType.FLOAT64, false).toDoubleArray();
+        for (int i = 0; i < result.length; i++) {
+            for (int j = 0; j < row.size(0); j++) {
+                result[i] += (double) weight.getFloat(i, j) * row.getFloat(j);
+            }
+        }
+        return result;
     }
 }

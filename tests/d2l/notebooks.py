@@ -48,7 +48,13 @@ CHANGES = [
         re.compile(r"(\.arange\([^()]*\))\.div\("),
         r"\1.toType(DataType.FLOAT32, false).div(",
         "integers that are divided are made FLOAT32 first",
-    )
+    ),
+    (
+        # Parentheses in the argument, up to two within each other.
+        re.compile(r"\.addBooleanIndex\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"),
+        r".addBooleanIndex(\1.toType(DataType.BOOLEAN, false))",
+        "a mask of numbers is made BOOLEAN first",
+    ),
 ]
 
 

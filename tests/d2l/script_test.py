@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from notebooks import swap
+
 NAMES = ["attention-cues", "nadaraya-watson", "attention-scoring-functions", "multihead-attention", "self-attention-and-positional-encoding"]
 # Loaded by a notebook, as d2l-java's are.
 DOUBLER = """import ai.djl.ndarray.NDArray;
@@ -53,7 +55,16 @@ def report(script: str, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def check_changes() -> None:
+    notes: list[str] = []
+    changed = swap("x.get(new NDIndex().addBooleanIndex(manager.eye(n).mul(f(1)).add(1))).sum()", set(), notes)
+    assert changed.endswith("mul(f(1)).add(1).toType(DataType.BOOLEAN, false))).sum()"), changed
+    assert notes == ["a mask of numbers is made BOOLEAN first"], notes
+    assert swap("import ai.djl.nn.Block;\nimport ai.djl.Nothing;", {"Block"}, notes) == "import io.heed.Block;\n"
+
+
 def main(script: str) -> None:
+    check_changes()
     status, said, _ = report(script)
     assert status == 0 and said.startswith("skipped: no folder with the notebooks"), said
 

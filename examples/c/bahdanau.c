@@ -88,14 +88,15 @@ static heed_layer* create_embedding(void) {
 
 /* A gated recurrent unit (Cho et al., 2014). Each layer gives the parts of the reset gate, the update gate and the
  * candidate, one behind the other. */
+enum { kReset = 0, kUpdate = kNumHiddens, kCandidate = 2 * kNumHiddens, kGateSize = 3 * kNumHiddens };
 typedef struct GruCell {
   heed_layer *of_input, *of_state;
 } GruCell;
 
 static GruCell create_cell(void) {
   GruCell cell;
-  cell.of_input = create_linear(3 * kNumHiddens);
-  cell.of_state = create_linear(3 * kNumHiddens);
+  cell.of_input = create_linear(kGateSize);
+  cell.of_state = create_linear(kGateSize);
   return cell;
 }
 
@@ -112,12 +113,12 @@ static heed_tensor* next_state(GruCell cell, heed_tensor* input, heed_tensor* st
   heed_tensor* update = new_rows(kNumHiddens);
   heed_tensor* candidate = new_rows(kNumHiddens);
   heed_tensor* next = new_rows(kNumHiddens);
-  CHECK(heed_add(part_of(x, 0, kNumHiddens), part_of(h, 0, kNumHiddens), reset));
+  CHECK(heed_add(part_of(x, kReset, kNumHiddens), part_of(h, kReset, kNumHiddens), reset));
   CHECK(heed_elementwise(HEED_ELEMENTWISE_SIGMOID, reset, NULL, reset));
-  CHECK(heed_add(part_of(x, kNumHiddens, kNumHiddens), part_of(h, kNumHiddens, kNumHiddens), update));
+  CHECK(heed_add(part_of(x, kUpdate, kNumHiddens), part_of(h, kUpdate, kNumHiddens), update));
   CHECK(heed_elementwise(HEED_ELEMENTWISE_SIGMOID, update, NULL, update));
-  CHECK(heed_multiply(reset, part_of(h, 2 * kNumHiddens, kNumHiddens), candidate));
-  CHECK(heed_add(part_of(x, 2 * kNumHiddens, kNumHiddens), candidate, candidate));
+  CHECK(heed_multiply(reset, part_of(h, kCandidate, kNumHiddens), candidate));
+  CHECK(heed_add(part_of(x, kCandidate, kNumHiddens), candidate, candidate));
   CHECK(heed_elementwise(HEED_ELEMENTWISE_TANH, candidate, NULL, candidate));
   /* candidate + update (state - candidate) */
   CHECK(heed_subtract(state, candidate, next));

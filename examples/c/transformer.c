@@ -220,13 +220,14 @@ static void create_transformer(Transformer* t) {
 }
 
 static void destroy_transformer(const Transformer* t) {
+  enum { kNumLayers = 12 }; /* of two blocks */
   for (int i = 0; i < kNumBlocks; ++i) {
     const EncoderBlock* e = &t->encoder[i];
     const DecoderBlock* d = &t->decoder[i];
-    heed_layer* const layers[] = {e->attention,   e->norm_1,      e->norm_2,      e->ffn.dense_1,
-                                  e->ffn.dense_2, d->attention_1, d->norm_1,      d->attention_2,
-                                  d->norm_2,      d->norm_3,      d->ffn.dense_1, d->ffn.dense_2};
-    for (size_t j = 0; j < sizeof layers / sizeof *layers; ++j) heed_layer_destroy(layers[j]);
+    heed_layer* const layers[kNumLayers] = {e->attention,   e->norm_1,      e->norm_2,      e->ffn.dense_1,
+                                            e->ffn.dense_2, d->attention_1, d->norm_1,      d->attention_2,
+                                            d->norm_2,      d->norm_3,      d->ffn.dense_1, d->ffn.dense_2};
+    for (int j = 0; j < kNumLayers; ++j) heed_layer_destroy(layers[j]);
   }
   heed_layer_destroy(t->dense);
   heed_layer_destroy(t->decoder_embedding);

@@ -356,14 +356,14 @@ internal static class TransformerExample
     /// steps before: the logits of the next token, and each block's rows.</summary>
     private sealed class Decoder : Part
     {
-        private readonly NDArray positions; // (1, positions, hiddens)
+        private readonly PositionalEncoding positions;
 
         public Decoder(NDManager manager)
         {
-            positions = new PositionalEncoding(NumHiddens, DropoutRate, MaxLen, manager).P!;
             Embedding = AddChildBlock("embedding", new Embedding(EmbeddingOptions));
             Blocks = Enumerable.Range(0, NumBlocks).Select(_ => AddChildBlock("block", new DecoderBlock())).ToArray();
             Dense = AddChildBlock("dense", new Linear(NumTokens));
+            positions = AddChildBlock("positions", new PositionalEncoding(NumHiddens, DropoutRate, MaxLen, manager));
         }
 
         public Embedding Embedding { get; }
@@ -378,7 +378,7 @@ internal static class TransformerExample
             NDList before = inputs.SubNDList(3);
             int numBefore = before.Count > 0 ? (int)before.Head.GetSize(1) : 0;
             NDArray x = Call(Embedding, ps, training, inputs[0]) * Math.Sqrt(NumHiddens);
-            x += positions[.., numBefore..(numBefore + (int)x.GetSize(1))];
+            x += positions.P![.., numBefore..(numBefore + (int)x.GetSize(1))];
             var results = new NDList();
             for (int i = 0; i < NumBlocks; i++)
             {

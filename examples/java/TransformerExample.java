@@ -214,14 +214,14 @@ public class TransformerExample {
         final Embedding embedding = addChildBlock("embedding", embedding().build());
         final List<DecoderBlock> blocks = new ArrayList<>();
         final Linear dense;
-        private final NDArray positions; // (1, positions, hiddens)
+        private final PositionalEncoding positions;
 
         TransformerDecoder(NDManager manager) {
-            positions = new PositionalEncoding(NUM_HIDDENS, DROPOUT, MAX_LEN, manager).P;
             for (int i = 0; i < NUM_BLOCKS; i++) {
                 blocks.add(addChildBlock("block", new DecoderBlock()));
             }
             dense = addChildBlock("dense", Linear.builder().setUnits(NUM_TOKENS).build());
+            positions = addChildBlock("positions", new PositionalEncoding(NUM_HIDDENS, DROPOUT, MAX_LEN, manager));
         }
 
         @Override
@@ -230,7 +230,7 @@ public class TransformerExample {
             NDList before = inputs.subNDList(3);
             NDArray x = Part.call(embedding, ps, training, inputs.get(0)).mul(Math.sqrt(NUM_HIDDENS));
             long numBefore = before.isEmpty() ? 0 : before.head().size(1);
-            x = x.add(positions.get(":, {}:{}, :", numBefore, numBefore + x.size(1)));
+            x = x.add(positions.P.get(":, {}:{}, :", numBefore, numBefore + x.size(1)));
             NDList results = new NDList();
             for (int i = 0; i < blocks.size(); i++) {
                 NDList ofBlock = new NDList(x, inputs.get(1), inputs.get(2));

@@ -20,6 +20,8 @@ internal static class Program
                 "llama_attention" => LlamaAttentionExample.Main(rest),
                 "packed_encoder" => PackedEncoderExample.Main(),
                 "beams_with_cache" => BeamsWithCacheExample.Main(),
+                "transformer" => TransformerExample.Main(),
+                "bahdanau" => BahdanauExample.Main(),
                 "translation" => TranslationExample.Main(rest),
                 "head_view" => HeadViewExample.Main(rest),
                 "server" => ServerExample.Main(),

@@ -291,7 +291,7 @@ public class Parameter {
         }
 
         /**
-         * Sets the purpose of the parameter, which is required.
+         * Sets the purpose of the parameter, which is required unless it has an initializer of its own.
          *
          * @param type the type
          * @return this
@@ -349,18 +349,23 @@ public class Parameter {
          * Makes the parameter.
          *
          * @return the parameter
-         * @throws NullPointerException if the name or the type is missing
+         * @throws NullPointerException if the name is missing, or both type and initializer
          */
         public Parameter build() {
             Objects.requireNonNull(name, "name is not set: call setName, as with \"weight\"");
-            Objects.requireNonNull(type, "type is not set: call setType, as with Parameter.Type.WEIGHT");
-            Parameter made = new Parameter(name, type, initializer == null ? type.getInitializer() : initializer);
+            Parameter made = initializer == null
+                    ? new Parameter(name, knownType(), knownType().getInitializer())
+                    : new Parameter(name, type == null ? Type.OTHER : type, initializer);
             made.shape = shape;
             made.frozen = !requiresGrad;
             if (array != null) {
                 made.setArray(array);
             }
             return made;
+        }
+
+        private Type knownType() {
+            return Objects.requireNonNull(type, "type is not set: call setType, as with Parameter.Type.WEIGHT");
         }
     }
 }

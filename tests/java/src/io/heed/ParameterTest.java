@@ -224,6 +224,14 @@ class ParameterTest {
         assertEquals("Parameter p (3) float32", parameter.toString());
         array.close();
         assertEquals("Parameter p (3) without values", parameter.toString());
+        Parameter drawnByItsOwn = Parameter.builder()
+                .setName("w")
+                .optShape(new Shape(1))
+                .optInitializer(new ConstantInitializer(7))
+                .build();
+        assertEquals(Parameter.Type.OTHER, drawnByItsOwn.getType());
+        drawnByItsOwn.initialize(manager, DataType.FLOAT32);
+        assertEquals(7, drawnByItsOwn.getArray().getFloat(0));
         Parameter vague = Parameter.builder().setName("v").setType(Parameter.Type.OTHER).build();
         assertEquals("Parameter v of unknown shape", vague.toString());
         assertThrows(IllegalStateException.class, () -> vague.initialize(manager, DataType.FLOAT32));

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""script_test.py SCRIPT: runs scripts/d2l on small notebooks written here, and checks what it reports: cells that run, plots, a cell that
+trains, a cell that fails, integers that are divided, notebooks that are missing, no folder."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from notebooks import swap
+
+NAMES = ["attention-cues", "nadaraya-watson", "attention-scoring-functions", "multihead-attention", "self-attention-and-positional-encoding"]
+# Loaded by a notebook, as d2l-java's are.
+DOUBLER = """import ai.djl.ndarray.NDArray;
+public class Doubler {
+    public static NDArray twice(NDArray x) { return x.add(x); }
+}
+"""
+CUES = [
+    "%load ../utils/djl-imports\n%load ../utils/plot-utils\n%load ../utils/Functions.java\n%load ../utils/attention/Doubler.java",
+    "NDManager manager = NDManager.newBaseManager();",
+    "Doubler.twice(manager.ones(new Shape(3))).sum().getFloat()",
+    "double[] points = Functions.floatToDoubleArray(manager.arange(3f).toFloatArray());\n"
+    "new Figure(Layout.builder().build(), ScatterTrace.builder(points, points).build())",
+    "manager.arange(0, 4, 2).div(4).toFloatArray()[1]",
+    "manager.ones(new Shape(3)).add(manager.ones(new Shape(4)))",
+    "manager.noSuchMember()",
+]
+REGRESSION = [
+    "import ai.djl.*;\nimport ai.djl.training.loss.Loss;",
+    "NDManager manager = NDManager.newBaseManager();\nint nTrain = 3;",
+    """public class Net extends AbstractBlock {
+        Parameter w = addParameter(Parameter.builder().setName("w").setType(Parameter.Type.WEIGHT).optShape(new Shape(2, 2)).build());
+        protected NDList forwardInternal(ParameterStore ps, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+        public Shape[] getOutputShapes(Shape[] inputShapes) { return inputShapes; }
+    }""",
+    "Net net = new Net();\nLoss loss = Loss.l2Loss();\n"
+    "try (GradientCollector collector = trainer.newGradientCollector()) { collector.backward(loss); }",
+    "net.isInitialized()",
+]
+
+
+def write(notebook: Path, cells: list[str]) -> None:
+    code = [{"cell_type": "code", "source": cell.splitlines(keepends=True)} for cell in cells]
+    notebook.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["text"]}, *code]}))
+
+
+def report(script: str, *arguments: str) -> tuple[int, str, str]:
+    environment = {name: value for name, value in os.environ.items() if name != "HEED_D2L"}
+    done = subprocess.run([script, *arguments], env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check_changes() -> None:
+    notes: list[str] = []
+    changed = swap("x.get(new NDIndex().addBooleanIndex(manager.eye(n).mul(f(1)).add(1))).sum()", set(), notes)
+    assert changed.endswith("mul(f(1)).add(1).toType(DataType.BOOLEAN, false))).sum()"), changed
+    assert notes == ["a mask of numbers is made BOOLEAN first"], notes
+    assert swap("import ai.djl.nn.Block;\nimport ai.djl.Nothing;", {"Block"}, notes) == "import io.heed.Block;\n"
+
+
+def main(script: str) -> None:
+    check_changes()
+    status, said, _ = report(script)
+    assert status == 0 and said.startswith("skipped: no folder with the notebooks"), said
+
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary)
+        (root / "chapter").mkdir()
+        status, _, errors = report(script, str(root / "chapter"))
+        assert status == 1 and all(f"{name}.ipynb" in errors for name in NAMES), errors
+
+        (root / "utils/attention").mkdir(parents=True)
+        (root / "utils/attention/Doubler.java").write_text(DOUBLER)
+        for name in NAMES:
+            write(root / f"chapter/{name}.ipynb", {"attention-cues": CUES, "nadaraya-watson": REGRESSION}.get(name, []))
+        status, said, errors = report(script, str(root / "chapter"))
+    assert status == 1 and errors == "", errors
+    lines = said.splitlines()
+    expected = [
+        "attention-cues",
+        "  cell  1  ran",
+        "  cell  2  ran NDManager cpu()",
+        "  cell  3  ran 6.0",
+        "  cell  4  ran a figure of 3 points",
+        "  cell  5  ran 0.5; integers that are divided are made FLOAT32 first",
+        "  cell  6  failed java.lang.IllegalArgumentException: ",
+        "  cell  7  failed cannot find symbol",
+        "nadaraya-watson",
+        "  cell  1  ran",
+        "  cell  2  ran 3",
+        "  cell  3  ran",
+        "  cell  4  left out: it trains",
+        "  cell  5  ran true",
+        "attention-scoring-functions",
+        "multihead-attention",
+        "self-attention-and-positional-encoding",
+        "9 cells ran, 1 left out, 2 failed",
+    ]
+    for line, begin in zip(lines, expected, strict=True):
+        assert line.startswith(begin), f"{line!r} does not begin with {begin!r}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

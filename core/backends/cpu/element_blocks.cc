@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/element_blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -258,9 +259,49 @@ void map(const void* const* inputs, void* output, int64_t count) {
   map<Function, Inputs...>(inputs, output, count, std::index_sequence_for<Inputs...>());
 }
 
+// What a kernel does not compute of a function that does not take all floats.
+bool is_left_out(ElementFunction function, float a, float b) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  // NaN makes comparisons false.
+  if (function != ElementFunction::Power) return !(std::abs(a) <= kLargestAngle);
+  return (static_cast<int>(std::abs(a) <= kLargest) & static_cast<int>(a != 0) &
+          static_cast<int>(std::abs(b) <= kLargest)) == 0;
+}
+
+// Elements that the kernel leaves out are computed before, since the output may be an input.
+template <ElementFunction function, typename Function>
+void compute_some(const KernelTable& kernels, const void* const* inputs, void* output, int64_t count) {
+  constexpr int64_t kTogether = 128;
+  constexpr bool has_two = std::invocable<Function, float, float>;
+  for (int64_t first = 0; first < count; first += kTogether) {
+    const int64_t part = std::min(kTogether, count - first);
+    const float* a = static_cast<const float*>(inputs[0]) + first;
+    const float* b = has_two ? static_cast<const float*>(inputs[1]) + first : a;
+    float* to = static_cast<float*>(output) + first;
+    int64_t places[kTogether];
+    float results[kTogether];
+    int64_t found = 0;
+    int num_left_out = 0;
+    for (int64_t i = 0; i < part; ++i) num_left_out += is_left_out(function, a[i], b[i]) ? 1 : 0;
+    for (int64_t i = 0; found < num_left_out; ++i) {
+      if (!is_left_out(function, a[i], b[i])) continue;
+      places[found] = i;
+      if constexpr (has_two) {
+        results[found++] = Function()(a[i], b[i]);
+      } else {
+        results[found++] = Function()(a[i]);
+      }
+    }
+    kernels.element_block(function, a, b, to, part);
+    for (int64_t i = 0; i < found; ++i) to[places[i]] = results[i];
+  }
+}
+
 template <typename T, ElementFunction function, typename Function>
 void compute(const KernelTable& kernels, const void* const* inputs, void* output, int64_t count) {
-  if constexpr (std::same_as<T, float> && is_vector_function(function)) {
+  if constexpr (std::same_as<T, float> && !takes_all_floats(function)) {
+    compute_some<function, Function>(kernels, inputs, output, count);
+  } else if constexpr (std::same_as<T, float> && is_vector_function(function)) {
     kernels.element_block(function, static_cast<const float*>(inputs[0]), static_cast<const float*>(inputs[1]),
                           static_cast<float*>(output), count);
   } else if constexpr (std::invocable<Function, T>) {

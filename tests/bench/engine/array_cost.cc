@@ -154,9 +154,9 @@ struct LibraryFunction {
 // Arrays in the second-level cache.
 void measure_functions(int64_t count, const Turns& turns) {
   constexpr LibraryFunction kFunctions[] = {
-      {"exp", HEED_ELEMENTWISE_EXP, std::exp, 5}, {"log", HEED_ELEMENTWISE_LOG, std::log, 1},
+      {"exp", HEED_ELEMENTWISE_EXP, std::exp, 5},    {"log", HEED_ELEMENTWISE_LOG, std::log, 1},
       {"tanh", HEED_ELEMENTWISE_TANH, std::tanh, 5}, {"erf", HEED_ELEMENTWISE_ERF, std::erf, 5},
-      {"sin", HEED_ELEMENTWISE_SIN, std::sin, 1}, {"cos", HEED_ELEMENTWISE_COS, std::cos, 1}};
+      {"sin", HEED_ELEMENTWISE_SIN, std::sin, 1},    {"cos", HEED_ELEMENTWISE_COS, std::cos, 1}};
   const Context context = open_context(1);
   heed_context* opened = context.get();
   const Tensor input = make_tensor(opened, {count});
@@ -168,19 +168,21 @@ void measure_functions(int64_t count, const Turns& turns) {
   for (const LibraryFunction& each : kFunctions) {
     heed_tensor* given = each.function == HEED_ELEMENTWISE_LOG ? positive.get() : input.get();
     const float* from = data_of(given);
-    compare(each.name, "the C library", 1, each.bound, turns,
-            [&] { bench::check(heed_elementwise(each.function, given, nullptr, output.get())); },
-            [&] {
-              for (int64_t i = 0; i < count; ++i) to[i] = each.of(from[i]);
-            });
+    compare(
+        each.name, "the C library", 1, each.bound, turns,
+        [&] { bench::check(heed_elementwise(each.function, given, nullptr, output.get())); },
+        [&] {
+          for (int64_t i = 0; i < count; ++i) to[i] = each.of(from[i]);
+        });
   }
   const float* bases = data_of(positive.get());
   const float* exponents = data_of(exponent.get());
-  compare("pow", "the C library", 1, 1, turns,
-          [&] { bench::check(heed_elementwise(HEED_ELEMENTWISE_POWER, positive.get(), exponent.get(), output.get())); },
-          [&] {
-            for (int64_t i = 0; i < count; ++i) to[i] = std::pow(bases[i], exponents[i]);
-          });
+  compare(
+      "pow", "the C library", 1, 1, turns,
+      [&] { bench::check(heed_elementwise(HEED_ELEMENTWISE_POWER, positive.get(), exponent.get(), output.get())); },
+      [&] {
+        for (int64_t i = 0; i < count; ++i) to[i] = std::pow(bases[i], exponents[i]);
+      });
 }
 
 void measure_sort(int64_t count, const Turns& turns) {
@@ -190,12 +192,13 @@ void measure_sort(int64_t count, const Turns& turns) {
   const Tensor output = make_tensor(opened, {count});
   const float* from = data_of(input.get());
   std::vector<float> numbers(static_cast<size_t>(count));
-  compare("sort", "std::sort", 1, 1 / 1.5, turns,
-          [&] { bench::check(heed_sort(input.get(), 0, 0, output.get(), nullptr)); },
-          [&] {
-            std::copy_n(from, count, numbers.begin());
-            std::sort(numbers.begin(), numbers.end());
-          });
+  compare(
+      "sort", "std::sort", 1, 1 / 1.5, turns,
+      [&] { bench::check(heed_sort(input.get(), 0, 0, output.get(), nullptr)); },
+      [&] {
+        std::copy_n(from, count, numbers.begin());
+        std::sort(numbers.begin(), numbers.end());
+      });
 }
 
 }  // namespace

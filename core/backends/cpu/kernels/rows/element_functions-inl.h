@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/rows/vector_functions.h"
+#include "backends/cpu/kernels/simd/double_functions-inl.h"
 #include "backends/cpu/kernels/simd/exp2-inl.h"
 #include "backends/cpu/kernels/simd/normal_tail-inl.h"
 #include "backends/cpu/kernels/simd/simd.h"
@@ -157,6 +158,28 @@ struct Erf {
     const Vec far = fma(tail, broadcast(-2.0f), broadcast(1.0f));
     // NaN is in both.
     return from_bits(bits_of(select(a < broadcast(1.0f), near, far)) | sign_of(x));
+  }
+};
+
+// Of angles up to kLargestAngle.
+struct Sin {
+  HEED_INLINE_MEMBER static Vec of(Vec x) {
+    const Doubles wide = widen(x);
+    return narrow({{sine<0>(wide.halves[0]), sine<0>(wide.halves[1])}});
+  }
+};
+struct Cos {
+  HEED_INLINE_MEMBER static Vec of(Vec x) {
+    const Doubles wide = widen(x);
+    return narrow({{sine<1>(wide.halves[0]), sine<1>(wide.halves[1])}});
+  }
+};
+// Of finite numbers, a other than 0.
+struct Power {
+  HEED_INLINE_MEMBER static Vec of(Vec a, Vec b) {
+    const Doubles bases = widen(a);
+    const Doubles exponents = widen(b);
+    return narrow({{power(bases.halves[0], exponents.halves[0]), power(bases.halves[1], exponents.halves[1])}});
   }
 };
 

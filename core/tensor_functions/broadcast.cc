@@ -128,12 +128,14 @@ void merge_axes(Sizes<kElementwiseRank>& sizes, std::initializer_list<Elementwis
   };
   // In the order of the last operand in memory, which is the result.
   const ElementwiseOperand& result = **(operands.end() - 1);
-  for (int axis = 1; axis < kElementwiseRank; ++axis) {
-    for (int at = axis; at > 0 && std::abs(result.strides[at - 1]) < std::abs(result.strides[at]); --at)
+  int first = 0;
+  while (first < kLast && sizes[first] == 1) ++first;
+  for (int axis = first + 1; axis < kElementwiseRank; ++axis) {
+    for (int at = axis; at > first && std::abs(result.strides[at - 1]) < std::abs(result.strides[at]); --at)
       move(at - 1, at);
   }
   int merged = kLast;
-  for (int axis = kLast - 1; axis >= 0; --axis) {
+  for (int axis = kLast - 1; axis >= first; --axis) {
     if (sizes[axis] == 1) continue;
     const auto joins = [&](const ElementwiseOperand* operand) {
       return operand->given == 0 || operand->strides[axis] == operand->strides[merged] * sizes[merged];

@@ -107,8 +107,10 @@ Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem,
   Plan plan;
   plan.kernel = "elementwise";
   plan.isa = kernels.isa;
-  const Cost cost = {.flops = count_elements(problem.sizes) * flops_of(problem.function),
-                     .bytes = bytes_of_operands(problem)};
+  const double num_elements = count_elements(problem.sizes);
+  Cost cost = {.flops = num_elements * flops_of(problem.function), .bytes = 0};
+  // One task is not divided, whatever it costs: small arrays are planned in each call.
+  if (num_elements > kTaskElements) cost.bytes = bytes_of_operands(problem);
   plan_loop(plan, count_tasks_of_elements(problem.sizes), work_of(cost), num_workers);
   // Where the output's adjacent elements make short rows, rows are along a longer axis, which is the faster way.
   const bool has_short_rows = problem.output.strides[kRowAxis] != 1 &&

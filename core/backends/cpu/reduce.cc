@@ -398,9 +398,10 @@ Plan plan_problem(const KernelTable& kernels, const ReduceProblem& problem, int3
   plan.kernel = "reduce";
   plan.isa = kernels.isa;
   const ReduceUnits units(problem);
-  const Cost cost = {.flops = count_elements(problem.sizes) * kFlopsPerReducedElement,
-                     .bytes = bytes_of_operands(problem)};
   const double num_tasks = std::ceil(static_cast<double>(units.num_units()) / static_cast<double>(units.task_units));
+  Cost cost = {.flops = count_elements(problem.sizes) * kFlopsPerReducedElement, .bytes = 0};
+  // One task is not divided, whatever it costs: small arrays are planned in each call.
+  if (num_tasks > 1) cost.bytes = bytes_of_operands(problem);
   plan_loop(plan, num_tasks, work_of(cost), num_workers);
   if (units.num_chunks > 1)
     plan.scratch_bytes = static_cast<size_t>(units.num_outputs * units.num_chunks) * sizeof(Best<double>);

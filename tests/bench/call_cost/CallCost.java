@@ -3,6 +3,7 @@ import io.heed.AttentionInputs;
 import io.heed.AttentionOutputs;
 import io.heed.DataType;
 import io.heed.MultiHeadAttention;
+import io.heed.NDArray;
 import io.heed.NDList;
 import io.heed.NDManager;
 import io.heed.ParameterStore;
@@ -31,6 +32,17 @@ final class CallCost {
         }
         measureLayer("toy", new Shape(2, 4, 100), 5);
         measureLayer("least", new Shape(1, 1, 1), 1);
+        measureArray();
+    }
+
+    private static void measureArray() {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            NDArray a = manager.ones(new Shape(2, 12));
+            NDArray b = manager.ones(new Shape(2, 12));
+            NDArray sum = manager.zeros(new Shape(2, 12));
+            measure("array", "reused", () -> a.add(b, sum));
+            measure("array", "new", () -> a.add(b).close());
+        }
     }
 
     private static void measureLayer(String layer, Shape shape, long numHeads) {

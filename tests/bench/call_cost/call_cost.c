@@ -4,6 +4,7 @@
  *
  *   layer  toy    B 2, S 4, E 100, 5 heads: the layer of "Dive into Deep Learning", self-attention
  *          least  B 1, S 1, E 1, 1 head: next to nothing is computed, so that what remains is the call
+ *          array  no layer: the sum of two arrays (2, 12)
  *   form   reused the caller's output and workspace, nothing is allocated
  *          new    a new output for each call, which is freed after it
  *
@@ -25,6 +26,9 @@ static void check(heed_status status) {
 }
 
 typedef struct call {
+  heed_context* context;
+  heed_tensor* terms[2];
+  heed_tensor* sum;
   heed_layer* attention;
   heed_layer_inputs inputs;
   heed_layer_outputs outputs;
@@ -40,6 +44,16 @@ static void with_new_output(call* self) {
   check(heed_layer_create_outputs(self->attention, &self->inputs, HEED_WANT_OUTPUT, &outputs));
   check(heed_layer_forward(self->attention, &self->inputs, NULL, &outputs));
   heed_tensor_destroy(outputs.output);
+}
+
+static void sum_reused(call* self) { check(heed_add(self->terms[0], self->terms[1], self->sum)); }
+
+static void with_new_sum(call* self) {
+  const int64_t dims[] = {2, 12};
+  heed_tensor* sum = NULL;
+  check(heed_tensor_create(self->context, HEED_F32, 2, dims, &sum));
+  check(heed_add(self->terms[0], self->terms[1], sum));
+  heed_tensor_destroy(sum);
 }
 
 static double now(void) {
@@ -75,7 +89,7 @@ static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   heed_context* context = NULL;
   heed_tensor* words = NULL;
-  call self = {NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
+  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
   size_t num_bytes = 0;
   check(heed_context_create(NULL, &context));
   check(heed_tensor_create(context, HEED_F32, 3, dims, &words));
@@ -99,10 +113,28 @@ static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_
   heed_context_destroy(context);
 }
 
+static void measure_array(void) {
+  const int64_t dims[] = {2, 12};
+  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
+  check(heed_context_create(NULL, &self.context));
+  check(heed_tensor_create(self.context, HEED_F32, 2, dims, &self.terms[0]));
+  check(heed_tensor_create(self.context, HEED_F32, 2, dims, &self.terms[1]));
+  check(heed_tensor_create(self.context, HEED_F32, 2, dims, &self.sum));
+
+  measure("array", "reused", sum_reused, &self);
+  measure("array", "new", with_new_sum, &self);
+
+  heed_tensor_destroy(self.sum);
+  heed_tensor_destroy(self.terms[1]);
+  heed_tensor_destroy(self.terms[0]);
+  heed_context_destroy(self.context);
+}
+
 int main(int argc, char** argv) {
   const int64_t toy[] = {2, 4, 100}, least[] = {1, 1, 1};
   if (argc > 1 && strcmp(argv[1], "--quick") == 0) sample_nanoseconds = 1;
   measure_layer("toy", toy, 5);
   measure_layer("least", least, 1);
+  measure_array();
   return 0;
 }

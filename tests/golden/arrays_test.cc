@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of heed.h 6.9 to 6.11 compared with NumPy, by the table that make_arrays.py has made. Each case is computed on one
+// The functions of heed.h 6.9 to 6.11, products, softmax and rotations compared with NumPy, by the table that make_arrays.py has made. Each case is computed on one
 // thread and on three, in results of every layout, and in place where heed.h allows it, always with the same bits.
 #include <gtest/gtest.h>
 #include <heed/heed.h>
@@ -68,6 +68,11 @@ heed_status call(const TableCase& one, const Handles& inputs, const Handles& res
     return heed_sort(input(0), one.integer("axis"), one.integer("descending"), result, results.at(1));
   if (one.function == "top_k")
     return heed_top_k(input(0), one.integer("axis"), one.integer("largest"), result, results.at(1));
+  if (one.function == "matmul") return heed_matmul(input(0), input(1), result);
+  if (one.function == "softmax") return heed_softmax(input(0), one.integer("axis"), result);
+  if (one.function == "log_softmax") return heed_log_softmax(input(0), one.integer("axis"), result);
+  if (one.function == "rotary_embedding")
+    return heed_rotary_embedding(input(0), input(1), input(2), input(3), one.integer("layout"), result);
   if (one.function == "gather") return heed_gather(input(0), input(1), one.integer("axis"), result);
   if (one.function == "take") return heed_take(input(0), input(1), one.integer("axis"), result);
   if (one.function == "concatenate") {
@@ -129,7 +134,8 @@ std::vector<size_t> in_place(const TableCase& one) {
   std::vector<size_t> allowed;
   if (place_of(one.function, kElementwise)) allowed = {0, 1};
   if (one.function == "select") allowed = {1, 2};
-  if (one.function == "clip" || one.function == "cumulative_sum" || one.function == "sort") allowed = {0};
+  const bool is_first = one.function == "clip" || one.function == "cumulative_sum" || one.function == "sort";
+  if (is_first || one.function == "rotary_embedding") allowed = {0};
   std::vector<size_t> fitting;
   const TableArray& result = one.results.at(0);
   for (const size_t i : allowed) {
@@ -308,6 +314,9 @@ TEST(Arrays, OfManyElementsHaveTheSameBitsOnThreeThreadsAndForAllStrides) {
       {"gather", {{"axis", "1"}}, {dims}, {301, 600}, HEED_F32},
       {"take", {{"axis", "1"}}, {dims}, {301, 600}, HEED_F32},
       {"concatenate", {{"axis", "1"}}, {dims, dims}, {301, 1034}, HEED_F32},
+      {"matmul", {}, {dims, {517, 70}}, {301, 70}, HEED_F32},
+      {"log_softmax", {{"axis", "0"}}, {dims}, dims, HEED_F32},
+      {"rotary_embedding", {{"layout", "2"}}, {dims, {301, 100}, {301, 100}}, dims, HEED_F32},
   };
   for (const char* reduction : kReductions) {
     const bool is_index = std::string(reduction).find("arg") != std::string::npos;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes data/arrays.txt: calls of the functions of heed.h 6.9 to 6.11 and what NumPy gives for them, for the tests of all languages.
+"""Makes data/arrays.txt: calls of the functions of heed.h 6.9 to 6.11, of products, softmax and rotations (6.8), and what NumPy gives for them, for the tests of all languages.
 
     /usr/bin/python3 make_arrays.py [--check]     (Debian: python3-numpy)
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import array_elements
+import array_products
 import array_reductions
 import array_selections
 
@@ -22,7 +23,7 @@ FILE = Path(__file__).parent / "data" / "arrays.txt"
 
 def text():
     yield f"# What NumPy {np.__version__} computes: made by make_arrays.py; array_table.py says how to read it.\n"
-    for part in (array_elements, array_reductions, array_selections):
+    for part in (array_elements, array_reductions, array_selections, array_products):
         yield from part.cases()
 
 

@@ -141,6 +141,8 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %memory(char*, byte*)
 %memory(const char*, byte*)
 %memory(const float*, float*)
+/* The pointers of tensors that the façade holds. */
+%memory(const heed_tensor* const*, global::System.IntPtr*)
 
 /* ---- Structs ----------------------------------------------------------------------------------------------------- */
 

@@ -460,6 +460,23 @@ struct_bytes bytes_of_struct(int64_t address);
 %numbers(sources)
 %numbers(kept)
 
+/* The pointers of tensors that the façade has entered. */
+%typemap(jni) (const heed_tensor* const* tensors, int64_t num_tensors) "jlongArray"
+%typemap(jtype) (const heed_tensor* const* tensors, int64_t num_tensors) "long[]"
+%typemap(jstype) (const heed_tensor* const* tensors, int64_t num_tensors) "long[]"
+%typemap(javain) (const heed_tensor* const* tensors, int64_t num_tensors) "$javainput"
+%typemap(in) (const heed_tensor* const* tensors, int64_t num_tensors) {
+  if (!$input) {
+    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "tensors");
+    return $null;
+  }
+  $2 = (*jenv)->GetArrayLength(jenv, $input);
+  $1 = ($1_ltype)(*jenv)->GetLongArrayElements(jenv, $input, NULL);
+  if (!$1) return $null;
+}
+%typemap(freearg) (const heed_tensor* const* tensors, int64_t num_tensors)
+  "(*jenv)->ReleaseLongArrayElements(jenv, $input, (jlong*)$1, JNI_ABORT);"
+
 /* An array is pinned while it is copied, which is the fastest way for every size. Calls that compute pin nothing. */
 %define %pinned(TYPE, POINTER, NAME, RELEASE)
 %typemap(jni) (POINTER NAME, size_t num_bytes) "j""TYPE""Array"

@@ -25,17 +25,40 @@ public static partial class NDArrays
             }
             dims[joined] = checked(dims[joined] + shape[joined]);
         }
-        return first.Manager.NewArray(new Shape(dims), first.DataType, result =>
+        NativeTensor[] tensors = arrays.Select(array => array.Tensor).ToArray();
+        return first.Manager.NewArray(new Shape(dims), first.DataType, result => Join(tensors, joined, result));
+    }
+
+    private static unsafe void Join(NativeTensor[] tensors, int axis, NativeTensor result)
+    {
+        var pointers = new IntPtr[tensors.Length];
+        int held = 0;
+        try
         {
-            long begin = 0;
-            foreach (NDArray array in arrays)
+            foreach (NativeTensor tensor in tensors)
             {
-                long length = array.Shape[joined];
-                using NativeTensor part = result.Slice(joined, begin, length);
-                part.Copy(array.Tensor);
-                begin += length;
+                bool isHeld = false;
+                tensor.SafeHandle.Open.DangerousAddRef(ref isHeld);
+                pointers[held] = tensor.SafeHandle.DangerousGetHandle();
+                held++;
             }
-        });
+            fixed (IntPtr* first = pointers)
+            {
+                HeedNative.HeedConcatenate(first, pointers.Length, axis, result);
+            }
+        }
+        catch (ObjectDisposedException error)
+        {
+            throw Errors.Closed(error);
+        }
+        finally
+        {
+            while (held > 0)
+            {
+                held--;
+                tensors[held].SafeHandle.DangerousRelease();
+            }
+        }
     }
 
     private static NDArray Stacked(NDList arrays, int axis)

@@ -26,12 +26,8 @@ final class ArrayJoins {
         }
         long[] dims = first.shape.dims().clone();
         dims[joined] = length;
-        return first.computed(dims, result -> {
-            long begin = 0;
-            for (NDArray array : arrays) {
-                begin = put(result, joined, begin, array.data());
-            }
-        });
+        NativeTensor[] tensors = arrays.stream().map(NDArray::tensor).toArray(NativeTensor[]::new);
+        return first.computed(dims, result -> join(tensors, joined, result));
     }
 
     /** Joins arrays of one shape along a new axis. */
@@ -47,15 +43,20 @@ final class ArrayJoins {
         }
         Shape before = first.shape.slice(0, added);
         Shape after = first.shape.slice(added);
-        return first.computed(before.add(arrays.size()).addAll(after).dims(), result -> {
-            for (int i = 0; i < arrays.size(); i++) {
-                ArrayData array = arrays.get(i).data();
-                try (NativeTensor part = result.slice(added, i, 1);
-                        NativeTensor place = part.reshape(before.addAll(after).dims())) {
-                    place.copy(array.tensor());
+        NativeTensor[] parts = new NativeTensor[arrays.size()];
+        try {
+            for (int i = 0; i < parts.length; i++) {
+                parts[i] = arrays.get(i).data().reshaped(before.add(1).addAll(after).dims());
+            }
+            return first.computed(
+                    before.add(parts.length).addAll(after).dims(), result -> join(parts, added, result));
+        } finally {
+            for (NativeTensor part : parts) {
+                if (part != null) {
+                    part.close();
                 }
             }
-        });
+        }
     }
 
     static NDList pair(NDArray array, NDArray other) {
@@ -105,12 +106,21 @@ final class ArrayJoins {
 
     // ---- Inside -----------------------------------------------------------------------------------------------------
 
-    private static long put(NativeTensor result, int axis, long begin, ArrayData array) {
-        long length = array.shape.get(axis);
-        try (NativeTensor part = result.slice(axis, begin, length)) {
-            part.copy(array.tensor());
+    private static void join(NativeTensor[] tensors, int axis, NativeTensor result) {
+        long[] pointers = new long[tensors.length];
+        int entered = 0;
+        try {
+            for (NativeTensor tensor : tensors) {
+                pointers[entered] = tensor.enter();
+                entered++;
+            }
+            HeedNative.heed_concatenate(pointers, axis, result);
+        } finally {
+            while (entered > 0) {
+                entered--;
+                tensors[entered].leave();
+            }
         }
-        return begin + length;
     }
 
     private static ArrayData first(NDList arrays) {

@@ -15,4 +15,7 @@ internal enum IndexKind
 
     /// <summary>It adds an axis.</summary>
     NewAxis,
+
+    /// <summary>It takes what an array of indices or a mask chooses.</summary>
+    Array,
 }

@@ -5,7 +5,8 @@ using System.Linq;
 
 namespace Heed;
 
-/// <summary>Finds the view of an array that some <see cref="NDIndex"/> name, axis by axis.</summary>
+/// <summary>Finds the view of an array that some <see cref="NDIndex"/> name, axis by axis. Of an array of indices or a
+/// mask, it has the axes that they choose from.</summary>
 internal sealed class IndexedAxes
 {
     private readonly Shape shape;
@@ -25,9 +26,20 @@ internal sealed class IndexedAxes
         steps = StridedView.StridesOf(tensor, shape.Dimension);
     }
 
-    internal static StridedView View(NativeTensor tensor, Shape shape, NDIndex[] indices)
+    internal StridedView View => new StridedView(dims.ToArray(), strides.ToArray(), offset);
+
+    /// <summary>The array of indices or the mask among the indices; null without one.</summary>
+    internal NDArray? Choice { get; private set; }
+
+    /// <summary>The first axis of the view that it chooses from.</summary>
+    internal int ChoiceAxis { get; private set; }
+
+    /// <summary>The same axis of the array.</summary>
+    internal int ChosenAxis { get; private set; }
+
+    internal static IndexedAxes Of(NativeTensor tensor, Shape shape, NDIndex[] indices)
     {
-        int whole = shape.Dimension - indices.Count(index => index.TakesAxis);
+        int whole = shape.Dimension - indices.Sum(index => index.NumAxes);
         if (whole < 0)
         {
             throw new ArgumentException(
@@ -40,13 +52,44 @@ internal sealed class IndexedAxes
             throw new ArgumentException(
                 $"indices is [{string.Join(", ", indices)}], expected Ellipsis at most once", nameof(indices));
         }
+        if (indices.Count(index => index.Kind == IndexKind.Array) > 1)
+        {
+            throw new ArgumentException(
+                $"indices is [{string.Join(", ", indices)}], expected one array of indices or one mask at most",
+                nameof(indices));
+        }
         var axes = new IndexedAxes(tensor, shape, indices);
         for (int i = 0; i < indices.Length; i++)
         {
             axes.Take(i, whole);
         }
         axes.TakeWhole(shape.Dimension - axes.axis);
-        return new StridedView(axes.dims.ToArray(), axes.strides.ToArray(), axes.offset);
+        if (axes.Choice is not null && axes.IsApart())
+        {
+            axes.MoveChoiceToFront();
+        }
+        return axes;
+    }
+
+    /// <summary>Whether there is another part between the array and a number, so that NumPy puts its axes
+    /// first.</summary>
+    private bool IsApart()
+    {
+        int[] places = Enumerable.Range(0, indices.Length)
+            .Where(i => indices[i].Kind is IndexKind.Index or IndexKind.Array).ToArray();
+        return places[places.Length - 1] - places[0] + 1 != places.Length;
+    }
+
+    private void MoveChoiceToFront()
+    {
+        int count = indices.Single(index => index.Kind == IndexKind.Array).NumAxes;
+        foreach (List<long> each in new[] { dims, strides })
+        {
+            List<long> chosen = each.GetRange(ChoiceAxis, count);
+            each.RemoveRange(ChoiceAxis, count);
+            each.InsertRange(0, chosen);
+        }
+        ChoiceAxis = 0;
     }
 
     private void Take(int i, int whole)
@@ -62,6 +105,9 @@ internal sealed class IndexedAxes
             case IndexKind.Ellipsis:
                 TakeWhole(whole);
                 break;
+            case IndexKind.Array:
+                TakeChoice(indices[i]);
+                break;
             default:
                 Add(1, 1);
                 break;
@@ -75,6 +121,22 @@ internal sealed class IndexedAxes
             Add(shape[axis], steps[axis]);
             axis++;
         }
+    }
+
+    private void TakeChoice(NDIndex index)
+    {
+        Choice = index.Array!;
+        ChoiceAxis = dims.Count;
+        ChosenAxis = axis;
+        Shape chosen = shape.Slice(axis, axis + index.NumAxes);
+        if (index.IsMask && Choice.Shape != chosen)
+        {
+            throw new ArgumentException(
+                $"the mask has the shape {Choice.Shape}, expected {chosen}, the sizes of the axes from {axis} on: the "
+                + $"array has the shape {shape}",
+                nameof(indices));
+        }
+        TakeWhole(index.NumAxes);
     }
 
     private void TakeIndex(int i)

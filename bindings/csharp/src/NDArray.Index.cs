@@ -35,12 +35,15 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>A view of a part of the array: array[.., 1..3, ^1]. Setting it copies an array into the part; its
-    /// elements are converted and repeated as <see cref="CopyTo(NDArray)"/> does, and it may share memory with this
-    /// array. Numbers convert to arrays: array[0, ..] = 1.5. Nothing changes if that fails.</summary>
+    /// <summary>A view of a part of the array: array[.., 1..3, ^1]; a copy if there is an array of indices or a mask
+    /// among the indices: array[array &lt; 0]. Setting it copies an array into the part; its elements are converted and
+    /// repeated as <see cref="CopyTo(NDArray)"/> does, and it may share memory with this array. If an array of indices
+    /// names a place more than once, the last element for it stays. Numbers convert to arrays: array[0, ..] = 1.5; they
+    /// take the type of this array. Nothing changes if that fails.</summary>
     /// <param name="indices">What is taken of each of the first axes.</param>
     /// <exception cref="ArgumentException">There is no such part (ArgumentOutOfRangeException names the index, the axis
-    /// and its size), the value does not fit its shape, or the array is a parameter, which is read-only.</exception>
+    /// and its size), the value does not fit its shape, this array is of integers, which do not hold a number, or it is a
+    /// parameter, which is read-only.</exception>
     [IndexerName(PartName)]
     public NDArray this[params NDIndex[] indices]
     {
@@ -48,14 +51,23 @@ public sealed partial class NDArray
         {
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
             NativeTensor source = Tensor;
-            return manager.Adopt(IndexedAxes.View(source, shape, indices).Of(source));
+            IndexedAxes axes = IndexedAxes.Of(source, shape, indices);
+            return axes.Choice is null ? manager.Adopt(axes.View.Of(source)) : ChosenPart(axes);
         }
 
         set
         {
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
             NativeTensor written = Tensor;
-            Put(written, IndexedAxes.View(written, shape, indices), value);
+            IndexedAxes axes = IndexedAxes.Of(written, shape, indices);
+            if (axes.Choice is null)
+            {
+                Put(written, axes.View, value);
+            }
+            else
+            {
+                PutChosen(axes, value);
+            }
         }
     }
 
@@ -92,10 +104,9 @@ public sealed partial class NDArray
         return manager.Adopt(StridedView.Whole(source, shape).Reversed(turned).Of(source));
     }
 
-    private static void Put(NativeTensor written, StridedView part, NDArray value)
+    private void Put(NativeTensor written, StridedView part, NDArray value)
     {
-        _ = value ?? throw new ArgumentNullException(nameof(value));
-        NativeTensor elements = TensorOf(value, nameof(value))!;
+        NativeTensor elements = Elements(value);
         bool[] backwards = part.Backwards();
         using NativeTensor target = part.Reversed(backwards).Of(written);
         using NativeTensor source = Alongside(part, backwards, StridedView.Whole(elements, value.shape)).Of(elements);
@@ -113,6 +124,19 @@ public sealed partial class NDArray
             using NativeTensor copy = value.Converted(source, value.shape, value.dataType);
             target.Copy(copy);
         }
+    }
+
+    /// <summary>The native array of a value that is set.</summary>
+    /// <exception cref="ArgumentException">It is a number that this array's type does not hold.</exception>
+    private NativeTensor Elements(NDArray value)
+    {
+        _ = value ?? throw new ArgumentNullException(nameof(value));
+        NativeTensor elements = TensorOf(value, nameof(value))!;
+        if (value.IsNumber && dataType.IsInteger())
+        {
+            NumberTensors.Whole(nameof(value), value.ToScalar(), dataType);
+        }
+        return elements;
     }
 
     /// <summary>A value in the order in which the part's elements are written if those axes are turned round.</summary>

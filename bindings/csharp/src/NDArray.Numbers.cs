@@ -11,12 +11,12 @@ public sealed partial class NDArray
     private static readonly Lazy<NDManager> NumberManager = new(() => new NDManager(Contexts.OfNumbers().Of(Device.Cpu())));
 
     /// <summary>A scalar of Float64 on the CPU, which belongs to no manager, so that a number can be set:
-    /// <c>array[0, ..] = 1.5</c>. Its type does not matter there, since it is converted.</summary>
+    /// <c>array[0, ..] = 1.5</c>. It takes the type of that array, which refuses a number that it does not hold.</summary>
     /// <param name="number">The number.</param>
     public static implicit operator NDArray(double number) => Number(number, DataType.Float64);
 
     /// <summary>A scalar of Int64 on the CPU, which belongs to no manager, so that a number can be set:
-    /// <c>array[0, ..] = 1</c>. Its type does not matter there, since it is converted.</summary>
+    /// <c>array[0, ..] = 1</c>. It takes the type of that array, which refuses a number that it does not hold.</summary>
     /// <param name="number">The number.</param>
     public static implicit operator NDArray(long number) => Number(number, DataType.Int64);
 
@@ -59,6 +59,16 @@ public sealed partial class NDArray
         }
         return value[0];
     }
+
+    /// <summary>Whether the array is what a number was converted to.</summary>
+    private bool IsNumber => shape.IsScalar && NumberManager.IsValueCreated && manager == NumberManager.Value;
+
+    private Scalar ToScalar() => dataType switch
+    {
+        DataType.Float64 => Item<double>(),
+        DataType.Int64 => Item<long>(),
+        _ => (long)(Item<bool>() ? 1 : 0),
+    };
 
     private static unsafe NDArray Number<T>(T number, DataType type)
         where T : unmanaged

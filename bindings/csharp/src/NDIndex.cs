@@ -5,19 +5,26 @@ using System.Globalization;
 namespace Heed;
 
 /// <summary>What is taken of one axis of an array, as in NumPy: an index, which removes the axis, or a range of indices,
-/// which keeps it; <see cref="Ellipsis"/>, as many whole axes as are left; or <see cref="NewAxis"/>. Whole numbers, and
-/// in Heed.dll for .NET 8 also Index and Range, convert to it: <c>array[0, 1..3, ^1]</c>.</summary>
+/// which keeps it; <see cref="Ellipsis"/>, as many whole axes as are left; <see cref="NewAxis"/>; or what an array of
+/// indices or a mask chooses. Whole numbers, arrays, and in Heed.dll for .NET 8 also Index and Range, convert to it:
+/// <c>array[0, 1..3, ^1]</c>, <c>array[array &lt; 0]</c>.</summary>
 /// <remarks>Negative numbers count from the end. Unlike in NumPy, a range that is not within its axis, or that ends
-/// before its begin, is refused by the array, not shortened. Every one of these parts gives a view; arrays of indices
-/// and masks, which copy, would be kinds of their own.</remarks>
+/// before its begin, is refused by the array, not shortened. An array of Int32 or Int64 has indices of one axis, whose
+/// place its own axes take. A Boolean array is a mask of as many axes as it has, which become one axis of the elements
+/// where it is true. An index has at most one of them, and is then read as a copy; the other parts give views. As in
+/// NumPy, the axes of the array come first if there are numbers in the index, but not all of them beside it.</remarks>
 public readonly struct NDIndex
 {
     private readonly Bound begin;
     private readonly Bound end;
     private readonly long? step;
 
+    private NDIndex(NDArray array)
+        : this(IndexKind.Array, default, default, null) => Array = array;
+
     private NDIndex(IndexKind kind, Bound begin, Bound end, long? step)
     {
+        Array = null;
         Kind = kind;
         this.begin = begin;
         this.end = end;
@@ -33,8 +40,14 @@ public readonly struct NDIndex
     /// <summary>What the part does to an axis.</summary>
     internal IndexKind Kind { get; }
 
-    /// <summary>Whether the part stands for exactly one axis of the array.</summary>
-    internal bool TakesAxis => Kind is IndexKind.Index or IndexKind.Range;
+    /// <summary>The indices along an axis, or the mask of as many axes as it has; null for other kinds.</summary>
+    internal NDArray? Array { get; }
+
+    internal bool IsMask => Array?.ElementType == DataType.Boolean;
+
+    /// <summary>How many axes of the array the part stands for; 0 for an ellipsis.</summary>
+    internal int NumAxes => Array is { } array ? (IsMask ? array.Shape.Dimension : 1)
+        : Kind is IndexKind.Index or IndexKind.Range ? 1 : 0;
 
     /// <summary>The index, or the first one of a range.</summary>
     internal Bound Begin => begin;
@@ -62,6 +75,23 @@ public readonly struct NDIndex
         new NDIndex(IndexKind.Range, Bound.Of(range.Start), Bound.Of(range.End), null);
 #endif
 
+    /// <summary>What an array of indices or a mask chooses.</summary>
+    /// <param name="array">Indices of one axis, of Int32 or Int64; or a mask of as many axes as it has, which is Boolean.
+    /// It must be open while the index is used.</param>
+    /// <exception cref="ArgumentException">The array is of another type, or a mask without axes.</exception>
+    public static implicit operator NDIndex(NDArray array)
+    {
+        DataType type = (array ?? throw new ArgumentNullException(nameof(array))).DataType;
+        if (type is not (DataType.Int32 or DataType.Int64 or DataType.Boolean))
+        {
+            throw new ArgumentException(
+                $"array is of {type}, expected Int32 or Int64 for indices, or Boolean for a mask: use ToType",
+                nameof(array));
+        }
+        return type != DataType.Boolean || !array.Shape.IsScalar ? new NDIndex(array) : throw new ArgumentException(
+            "array is a mask of shape (), expected at least one axis", nameof(array));
+    }
+
     /// <summary>A range of indices, with a step.</summary>
     /// <param name="start">The first index; a negative one counts from the end. null: 0, or the last index if the step
     /// is negative.</param>
@@ -75,12 +105,13 @@ public readonly struct NDIndex
         : throw new ArgumentOutOfRangeException(nameof(step), $"{step}", "expected another number than 0");
 
     /// <summary>Describes what is taken.</summary>
-    /// <returns>A text such as "2", "1..^1", "..", "..5 by 2", "..." or "new axis".</returns>
+    /// <returns>A text such as "2", "1..^1", "..", "..5 by 2", "...", "new axis" or "array (3) int64".</returns>
     public override string ToString() => Kind switch
     {
         IndexKind.Index => $"{begin}",
         IndexKind.Ellipsis => "...",
         IndexKind.NewAxis => "new axis",
+        IndexKind.Array => $"array {Array!.Description}",
         _ => $"{begin}..{end}{(step is null ? string.Empty : $" by {step.Value.ToString(CultureInfo.InvariantCulture)}")}",
     };
 }

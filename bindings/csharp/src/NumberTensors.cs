@@ -45,6 +45,7 @@ internal sealed unsafe class NumberTensors
     internal NativeTensor Of(NDManager manager, string name, Scalar number, DataType type)
     {
         DataType written = type is DataType.Float16 or DataType.BFloat16 ? DataType.Float64 : type;
+        long whole = type.IsInteger() ? Whole(name, number, type) : 0;
         void* element = MemoryOf(written);
         switch (written)
         {
@@ -55,32 +56,49 @@ internal sealed unsafe class NumberTensors
                 *(double*)element = number.Value;
                 break;
             case DataType.Int64:
-                *(long*)element = number.ToWhole(name, type, long.MinValue, long.MaxValue);
+                *(long*)element = whole;
                 break;
             case DataType.Int32:
-                *(int*)element = (int)number.ToWhole(name, type, int.MinValue, int.MaxValue);
+                *(int*)element = (int)whole;
                 break;
             case DataType.Int8:
-                *(sbyte*)element = (sbyte)number.ToWhole(name, type, sbyte.MinValue, sbyte.MaxValue);
+                *(sbyte*)element = (sbyte)whole;
                 break;
             case DataType.UInt8:
-                *(byte*)element = (byte)number.ToWhole(name, type, byte.MinValue, byte.MaxValue);
+                *(byte*)element = (byte)whole;
                 break;
             default:
                 *(bool*)element = number.Value != 0;
                 break;
         }
         NativeTensor host = tensors[(int)written]!;
-        if (manager.Device.IsCpu && written == type)
+        if (written != type)
+        {
+            MemoryOf(type);
+            tensors[(int)type]!.Copy(host);
+            host = tensors[(int)type]!;
+        }
+        if (manager.Device.IsCpu)
         {
             return host;
         }
-        NativeTensor narrowed = manager.NewTensor(ScalarShape, type);
+        NativeTensor there = manager.NewTensor(ScalarShape, type);
         copy?.Dispose();
-        copy = narrowed;
-        narrowed.Copy(host);
-        return narrowed;
+        copy = there;
+        there.Copy(host);
+        return there;
     }
+
+    /// <summary>A number as an integer of a type.</summary>
+    /// <exception cref="ArgumentException">The type does not hold the number, which the sentence calls by this
+    /// name.</exception>
+    internal static long Whole(string name, Scalar number, DataType type) => type switch
+    {
+        DataType.Int64 => number.ToWhole(name, type, long.MinValue, long.MaxValue),
+        DataType.Int32 => number.ToWhole(name, type, int.MinValue, int.MaxValue),
+        DataType.Int8 => number.ToWhole(name, type, sbyte.MinValue, sbyte.MaxValue),
+        _ => number.ToWhole(name, type, byte.MinValue, byte.MaxValue),
+    };
 
     private void DisposeCopies()
     {

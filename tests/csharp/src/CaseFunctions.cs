@@ -61,7 +61,7 @@ internal sealed class CaseFunctions
         ["cacheFull"] = all => Activator.CreateInstance(
             typeof(CacheFullException), BindingFlags.NonPublic | BindingFlags.Instance, null, all.ToArray(), null),
         ["below"] = all => Convert.ToDouble(all[0]) < Convert.ToDouble(all[1]),
-        ["at"] = all => Called(() => ((NDArray)all[0]!)[CaseIndex.Of((string)all[1]!)]),
+        ["at"] = all => Called(() => ((NDArray)all[0]!)[CaseIndex.Of((string)all[1]!, all.Skip(2))]),
         ["put"] = Put,
         ["write"] = all => TestFiles.Write((string)all[0]!, (string)all[1]!, Bytes(Numbers(all.Skip(2).ToList()))),
     };
@@ -117,7 +117,7 @@ internal sealed class CaseFunctions
     });
 
     /// <summary>Sets a part of an array, by its indices, to an array or a number.</summary>
-    private static object? Put(List<object?> arguments) => Called(() => ((NDArray)arguments[0]!)[CaseIndex.Of((string)arguments[1]!)] =
+    private static object? Put(List<object?> arguments) => Called(() => ((NDArray)arguments[0]!)[CaseIndex.Of((string)arguments[1]!, arguments.Skip(3))] =
         arguments[2] switch
         {
             long number => number,

@@ -50,6 +50,25 @@ public sealed class NDIndexTests : IDisposable
 #endif
 
     [Fact]
+    public void ArraysAndMasksConvert()
+    {
+        NDArray rows = manager.Create(new long[] { 1, 0 });
+        Assert.Equal(new[] { 12, 0 }, cube[rows, 0, 0].ToIntArray());
+        Assert.Equal(new Shape(2, 2, 4), cube[NDIndex.Slice(), rows].Shape);
+        cube[cube < 5] = 0;
+        Assert.Equal(new[] { 0, 0, 0, 0, 0, 5, 6 }, cube.Flatten()[NDIndex.Slice(0, 7)].ToIntArray());
+        cube[rows] += 100;
+        Assert.Equal(123, cube.GetLong(1, 2, 3));
+        Assert.Equal("array (2) int64", $"{(NDIndex)rows}");
+        Exception error = Assert.Throws<ArgumentException>(() => cube[manager.Ones(new Shape(1))]);
+        Assert.StartsWith("array is of Float32, expected Int32 or Int64 for indices, or Boolean for a mask: use ToType", error.Message);
+        Assert.Throws<ArgumentNullException>(() => cube[0, (NDArray)null!]);
+        NDIndex index = rows;
+        rows.Dispose();
+        Assert.Throws<ObjectDisposedException>(() => cube[index]);
+    }
+
+    [Fact]
     public void APartIsDescribed()
     {
         Assert.Equal("-2", $"{(NDIndex)(-2)}");
@@ -63,8 +82,9 @@ public sealed class NDIndexTests : IDisposable
     {
         cube[0, 0] = manager.Create(new[] { 1.9f, -1.9f, 3, 4 });
         Assert.Equal(new[] { 1, -1, 3, 4 }, cube[0, 0].ToIntArray());
-        cube[1, 2, 3] = 2.5;
+        cube[1, 2, 3] = 2.0;
         Assert.Equal(2, cube.GetLong(1, 2, 3));
+        Assert.Throws<ArgumentException>(() => cube[1, 2, 3] = 2.5);
         cube[0] = 5;
         Assert.Equal(Enumerable.Repeat(5, 12), cube[0].ToIntArray());
         NDArray flags = manager.Zeros(new Shape(2), DataType.Boolean);

@@ -39,7 +39,28 @@ final class ArrayViews {
     static NDArray part(ArrayData array, NDIndex index) {
         array.checkOpen();
         NativeTensor tensor = array.tensor();
-        return array.adopt(IndexedAxes.view(tensor, array.shape, index).of(tensor));
+        IndexedAxes axes = IndexedAxes.of(tensor, array.shape, index);
+        return axes.choice() == null ? array.adopt(axes.view().of(tensor)) : new ChosenParts(array, axes).get();
+    }
+
+    static NDArray part(ArrayData array, NDArray index) {
+        return part(array, indexOf(array, index));
+    }
+
+    /** The index of an array of indices or a mask. */
+    static NDIndex indexOf(ArrayData array, NDArray index) {
+        Objects.requireNonNull(index, "index");
+        array.checkOpen();
+        NDArray.tensorOf(index, "index");
+        return new NDIndex().addArray("index", index);
+    }
+
+    /** The elements where a mask of the axes from one on is true. */
+    static NDArray masked(ArrayData array, NDArray mask, int axis) {
+        array.checkOpen();
+        NDArray.tensorOf(mask, "mask");
+        int first = Shape.axisFromZero("axis", axis, array.shape.dimension());
+        return part(array, new NDIndex().addAllDim(first).addMask("mask", mask));
     }
 
     /** A view in the opposite order along some axes, all of them if none is given. */

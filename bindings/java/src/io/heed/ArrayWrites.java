@@ -3,16 +3,18 @@ package io.heed;
 
 /** Writes to parts of an array. */
 final class ArrayWrites {
-    /** The largest whole number up to which a double has each. */
-    private static final long EXACT = 1L << 53;
-
     private ArrayWrites() {}
 
     /** Copies a value into the part, converted and repeated as by {@link NDArray#copyTo}. It may share its memory. */
     static void set(ArrayData array, NDIndex index, ArrayData value) {
         array.checkOpen();
         NativeTensor written = array.tensor();
-        StridedView part = IndexedAxes.view(written, array.shape, index);
+        IndexedAxes axes = IndexedAxes.of(written, array.shape, index);
+        if (axes.choice() != null) {
+            new ChosenParts(array, axes).set(value);
+            return;
+        }
+        StridedView part = axes.view();
         boolean[] backwards = part.backwards();
         try (NativeTensor target = part.reversed(backwards).of(written);
                 NativeTensor source = alongside(part, backwards, value)) {
@@ -23,22 +25,31 @@ final class ArrayWrites {
     static void set(ArrayData array, NDIndex index, Number value) {
         array.checkOpen();
         NativeTensor written = array.tensor();
-        StridedView part = IndexedAxes.view(written, array.shape, index);
-        try (NativeTensor target = part.reversed(part.backwards()).of(written)) {
-            if (value instanceof Long && Math.abs(value.longValue()) > EXACT) {
-                try (NativeTensor number = array.create(DataType.INT64)) {
-                    number.write(new long[] {value.longValue()});
-                    target.copy(number);
-                }
-            } else {
-                target.fill(value.doubleValue());
+        IndexedAxes axes = IndexedAxes.of(written, array.shape, index);
+        StridedView part = axes.view();
+        NumberTensors numbers = NumberTensors.take(array.manager());
+        try {
+            NativeTensor number = numbers.of("value", value, array.dataType);
+            if (axes.choice() != null) {
+                new ChosenParts(array, axes).set(number);
+                return;
             }
+            try (NativeTensor target = part.reversed(part.backwards()).of(written)) {
+                target.copy(number);
+            }
+        } finally {
+            numbers.give();
         }
+    }
+
+    static void set(ArrayData array, NDArray index, Number value) {
+        set(array, ArrayViews.indexOf(array, index), value);
     }
 
     static void setScalar(ArrayData array, NDIndex index, Number value) {
         array.checkOpen();
-        Shape part = new Shape(IndexedAxes.view(array.tensor(), array.shape, index).dims);
+        IndexedAxes axes = IndexedAxes.of(array.tensor(), array.shape, index);
+        Shape part = new Shape(axes.view().dims);
         if (part.dimension() != 0) {
             throw new IllegalArgumentException(
                     "index is \"" + index + "\", a part of shape " + part + ", expected an index of each axis");

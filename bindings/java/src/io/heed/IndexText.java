@@ -17,13 +17,14 @@ final class IndexText {
         this.args = args;
     }
 
-    /** The parts between the commas, the last of which may be missing. */
+    /** The parts between the commas. The text may end in a comma. */
     static List<IndexPart> read(String indices, Object... args) {
         IndexText text = new IndexText(indices, args);
         List<IndexPart> parts = new ArrayList<>();
         int begin = 0;
-        String[] pieces = indices.split(",");
-        for (String piece : pieces.length == 0 ? new String[] {""} : pieces) {
+        String[] pieces = indices.split(",", -1);
+        int count = pieces.length > 1 && pieces[pieces.length - 1].isBlank() ? pieces.length - 1 : pieces.length;
+        for (String piece : Arrays.copyOf(pieces, count)) {
             int blanks = piece.length() - piece.stripLeading().length();
             parts.add(text.part(piece.strip(), begin + blanks).in(indices, begin + blanks));
             begin += piece.length() + 1;
@@ -38,23 +39,30 @@ final class IndexText {
         if (written.equals("...")) {
             return IndexPart.ellipsis();
         }
-        if (written.equals("null") || written.equals("{}") && used < args.length && args[used] == null) {
-            used += written.equals("{}") ? 1 : 0;
+        if (written.equals("null")) {
             return IndexPart.newAxis();
+        }
+        if (written.equals("{}") && used < args.length && !isWhole(args[used])) {
+            Object arg = args[used++];
+            if (arg != null && !(arg instanceof NDArray)) {
+                throw wrongArguments();
+            }
+            return arg == null ? IndexPart.newAxis() : IndexPart.array("args[" + (used - 1) + "]", (NDArray) arg);
         }
         if (written.equals("*")) {
             return IndexPart.range(null, null, null);
         }
-        String[] ends = filled(written).split(":", -1);
+        String[] ends = written.split(":", -1);
         Long[] numbers = new Long[3];
         for (int i = 0; i < ends.length; i++) {
             String end = ends[i].strip();
             boolean isMissing = end.isEmpty() && ends.length > 1;
-            if (ends.length > numbers.length || !isMissing && !end.matches("-?\\d{1,18}")) {
+            boolean isOpen = end.equals("{}");
+            if (ends.length > numbers.length || !isMissing && !isOpen && !end.matches("-?\\d{1,18}")) {
                 throw new IllegalArgumentException("indices has \"" + written + '"' + IndexPart.at(position, indices)
                         + ", expected a whole number, a range begin:end or begin:end:step, \"...\", \"*\" or \"null\"");
             }
-            numbers[i] = isMissing ? null : Long.valueOf(end);
+            numbers[i] = isMissing ? null : isOpen ? nextNumber() : Long.valueOf(end);
         }
         if (numbers[2] != null && numbers[2] == 0) {
             throw new IllegalArgumentException("indices has \"" + written + '"' + IndexPart.at(position, indices)
@@ -63,20 +71,23 @@ final class IndexText {
         return ends.length == 1 ? IndexPart.index(numbers[0]) : IndexPart.range(numbers[0], numbers[1], numbers[2]);
     }
 
-    /** The part of the text with the next arguments in the place of each "{}". */
-    private String filled(String written) {
-        String filled = written;
-        for (int place = filled.indexOf("{}"); place >= 0; place = filled.indexOf("{}")) {
-            if (used == args.length || !(args[used] instanceof Long || args[used] instanceof Integer)) {
-                throw wrongArguments();
-            }
-            filled = filled.substring(0, place) + args[used++] + filled.substring(place + 2);
+    /** The argument in the place of a "{}" that is an index or an end of a range. */
+    private long nextNumber() {
+        if (used == args.length || !isWhole(args[used])) {
+            throw wrongArguments();
         }
-        return filled;
+        return ((Number) args[used++]).longValue();
+    }
+
+    private static boolean isWhole(Object arg) {
+        return arg instanceof Long || arg instanceof Integer;
     }
 
     private IllegalArgumentException wrongArguments() {
-        return new IllegalArgumentException("indices is \"" + indices + "\", and args " + Arrays.toString(args)
-                + ", expected a whole number for each {}, or null for a new axis");
+        Object[] described = Arrays.stream(args)
+                .map(arg -> arg instanceof NDArray ? ((NDArray) arg).data().description() : arg)
+                .toArray();
+        return new IllegalArgumentException("indices is \"" + indices + "\", and args " + Arrays.toString(described)
+                + ", expected for each {} a whole number, alone an array of indices or a mask, or null for a new axis");
     }
 }

@@ -4,7 +4,10 @@ package io.heed;
 import java.util.Arrays;
 import java.util.List;
 
-/** Finds the view of an array that the parts of an {@link NDIndex} name, axis by axis. */
+/**
+ * Finds the view of an array that the parts of an {@link NDIndex} name, axis by axis. Of an array of indices or a mask, it
+ * has the axes that they choose from.
+ */
 final class IndexedAxes {
     private final Shape shape;
     private final long[] sizes;
@@ -19,6 +22,13 @@ final class IndexedAxes {
 
     private long offset;
 
+    /** The array of indices or the mask; null without one. */
+    private IndexPart choice;
+    /** The first axis that it chooses from, of the view and of the array. */
+    private int choiceAxis;
+
+    private int chosenAxis;
+
     private IndexedAxes(NativeTensor tensor, Shape shape, int mostAxes) {
         this.shape = shape;
         sizes = shape.dims();
@@ -27,7 +37,7 @@ final class IndexedAxes {
         strides = new long[mostAxes];
     }
 
-    static StridedView view(NativeTensor tensor, Shape shape, NDIndex index) {
+    static IndexedAxes of(NativeTensor tensor, Shape shape, NDIndex index) {
         List<IndexPart> parts = index.parts();
         int whole = shape.dimension() - index.getRank();
         if (whole < 0) {
@@ -35,12 +45,62 @@ final class IndexedAxes {
                     + shape.dimension() + " indices: the array has the shape " + shape);
         }
         IndexedAxes axes = new IndexedAxes(tensor, shape, shape.dimension() + parts.size());
+        if (parts.stream().filter(part -> part.kind == IndexPart.Kind.ARRAY).count() > 1) {
+            throw new IllegalArgumentException("indices is \"" + index
+                    + "\", expected one array of indices or one mask at most");
+        }
         for (IndexPart part : parts) {
             axes.take(part, whole);
         }
         axes.takeWhole(axes.sizes.length - axes.axis);
-        return new StridedView(
-                Arrays.copyOf(axes.dims, axes.rank), Arrays.copyOf(axes.strides, axes.rank), axes.offset);
+        if (axes.choice != null && isApart(parts)) {
+            axes.moveChoiceToFront();
+        }
+        return axes;
+    }
+
+    StridedView view() {
+        return new StridedView(Arrays.copyOf(dims, rank), Arrays.copyOf(strides, rank), offset);
+    }
+
+    /** The array of indices or the mask of the index; null without one. */
+    NDArray choice() {
+        return choice == null ? null : choice.array;
+    }
+
+    /** The first of the axes of the view that the array or the mask chooses from. */
+    int choiceAxis() {
+        return choiceAxis;
+    }
+
+    /** The same axis of the array. */
+    int chosenAxis() {
+        return chosenAxis;
+    }
+
+    /** Whether there is another part between the array and a number, so that NumPy puts its axes first. */
+    private static boolean isApart(List<IndexPart> parts) {
+        int first = parts.size();
+        int last = 0;
+        int count = 0;
+        for (int i = 0; i < parts.size(); i++) {
+            if (parts.get(i).kind == IndexPart.Kind.INDEX || parts.get(i).kind == IndexPart.Kind.ARRAY) {
+                first = Math.min(first, i);
+                last = i;
+                count++;
+            }
+        }
+        return last - first + 1 != count;
+    }
+
+    private void moveChoiceToFront() {
+        int count = choice.numAxes();
+        for (long[] each : new long[][] {dims, strides}) {
+            long[] chosen = Arrays.copyOfRange(each, choiceAxis, choiceAxis + count);
+            System.arraycopy(each, 0, each, count, choiceAxis);
+            System.arraycopy(chosen, 0, each, 0, count);
+        }
+        choiceAxis = 0;
     }
 
     private void take(IndexPart part, int whole) {
@@ -54,6 +114,9 @@ final class IndexedAxes {
             case ELLIPSIS:
                 takeWhole(whole);
                 break;
+            case ARRAY:
+                takeChoice(part);
+                break;
             default:
                 add(1, 1);
         }
@@ -64,6 +127,20 @@ final class IndexedAxes {
             add(sizes[axis], steps[axis]);
             axis++;
         }
+    }
+
+    private void takeChoice(IndexPart part) {
+        NDArray.tensorOf(part.array, "indices");
+        choice = part;
+        choiceAxis = rank;
+        chosenAxis = axis;
+        Shape chosen = shape.slice(axis, axis + part.numAxes());
+        Shape mask = part.array.data().shape;
+        if (part.isMask() && !mask.equals(chosen)) {
+            throw new IllegalArgumentException("the mask has the shape " + mask + ", expected " + chosen
+                    + ", the sizes of the axes from " + axis + " on: the array has the shape " + shape);
+        }
+        takeWhole(part.numAxes());
     }
 
     private void takeIndex(IndexPart part) {

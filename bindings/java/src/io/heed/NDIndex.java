@@ -9,7 +9,8 @@ import java.util.stream.Collectors;
 
 /**
  * A part of an array, as DJL's programs write it: what is taken of each of the first axes, as in NumPy. {@link
- * NDArray#get(NDIndex)} gives it as a view, {@link NDArray#set(NDIndex, NDArray)} writes to it.
+ * NDArray#get(NDIndex)} gives it as a view, or as a copy if the index has an array; {@link NDArray#set(NDIndex, NDArray)}
+ * writes to it.
  *
  * <table>
  *   <caption>The parts of a text</caption>
@@ -20,8 +21,14 @@ import java.util.stream.Collectors;
  *     backwards, from the last index to the first if both ends are missing</td></tr>
  *   <tr><td>{@code ...}</td><td>as many whole axes as are left; at most once</td></tr>
  *   <tr><td>{@code null}</td><td>a new axis of size 1</td></tr>
- *   <tr><td>{@code {}}</td><td>in the place of a number: the next argument; null for a new axis</td></tr>
+ *   <tr><td>{@code {}}</td><td>in the place of a number: the next argument; alone also null for a new axis, an array of
+ *     indices or a mask</td></tr>
  * </table>
+ *
+ * <p>An array of {@link DataType#INT32} or {@link DataType#INT64} has indices of one axis, whose place its own axes take. A
+ * {@link DataType#BOOLEAN} array is a mask of as many axes as it has, which become one axis of the elements where it is
+ * true. An index has at most one of them. As in NumPy, its axes come first if there are numbers in the index, but not all
+ * of them beside the array.
  *
  * <p>Negative numbers count from the end. Unlike in NumPy, a range that is not within its axis, or that ends before its
  * begin, is refused by the array, not shortened. Not thread-safe while parts are added.
@@ -36,9 +43,9 @@ public final class NDIndex {
      * Reads the text.
      *
      * @param indices the text, such as ":, :{}, 3": it may end in a comma
-     * @param args the whole numbers that stand for each "{}", in their order; null stands for a new axis
+     * @param args the whole numbers and arrays that stand for each "{}", in their order; null stands for a new axis
      * @throws IllegalArgumentException if the text is no such list; the sentence names the part and its position. Or if
-     *     it has not as many "{}" as there are arguments
+     *     it has not as many "{}" as there are arguments, or an array is of another type
      */
     public NDIndex(String indices, Object... args) {
         addIndices(indices, args);
@@ -69,12 +76,12 @@ public final class NDIndex {
     /**
      * Returns how many axes of an array the parts take.
      *
-     * @return the number of indices and ranges
+     * @return the number of indices and ranges, and of the axes of a mask
      */
     public int getRank() {
         int rank = 0;
         for (IndexPart part : parts) {
-            rank += part.takesAxis() ? 1 : 0;
+            rank += part.numAxes();
         }
         return rank;
     }
@@ -97,7 +104,7 @@ public final class NDIndex {
      * Adds the parts of a text.
      *
      * @param indices the text, as in {@link #NDIndex(String, Object...)}
-     * @param args the numbers that stand for each "{}", likewise
+     * @param args the numbers and arrays that stand for each "{}", likewise
      * @return this index
      * @throws IllegalArgumentException as there; nothing is added then
      */
@@ -124,6 +131,28 @@ public final class NDIndex {
             parts.add(IndexPart.index(index));
         }
         return this;
+    }
+
+    /**
+     * Adds the indices of the next axis, or a mask of the next axes.
+     *
+     * @param indices an array of INT32 or INT64, in which negative numbers count from the end, or of BOOLEAN
+     * @return this index
+     * @throws IllegalArgumentException if the array is of another type
+     */
+    public NDIndex addIndices(NDArray indices) {
+        return addArray("indices", Objects.requireNonNull(indices, "indices"));
+    }
+
+    /**
+     * Adds a mask of as many axes as it has, of which the elements are taken where it is true.
+     *
+     * @param index a BOOLEAN array
+     * @return this index
+     * @throws IllegalArgumentException if the array is of another type
+     */
+    public NDIndex addBooleanIndex(NDArray index) {
+        return addMask("index", Objects.requireNonNull(index, "index"));
     }
 
     /**
@@ -188,6 +217,21 @@ public final class NDIndex {
     @Override
     public String toString() {
         return parts.stream().map(IndexPart::toString).collect(Collectors.joining(", "));
+    }
+
+    /** Adds a mask that exceptions call by this name. */
+    NDIndex addMask(String name, NDArray mask) {
+        if (mask.getDataType() != DataType.BOOLEAN) {
+            throw new IllegalArgumentException(
+                    name + " is an array of " + mask.getDataType().name() + ", expected BOOLEAN: use toType");
+        }
+        return addArray(name, mask);
+    }
+
+    /** Adds an array of indices or a mask that exceptions call by this name. */
+    NDIndex addArray(String name, NDArray array) {
+        parts.add(IndexPart.array(name, array));
+        return this;
     }
 
     List<IndexPart> parts() {

@@ -70,7 +70,7 @@ final class CaseFunctions {
         functions.put("cacheFull", all -> new CacheFullException((String) all.get(0)));
         functions.put("below", all -> number(all, 0).doubleValue() < number(all, 1).doubleValue());
         functions.put("write", CaseFunctions::write);
-        functions.put("at", all -> called(() -> ((NDArray) all.get(0)).get(new NDIndex((String) all.get(1)))));
+        functions.put("at", all -> called(() -> ((NDArray) all.get(0)).get(index(all, 2))));
         functions.put("put", CaseFunctions::put);
     }
 
@@ -166,11 +166,16 @@ final class CaseFunctions {
     }
 
     /** Sets a part of an array, by its indices, to an array or a number. */
+    /** The index of a call: its text, and the arguments from one on. */
+    private static NDIndex index(List<Object> arguments, int first) {
+        return new NDIndex((String) arguments.get(1), arguments.subList(first, arguments.size()).toArray());
+    }
+
     private static Object put(List<Object> arguments) throws InvocationTargetException {
         NDArray array = (NDArray) arguments.get(0);
         Object value = arguments.get(2);
         return called(() -> {
-            NDIndex index = new NDIndex((String) arguments.get(1));
+            NDIndex index = index(arguments, 3);
             if (value instanceof Number) {
                 array.set(index, (Number) value);
             } else {

@@ -25,8 +25,34 @@ class NDIndexTest {
         assertEquals("0:2:-1, null", new NDIndex("0:{}:{},{}", 2, -1, null).toString());
         for (Object[] args : new Object[][] {{}, {1, 2}, {1.0}, {"1"}}) {
             String message = assertThrows(IllegalArgumentException.class, () -> cube.get("{}", args)).getMessage();
-            assertTrue(message.endsWith("expected a whole number for each {}, or null for a new axis"), message);
+            assertTrue(message.endsWith("expected for each {} a whole number, alone an array of indices or a mask, or null for a new axis"), message);
         }
+    }
+
+    @Test
+    void anIndexHasArraysAndMasks() {
+        NDArray rows = manager.create(new long[] {1, 0});
+        NDArray mask = manager.create(new boolean[] {true, false, true});
+        NDIndex index = new NDIndex().addIndices(rows).addSliceDim(0, 2);
+        assertEquals("array (2) int64, 0:2", index.toString());
+        assertEquals(new Shape(2, 2, 4), cube.get(index).getShape());
+        NDIndex masked = new NDIndex(0).addBooleanIndex(mask);
+        assertEquals(2, masked.getRank());
+        assertArrayEquals(new int[] {0, 1, 2, 3, 8, 9, 10, 11}, cube.get(masked).toIntArray());
+        assertEquals(3, new NDIndex("{}", cube.gt(3)).getRank());
+        cube.set(masked, part -> part.neg());
+        assertArrayEquals(new int[] {-8, -9, -10, -11}, cube.get(0, 2).toIntArray());
+        assertEquals(
+                "index is an array of INT64, expected BOOLEAN: use toType",
+                assertThrows(IllegalArgumentException.class, () -> new NDIndex().addBooleanIndex(rows)).getMessage());
+        assertEquals(
+                "args[0] is an array of FLOAT32, expected INT32 or INT64 for indices, or BOOLEAN for a mask: use toType",
+                assertThrows(IllegalArgumentException.class, () -> cube.get("{}", manager.ones(new Shape(1)))).getMessage());
+        assertThrows(IllegalArgumentException.class, () -> cube.get("{}:", rows));
+        rows.close();
+        assertEquals(
+                "the array indices is closed",
+                assertThrows(IllegalStateException.class, () -> cube.get(index)).getMessage());
     }
 
     @Test

@@ -105,8 +105,8 @@ class PositionalEncodingTest {
         for (String text : new String[] {"", "a", "1, , 2", "1.5", "{}", "..., ...", "...:3", "1:...", "...:"}) {
             refused("indices", () -> new NDIndex(text));
         }
-        refused("expected a whole number for each {}", () -> new NDIndex("1", 2));
-        refused("expected a whole number for each {}", () -> new NDIndex("{}", 2.0));
+        refused("expected for each {} a whole number", () -> new NDIndex("1", 2));
+        refused("expected for each {} a whole number", () -> new NDIndex("{}", 2.0));
         assertEquals("indices",
                 assertThrows(NullPointerException.class, () -> new NDIndex(null)).getMessage());
         assertEquals("args",

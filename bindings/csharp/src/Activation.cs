@@ -12,8 +12,8 @@ namespace Heed;
 /// BFloat16, and an <see cref="ObjectDisposedException"/> if it or its manager is disposed.</remarks>
 public static partial class Activation
 {
-    private static NDArray Of(NDArray array, ActivationKind activation) =>
-        (array ?? throw new ArgumentNullException(nameof(array))).Activated(activation);
+    private static NDArray Of(NDArray array, ActivationKind activation, NDArray? result) =>
+        (array ?? throw new ArgumentNullException(nameof(array))).Activated(activation, result);
 
     private static ActivationKind KindOf(float beta) => beta switch
     {

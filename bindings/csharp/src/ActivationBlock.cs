@@ -21,5 +21,5 @@ internal sealed class ActivationBlock : AbstractBlock
     /// <inheritdoc/>
     protected override NDList ForwardInternal(
         ParameterStore parameterStore, NDList inputs, bool training, PairList<string, object>? parameters) =>
-        new NDList(inputs.SingletonOrThrow().Activated(activation));
+        new NDList(inputs.SingletonOrThrow().Activated(activation, null));
 }

@@ -22,32 +22,22 @@ public sealed partial class NDArray
         NDArray target = TargetOf(result) ?? manager.NewArray(
             ResultRules.Broadcast(shape, other.shape),
             ResultRules.Of(function, ResultRules.Common(dataType, other.dataType)));
-        try
-        {
-            HeedNative.HeedElementwise((int)function, a, b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (Function: (int)function, A: a, B: b),
+            static (of, found) => HeedNative.HeedElementwise(of.Function, of.A, of.B, found));
     }
 
     private NDArray Elementwise(ElementFunction function, NDArray? result)
     {
         NativeTensor a = Tensor;
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(function, dataType));
-        try
-        {
-            HeedNative.HeedElementwise((int)function, a, null, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (Function: (int)function, A: a),
+            static (of, found) => HeedNative.HeedElementwise(of.Function, of.A, null, found));
     }
 
     private NDArray Elementwise(ElementFunction function, Scalar other, NDArray? result) =>
@@ -57,18 +47,15 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NumberTensors numbers = NumberTensors.Take();
-        NDArray? target = null;
         try
         {
             NativeTensor b = numbers.Of(manager, isFirst ? "number" : "other", number, TypeOfNumber(dataType));
-            target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(function, dataType));
-            HeedNative.HeedElementwise((int)function, isFirst ? b : a, isFirst ? a : b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            NDArray target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(function, dataType));
+            return Into(
+                result,
+                target,
+                (Function: (int)function, First: isFirst ? b : a, Second: isFirst ? a : b),
+                static (of, found) => HeedNative.HeedElementwise(of.Function, of.First, of.Second, found));
         }
         finally
         {
@@ -82,34 +69,26 @@ public sealed partial class NDArray
         NativeTensor b = TensorOf(other ?? throw new ArgumentNullException(nameof(other)), nameof(other))!;
         NDArray target = TargetOf(result)
             ?? manager.NewArray(ResultRules.Broadcast(shape, other.shape), DataType.Boolean);
-        try
-        {
-            HeedNative.HeedCompare((int)comparison, a, b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (Comparison: (int)comparison, A: a, B: b),
+            static (of, found) => HeedNative.HeedCompare(of.Comparison, of.A, of.B, found));
     }
 
     private NDArray Compared(Comparison comparison, Scalar other, NDArray? result)
     {
         NativeTensor a = Tensor;
         NumberTensors numbers = NumberTensors.Take();
-        NDArray? target = null;
         try
         {
             NativeTensor b = numbers.Of(manager, nameof(other), other, TypeOfNumber(dataType));
-            target = TargetOf(result) ?? manager.NewArray(shape, DataType.Boolean);
-            HeedNative.HeedCompare((int)comparison, a, b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            NDArray target = TargetOf(result) ?? manager.NewArray(shape, DataType.Boolean);
+            return Into(
+                result,
+                target,
+                (Comparison: (int)comparison, A: a, B: b),
+                static (of, found) => HeedNative.HeedCompare(of.Comparison, of.A, of.B, found));
         }
         finally
         {
@@ -127,16 +106,11 @@ public sealed partial class NDArray
         NDArray target = TargetOf(result) ?? manager.NewArray(
             ResultRules.Broadcast(ResultRules.Broadcast(condition.shape, shape), other.shape),
             ResultRules.Common(dataType, other.dataType));
-        try
-        {
-            HeedNative.HeedSelect(c, a, b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (Condition: c, A: a, B: b),
+            static (of, found) => HeedNative.HeedSelect(of.Condition, of.A, of.B, found));
     }
 
     /// <summary>These elements where the condition is true, a number of their type elsewhere.</summary>
@@ -146,19 +120,16 @@ public sealed partial class NDArray
         NativeTensor c = TensorOf(
             condition ?? throw new ArgumentNullException(nameof(condition)), nameof(condition))!;
         NumberTensors numbers = NumberTensors.Take();
-        NDArray? target = null;
         try
         {
             NativeTensor b = numbers.Of(manager, nameof(other), other, dataType);
-            target = TargetOf(result)
+            NDArray target = TargetOf(result)
                 ?? manager.NewArray(ResultRules.Broadcast(condition.shape, shape), dataType);
-            HeedNative.HeedSelect(c, a, b, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            return Into(
+                result,
+                target,
+                (Condition: c, A: a, B: b),
+                static (of, found) => HeedNative.HeedSelect(of.Condition, of.A, of.B, found));
         }
         finally
         {
@@ -170,20 +141,17 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NumberTensors numbers = NumberTensors.Take();
-        NDArray? target = null;
         try
         {
             DataType type = TypeOfNumber(dataType);
             NativeTensor least = numbers.Of(manager, nameof(min), min, type);
             NativeTensor largest = numbers.Second.Of(manager, nameof(max), max, type);
-            target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-            HeedNative.HeedClip(a, least, largest, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
+            return Into(
+                result,
+                target,
+                (A: a, Least: least, Largest: largest),
+                static (of, found) => HeedNative.HeedClip(of.A, of.Least, of.Largest, found));
         }
         finally
         {
@@ -219,51 +187,19 @@ public sealed partial class NDArray
         using NativeTensor isValid = manager.NewTensor(new Shape(maskDims), DataType.Boolean);
         HeedNative.HeedCompare((int)Comparison.Lt, positions, lengthOfRow, isValid);
         NumberTensors numbers = NumberTensors.Take();
-        NDArray? target = null;
         try
         {
             NativeTensor padding = numbers.Of(manager, nameof(value), value, dataType);
-            target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-            HeedNative.HeedSelect(isValid, a, padding, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
+            return Into(
+                result,
+                target,
+                (IsValid: isValid, A: a, Padding: padding),
+                static (of, found) => HeedNative.HeedSelect(of.IsValid, of.A, of.Padding, found));
         }
         finally
         {
             numbers.Give();
-        }
-    }
-
-    /// <summary>The array to write for a result that the program gives: itself, or a new one if it is a parameter; null
-    /// if it gives none.</summary>
-    private static NDArray? TargetOf(NDArray? result, string name = "result")
-    {
-        _ = TensorOf(result, name);
-        return result?.write is null ? result : result.manager.NewArray(result.shape, result.dataType);
-    }
-
-    /// <summary>The end of a call that has written the target: the result that was given, or else the target.</summary>
-    private static NDArray Finished(NDArray? result, NDArray target)
-    {
-        if (result is null || result == target)
-        {
-            return target;
-        }
-        using NDArray values = target;
-        result.Replace(values.tensor);
-        return result;
-    }
-
-    /// <summary>The end of a call that has failed.</summary>
-    private static void Drop(NDArray? result, NDArray? target)
-    {
-        if (result != target)
-        {
-            target?.Dispose();
         }
     }
 }

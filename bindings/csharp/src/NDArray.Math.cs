@@ -13,14 +13,15 @@ public sealed partial class NDArray
     private delegate bool Pair<T>(T a, T b);
 
     /// <summary>The activation of each element, as a block of <see cref="Activation"/> computes it.</summary>
-    internal NDArray Activated(ActivationKind activation) =>
-        Computed((source, result) => HeedNative.HeedActivation(source, (int)activation, result));
-
-    /// <summary>A new array of this shape and type.</summary>
-    private NDArray Computed(Action<NativeTensor, NativeTensor> compute)
+    internal NDArray Activated(ActivationKind activation, NDArray? result)
     {
-        NativeTensor source = Tensor;
-        return manager.NewArray(shape, dataType, result => compute(source, result));
+        NativeTensor a = Tensor;
+        NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
+        return Into(
+            result,
+            target,
+            (A: a, Activation: (int)activation),
+            static (of, found) => HeedNative.HeedActivation(of.A, of.Activation, found));
     }
 
     /// <summary>A new array of a manager, with the elements of this one.</summary>
@@ -30,15 +31,15 @@ public sealed partial class NDArray
         return owner.NewArray(copied, type, copy => copy.Copy(source));
     }
 
-    private NDArray Product(NDArray other)
+    private NDArray Product(NDArray other, NDArray? result)
     {
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
-        return manager.NewArray(
-            ProductShape(shape, other.shape), dataType, product => HeedNative.HeedMatmul(a, b, product));
+        NDArray target = TargetOf(result) ?? manager.NewArray(ProductShape(shape, other.shape), dataType);
+        return Into(result, target, (A: a, B: b), static (of, product) => HeedNative.HeedMatmul(of.A, of.B, product));
     }
 
-    private NDArray BatchProduct(NDArray other)
+    private NDArray BatchProduct(NDArray other, NDArray? result)
     {
         if (Shape.Dimension != 3 || OpenArgument(other, nameof(other)).shape.Dimension != 3
             || shape[0] != other.shape[0])
@@ -46,7 +47,7 @@ public sealed partial class NDArray
             throw new ArgumentException(
                 $"the shapes are {shape} and {other.shape}, expected (B, M, K) and (B, K, N)", nameof(other));
         }
-        return Product(other);
+        return Product(other, result);
     }
 
     /// <summary>Whether both arrays have the same shape, and all elements are close: abs(this - other) &lt;= atol +
@@ -74,14 +75,24 @@ public sealed partial class NDArray
             : All<double>(
                 other, DataType.Float64, (a, b) => a == b || (equalNan && double.IsNaN(a) && double.IsNaN(b))));
 
+    /// <summary>The shape of a product; a small one if the factors do not fit, and C refuses the call.</summary>
     private static Shape ProductShape(Shape a, Shape b)
     {
+        if (a.IsScalar || b.IsScalar || a.Tail != b[Math.Max(b.Dimension - 2, 0)])
+        {
+            return ScalarShape;
+        }
         int batchAxes = Math.Max(0, Math.Max(a.Dimension, b.Dimension) - 2);
         var dims = new List<long>();
         for (int axis = 0; axis < batchAxes; axis++)
         {
             long sizeOfA = SizeFromEnd(a, batchAxes - axis + 2);
-            dims.Add(sizeOfA == 1 ? SizeFromEnd(b, batchAxes - axis + 2) : sizeOfA);
+            long sizeOfB = SizeFromEnd(b, batchAxes - axis + 2);
+            if (sizeOfA != sizeOfB && sizeOfA != 1 && sizeOfB != 1)
+            {
+                return ScalarShape;
+            }
+            dims.Add(sizeOfA == 1 ? sizeOfB : sizeOfA);
         }
         dims.AddRange(a.Dimension > 1 ? new[] { a[a.Dimension - 2] } : Array.Empty<long>());
         dims.AddRange(b.Dimension > 1 ? new[] { b.Tail } : Array.Empty<long>());

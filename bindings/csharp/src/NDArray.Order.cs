@@ -14,64 +14,42 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(Reduction.Sum, dataType));
-        try
-        {
-            HeedNative.HeedCumulativeSum(a, axis, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result, target, (A: a, Axis: axis), static (of, sums) => HeedNative.HeedCumulativeSum(of.A, of.Axis, sums));
     }
 
-    private NDArray SumsOfAll()
+    private NDArray SumsOfAll(NDArray? result)
     {
         using NativeTensor flat = Reshaped(Tensor, new[] { shape.Size });
-        return manager.NewArray(
-            new Shape(shape.Size),
-            ResultRules.Of(Reduction.Sum, dataType),
-            sums => HeedNative.HeedCumulativeSum(flat, 0, sums));
+        NDArray target = TargetOf(result)
+            ?? manager.NewArray(new Shape(shape.Size), ResultRules.Of(Reduction.Sum, dataType));
+        return Into(result, target, flat, static (all, sums) => HeedNative.HeedCumulativeSum(all, 0, sums));
     }
 
     private NDArray Sorted(int axis, NDArray? values)
     {
         NativeTensor a = Tensor;
         NDArray target = TargetOf(values, nameof(values)) ?? manager.NewArray(shape, dataType);
-        try
-        {
-            HeedNative.HeedSort(a, axis, 0, target.tensor, null);
-            return Finished(values, target);
-        }
-        catch
-        {
-            Drop(values, target);
-            throw;
-        }
+        return Into(
+            values, target, (A: a, Axis: axis), static (of, sorted) => HeedNative.HeedSort(of.A, of.Axis, 0, sorted, null));
     }
 
     private NDArray OrderOf(int axis, bool ascending, NDArray? indices)
     {
         NativeTensor a = Tensor;
         NDArray target = TargetOf(indices, nameof(indices)) ?? manager.NewArray(shape, DataType.Int64);
-        try
-        {
-            HeedNative.HeedSort(a, axis, ascending ? 0 : 1, null, target.tensor);
-            return Finished(indices, target);
-        }
-        catch
-        {
-            Drop(indices, target);
-            throw;
-        }
+        return Into(
+            indices,
+            target,
+            (A: a, Axis: axis, Descending: ascending ? 0 : 1),
+            static (of, order) => HeedNative.HeedSort(of.A, of.Axis, of.Descending, null, order));
     }
 
     /// <summary>The first elements in an order, and their indices.</summary>
     private (NDArray Values, NDArray Indices) First(int k, int axis, bool largest)
     {
         NativeTensor a = Tensor;
-        Shape first = ResultRules.Replaced(shape, axis, SizeOf(k, nameof(k)));
+        Shape first = ShapeOfFirst(k, axis);
         NDArray? values = null;
         NDArray? indices = null;
         try
@@ -89,22 +67,47 @@ public sealed partial class NDArray
         }
     }
 
+    private (NDArray Values, NDArray Indices) First(int k, int axis, bool largest, NDArray values, NDArray indices)
+    {
+        NativeTensor a = Tensor;
+        _ = values ?? throw new ArgumentNullException(nameof(values));
+        _ = indices ?? throw new ArgumentNullException(nameof(indices));
+        _ = TensorOf(values, nameof(values));
+        _ = TensorOf(indices, nameof(indices));
+        CheckShape(values, ShapeOfFirst(k, axis), nameof(values));
+        NDArray elements = TargetOf(values)!;
+        NDArray places = TargetOf(indices)!;
+        try
+        {
+            HeedNative.HeedTopK(a, axis, largest ? 1 : 0, elements.tensor, places.tensor);
+        }
+        catch
+        {
+            Drop(values, elements);
+            Drop(indices, places);
+            throw;
+        }
+        return (Finished(values, elements), Finished(indices, places));
+    }
+
+    private Shape ShapeOfFirst(int k, int axis)
+    {
+        int along = AxisOf(axis, Shape.Dimension, nameof(axis));
+        return k >= 0 && k <= shape[along] ? ResultRules.Replaced(shape, along, k) : throw new ArgumentOutOfRangeException(
+            nameof(k), $"{k}", $"expected 0 to {shape[along]}, the size of axis {along}: the array has the shape {shape}");
+    }
+
     private NDArray Gathered(NDArray indices, int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
         NDArray target = TargetOf(result)
             ?? manager.NewArray(ResultRules.Gathered(shape, indices.shape, axis), dataType);
-        try
-        {
-            HeedNative.HeedGather(a, chosen, axis, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (A: a, Chosen: chosen, Axis: axis),
+            static (of, found) => HeedNative.HeedGather(of.A, of.Chosen, of.Axis, found));
     }
 
     private NDArray Taken(NDArray indices, int axis, NDArray? result)
@@ -113,37 +116,49 @@ public sealed partial class NDArray
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
         NDArray target = TargetOf(result)
             ?? manager.NewArray(ResultRules.Replaced(shape, axis, indices.shape.Dims), dataType);
-        try
-        {
-            HeedNative.HeedTake(a, chosen, axis, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result,
+            target,
+            (A: a, Chosen: chosen, Axis: axis),
+            static (of, found) => HeedNative.HeedTake(of.A, of.Chosen, of.Axis, found));
     }
 
     /// <summary>The elements at indices in row-major order.</summary>
-    private NDArray TakenOfAll(NDArray indices)
+    private NDArray TakenOfAll(NDArray indices, NDArray? result)
     {
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
         using NativeTensor flat = Reshaped(Tensor, new[] { shape.Size });
-        return manager.NewArray(indices.shape, dataType, found => HeedNative.HeedTake(flat, chosen, 0, found));
+        NDArray target = TargetOf(result) ?? manager.NewArray(indices.shape, dataType);
+        return Into(
+            result,
+            target,
+            (All: flat, Chosen: chosen),
+            static (of, found) => HeedNative.HeedTake(of.All, of.Chosen, 0, found));
     }
 
-    private NDArray Picked(NDArray indices, int axis)
+    private NDArray Picked(NDArray indices, int axis, NDArray? result)
     {
-        _ = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices));
+        NativeTensor a = Tensor;
+        NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
         int picked = AxisOf(axis, Shape.Dimension, nameof(axis));
-        using NDArray column = indices.Reshape(
-            indices.shape.Take(picked).Append(1).Concat(indices.shape.Skip(picked)).ToArray());
-        using NDArray found = Gathered(column, picked, null);
-        return found.Reshape(ResultRules.Reduced(found.shape, new[] { picked }, false));
+        long[] columnDims = indices.shape.Take(picked).Append(1).Concat(indices.shape.Skip(picked)).ToArray();
+        Shape without = ResultRules.Reduced(shape, new[] { picked }, false);
+        _ = TensorOf(result, nameof(result));
+        CheckShape(result, without);
+        using NativeTensor column = indices.Reshaped(chosen, columnDims);
+        NDArray target = TargetOf(result) ?? manager.NewArray(without, dataType);
+        return Into(
+            result,
+            target,
+            (A: a, Column: column, Axis: picked, Place: ResultRules.Replaced(shape, picked, 1).Dims),
+            static (of, found) =>
+            {
+                using NativeTensor place = ViewOf(found, of.Place);
+                HeedNative.HeedGather(of.A, of.Column, of.Axis, place);
+            });
     }
 
-    private NDArray OneHotOf(int depth, float onValue, float offValue, DataType type)
+    private NDArray OneHotOf(int depth, float onValue, float offValue, DataType type, NDArray? result)
     {
         NativeTensor a = Tensor;
         long size = SizeOf(depth, nameof(depth));
@@ -158,7 +173,12 @@ public sealed partial class NDArray
         {
             NativeTensor there = numbers.Of(manager, nameof(onValue), onValue, type);
             NativeTensor elsewhere = numbers.Second.Of(manager, nameof(offValue), offValue, type);
-            return manager.NewArray(shapeOfRows, type, rows => HeedNative.HeedSelect(isPlace, there, elsewhere, rows));
+            NDArray target = TargetOf(result) ?? manager.NewArray(shapeOfRows, type);
+            return Into(
+                result,
+                target,
+                (IsPlace: isPlace, There: there, Elsewhere: elsewhere),
+                static (of, rows) => HeedNative.HeedSelect(of.IsPlace, of.There, of.Elsewhere, rows));
         }
         finally
         {

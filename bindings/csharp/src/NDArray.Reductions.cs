@@ -8,58 +8,49 @@ public sealed partial class NDArray
 {
     private unsafe NDArray Reduced(Reduction reduction, int[]? axes, bool keepDims, NDArray? result)
     {
-        NativeTensor a = Tensor;
-        NDArray target = TargetOf(result) ?? manager.NewArray(
-            ResultRules.Reduced(shape, axes, keepDims), ResultRules.Of(reduction, dataType));
-        try
+        int none = 0;
+        fixed (int* some = axes)
         {
-            int none = 0;
-            fixed (int* some = axes)
-            {
-                // Null means all axes, and is what an empty array is fixed to.
-                int* given = axes is { Length: 0 } ? &none : some;
-                HeedNative.HeedReduceAxes((int)reduction, a, given, axes?.Length ?? 0, target.tensor);
-            }
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
+            // Null means all axes, and is what an empty array is fixed to.
+            int* given = axes is { Length: 0 } ? &none : some;
+            NDArray? target = TargetOf(result);
+            return ReducedInto(reduction, given, axes?.Length ?? 0, result, target ?? NewReduced(reduction, axes, keepDims));
         }
     }
 
-    private NDArray Reduced(Reduction reduction, int axis, bool keepDims, NDArray? result)
+    private unsafe NDArray Reduced(Reduction reduction, int axis, bool keepDims, NDArray? result)
+    {
+        int along = AxisOf(axis, Shape.Dimension, nameof(axis));
+        NDArray? target = TargetOf(result);
+        return ReducedInto(reduction, &along, 1, result, target ?? NewReduced(reduction, new[] { along }, keepDims));
+    }
+
+    private NDArray NewReduced(Reduction reduction, int[]? axes, bool keepDims)
+    {
+        CheckOpen();
+        return manager.NewArray(ResultRules.Reduced(shape, axes, keepDims), ResultRules.Of(reduction, dataType));
+    }
+
+    private unsafe NDArray ReducedInto(Reduction reduction, int* axes, int count, NDArray? result, NDArray target) => Into(
+        result,
+        target,
+        (Reduction: (int)reduction, A: this, Axes: (IntPtr)axes, Count: count),
+        static (of, reduced) => HeedNative.HeedReduceAxes(of.Reduction, of.A.Tensor, (int*)of.Axes, of.Count, reduced));
+
+    private NDArray SoftmaxInto(int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
-        NDArray target = TargetOf(result) ?? manager.NewArray(
-            ResultRules.Reduced(shape, new[] { axis }, keepDims), ResultRules.Of(reduction, dataType));
-        try
-        {
-            HeedNative.HeedReduce((int)reduction, a, axis, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
+        return Into(
+            result, target, (A: a, Axis: axis), static (of, found) => HeedNative.HeedSoftmax(of.A, of.Axis, found));
     }
 
     private NDArray LogarithmOfSoftmax(int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-        try
-        {
-            HeedNative.HeedLogSoftmax(a, axis, target.tensor);
-            return Finished(result, target);
-        }
-        catch
-        {
-            Drop(result, target);
-            throw;
-        }
+        return Into(
+            result, target, (A: a, Axis: axis), static (of, found) => HeedNative.HeedLogSoftmax(of.A, of.Axis, found));
     }
 
     private NDArray NormOf(int ord, int[] axes, bool keepDims)
@@ -74,8 +65,9 @@ public sealed partial class NDArray
         {
             throw new ArgumentException($"ord is {ord}, expected 1 or 2", nameof(ord));
         }
-        using NDArray magnitudes = Abs();
-        return magnitudes.Sum(axes, keepDims);
+        bool isWhole = dataType is DataType.Int32 or DataType.Int64;
+        using NDArray numbers = ToType(isWhole ? DataType.Float32 : dataType, copy: true);
+        return numbers.Abs(numbers).Sum(axes, keepDims);
     }
 
     private NDArray Normalized(double exponent, int axis, double eps, NDArray? result)
@@ -86,17 +78,42 @@ public sealed partial class NDArray
             throw new ArgumentException(
                 $"exponent is {exponent}, expected a number above 0", nameof(exponent));
         }
+        if (!dataType.IsFloating())
+        {
+            throw new ArgumentException(
+                $"the array is of {dataType}, expected a type of floating-point numbers: use ToType");
+        }
+        int along = AxisOf(axis, shape.Dimension, nameof(axis));
+        _ = TensorOf(result, nameof(result));
+        if (dataType is DataType.Float32 or DataType.Float64)
+        {
+            return DividedByNorms(exponent, along, eps, result);
+        }
+        using NDArray wide = ToType(DataType.Float32, copy: true);
+        if (result?.dataType == DataType.Float32)
+        {
+            return wide.DividedByNorms(exponent, along, eps, result);
+        }
+        wide.DividedByNorms(exponent, along, eps, wide);
+        return result is null ? manager.Adopt(Converted(wide.tensor, shape, dataType)) : CopiedInto(wide, dataType, result);
+    }
+
+    private NDArray DividedByNorms(double exponent, int axis, double eps, NDArray? result)
+    {
         using NDArray norms = exponent == 2 ? Reduced(Reduction.Norm, axis, true, null) : Norms(exponent, axis);
-        norms.Maximum(eps, norms);
-        return Divide(norms, result);
+        return Divide(norms.Maximum(eps, norms), result);
     }
 
     private NDArray Norms(double exponent, int axis)
     {
         using NDArray powers = Abs();
-        powers.Pow(exponent, powers);
-        NDArray sums = powers.Reduced(Reduction.Sum, axis, true, null);
-        return sums.Pow(1 / exponent, sums);
+        if (double.IsInfinity(exponent))
+        {
+            // There is no largest one of no elements, but neither is there one that is divided.
+            return powers.Reduced(shape.Size == 0 ? Reduction.Sum : Reduction.Max, axis, true, null);
+        }
+        using NDArray sums = powers.Pow(exponent, powers).Reduced(Reduction.Sum, axis, true, null);
+        return sums.Pow(1 / exponent);
     }
 
     private NDArray AnyTrue(NDArray? result)
@@ -132,18 +149,18 @@ public sealed partial class NDArray
     }
 
     /// <summary>NumPy's dot.</summary>
-    private NDArray DotProduct(NDArray other)
+    private NDArray DotProduct(NDArray other, NDArray? result)
     {
         CheckOpen();
         _ = TensorOf(other ?? throw new ArgumentNullException(nameof(other)), nameof(other));
         int rank = other.shape.Dimension;
         if (Shape.Dimension == 0 || rank == 0)
         {
-            return Multiply(other);
+            return Multiply(other, result);
         }
         if (rank <= 2)
         {
-            return MatMul(other);
+            return Product(other, result);
         }
         // The axis of the sums comes first, and the others become one.
         var axes = new int[rank];
@@ -164,6 +181,11 @@ public sealed partial class NDArray
         using NDArray moved = other.Transpose(axes);
         using NDArray matrix = moved.Reshape(other.shape[rank - 2], columns);
         using NDArray product = MatMul(matrix);
-        return product.Reshape(dims);
+        if (result is null)
+        {
+            return product.Reshape(dims);
+        }
+        using NDArray whole = product.Reshape(dims);
+        return CopiedInto(whole, whole.dataType, result);
     }
 }

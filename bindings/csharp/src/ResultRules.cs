@@ -4,7 +4,7 @@ using System;
 namespace Heed;
 
 /// <summary>The types and shapes of results, by the rules of section 6.9 of heed.h. Of inputs that do not go together
-/// they say anything, because C refuses the call.</summary>
+/// they say any type, and a shape that takes little memory, because C refuses the call.</summary>
 internal static class ResultRules
 {
     /// <summary>The common type of two inputs.</summary>
@@ -39,7 +39,12 @@ internal static class ResultRules
         var dims = (long[])longer.Dims.Clone();
         for (int axis = missing; axis < dims.Length; axis++)
         {
-            dims[axis] = dims[axis] == 1 ? shorter[axis - missing] : dims[axis];
+            long size = shorter[axis - missing];
+            if (dims[axis] != size && dims[axis] != 1 && size != 1)
+            {
+                return new Shape();
+            }
+            dims[axis] = dims[axis] == 1 ? size : dims[axis];
         }
         return new Shape(dims);
     }
@@ -76,7 +81,7 @@ internal static class ResultRules
         int at = axis < 0 ? axis + shape.Dimension : axis;
         if (at < 0 || at >= shape.Dimension)
         {
-            return shape;
+            return new Shape();
         }
         var dims = new long[shape.Dimension - 1 + others.Length];
         Array.Copy(shape.Dims, dims, at);
@@ -90,7 +95,7 @@ internal static class ResultRules
     {
         int at = axis < 0 ? axis + shape.Dimension : axis;
         return at >= 0 && at < shape.Dimension && shape.Dimension == indices.Dimension
-            ? Replaced(shape, at, indices[at]) : shape;
+            ? Replaced(shape, at, indices[at]) : new Shape();
     }
 
     /// <summary>The wider float, the float, or the wider integer ranks higher.</summary>

@@ -20,11 +20,13 @@ public readonly struct Scalar : IEquatable<Scalar>
         this.isFraction = isFraction;
     }
 
+    private bool IsNegativeZero => value == 0 && BitConverter.DoubleToInt64Bits(value) != 0;
+
     /// <summary>The number as a double.</summary>
     internal double Value => value;
 
     /// <summary>The number as a float, rounded once.</summary>
-    internal float ToFloat() => isFraction ? (float)value : whole;
+    internal float ToFloat() => isFraction || IsNegativeZero ? (float)value : whole;
 
     /// <summary>A whole number.</summary>
     /// <param name="value">The number.</param>
@@ -75,7 +77,7 @@ public readonly struct Scalar : IEquatable<Scalar>
     public override string ToString() => isFraction ? $"{value}" : $"{whole}";
 
     /// <summary>An array that has the number as its element.</summary>
-    internal NDArray ToArray() => isFraction ? (NDArray)value : (NDArray)whole;
+    internal NDArray ToArray() => isFraction || IsNegativeZero ? (NDArray)value : (NDArray)whole;
 
     /// <summary>The number as an integer of a type.</summary>
     /// <exception cref="ArgumentException">The type does not hold it; the sentence has the name.</exception>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 using System;
+using System.Linq;
 using Xunit;
 
 namespace Heed.Tests;
@@ -18,6 +19,46 @@ public sealed class ArrayOperatorsTests : IDisposable
     }
 
     public void Dispose() => manager.Dispose();
+
+    /// <summary>A result that is given, and numbers of any type, take no memory, neither managed nor native.</summary>
+    [Fact]
+    public void AGivenResultTakesNoMemory()
+    {
+        NDArray result = manager.Zeros(new Shape(3));
+        NDArray truth = manager.Zeros(new Shape(3), DataType.Boolean);
+        NDArray sum = manager.Zeros(new Shape());
+        NDArray index = manager.Zeros(new Shape(), DataType.Int64);
+        NDArray half = a.ToType(DataType.Float16);
+        NDArray brain = a.ToType(DataType.BFloat16);
+        int[] axes = { 0 };
+        long Allocated(int count)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < count; i++)
+            {
+                a.Add(b, result);
+                a.Multiply(2, result);
+                a.Exp(result);
+                a.Gt(b, truth);
+                a.Gt(0, truth);
+                a.Where(truth, b, result);
+                a.Clip(0, 1, result);
+                a.Sum(axes, false, sum);
+                a.ArgMax(0, index);
+                a.CumSum(0, result);
+                a.Sort(0, result);
+                a.Softmax(0, result);
+                a.MatMul(b, sum);
+                Activation.Relu(a, result);
+                half.Multiply(0.5, half);
+                brain.Gt(0.1, truth);
+            }
+            return GC.GetAllocatedBytesForCurrentThread() - before;
+        }
+
+        Allocated(1000);
+        Assert.Contains(0, Enumerable.Range(0, 5).Select(_ => Allocated(1000)));
+    }
 
     [Fact]
     public void TwoArraysAreComputed()

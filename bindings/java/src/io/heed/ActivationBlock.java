@@ -14,7 +14,7 @@ final class ActivationBlock extends AbstractBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        return new NDList(inputs.singletonOrThrow().activated(activation));
+        return new NDList(inputs.singletonOrThrow().activated(activation, null));
     }
 
     @Override

@@ -10,30 +10,47 @@ final class ArrayMath {
 
     private ArrayMath() {}
 
-    static NDArray product(ArrayData left, ArrayData right) {
-        NativeTensor factor = right.tensor();
-        return left.computed(
-                productDims(left.shape.dims(), right.shape.dims()),
-                result -> HeedNative.heed_matmul(left.tensor(), factor, result));
+    static NDArray activated(ArrayData a, ActivationKind activation, NDArray result) {
+        a.checkOpen();
+        NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
+        try {
+            HeedNative.heed_activation(a.tensor(), activation.code, target.tensor());
+        } catch (Throwable error) {
+            throw ResultArray.dropped(result, target, error);
+        }
+        return ResultArray.finished(result, target);
     }
 
-    static NDArray batchProduct(ArrayData left, ArrayData right) {
+    static NDArray product(ArrayData left, ArrayData right, NDArray result) {
+        NDArray target = result == null
+                ? left.made(left.dataType, new Shape(productDims(left.shape.dims(), right.shape.dims())))
+                : ResultArray.target(result);
+        try {
+            HeedNative.heed_matmul(left.tensor(), right.tensor(), target.tensor());
+        } catch (Throwable error) {
+            throw ResultArray.dropped(result, target, error);
+        }
+        return ResultArray.finished(result, target);
+    }
+
+    static NDArray batchProduct(ArrayData left, ArrayData right, NDArray result) {
         if (left.shape.dimension() != 3 || right.shape.dimension() != 3 || left.shape.get(0) != right.shape.get(0)) {
             throw new IllegalArgumentException("the arrays have the shapes " + left.shape + " and " + right.shape
                     + ", expected (B, M, K) and (B, K, N)");
         }
-        return product(left, right);
+        return product(left, right, result);
     }
 
     /** NumPy's dot. */
-    static NDArray dot(NDArray left, NDArray right) {
+    static NDArray dot(NDArray left, NDArray right, NDArray result) {
+        left.data().checkOpen();
         NDArray.tensorOf(right, "other");
         int rank = right.data().shape.dimension();
         if (left.data().shape.dimension() == 0 || rank == 0) {
-            return left.mul(right);
+            return ArrayArithmetic.of(ElementFunction.MUL, left.data(), right.data(), result);
         }
         if (rank <= 2) {
-            return left.matMul(right);
+            return product(left.data(), right.data(), result);
         }
         // The axis of the sums comes first, and the others become one.
         int[] axes = new int[rank];
@@ -46,7 +63,12 @@ final class ArrayMath {
         try (NDArray moved = right.transpose(axes);
                 NDArray matrix = moved.reshape(right.data().shape.get(rank - 2), others.size());
                 NDArray product = left.matMul(matrix)) {
-            return product.reshape(rows.addAll(others));
+            if (result == null) {
+                return product.reshape(rows.addAll(others));
+            }
+            try (NDArray whole = product.reshape(rows.addAll(others))) {
+                return ResultArray.copied(whole, whole.data().dataType, result);
+            }
         }
     }
 
@@ -97,15 +119,19 @@ final class ArrayMath {
         return true;
     }
 
-    /**
-     * The shape of heed_matmul's result. If the operands do not fit, it is any shape, and heed_matmul refuses the call.
-     */
+    /** The shape of heed_matmul's result. If the operands do not fit, it is a small one, and heed_matmul refuses the call. */
     private static long[] productDims(long[] a, long[] b) {
+        if (a.length == 0 || b.length == 0 || a[a.length - 1] != b[Math.max(b.length - 2, 0)]) {
+            return new long[0];
+        }
         int batchRank = Math.max(Math.max(a.length, b.length) - 2, 0);
         Shape dims = new Shape();
         for (int axis = -batchRank - 2; axis < -2; axis++) {
             long left = a.length + axis < 0 ? 1 : a[a.length + axis];
             long right = b.length + axis < 0 ? 1 : b[b.length + axis];
+            if (left != right && left != 1 && right != 1) {
+                return new long[0];
+            }
             dims = dims.add(left == 1 ? right : left);
         }
         dims = a.length > 1 ? dims.add(a[a.length - 2]) : dims;

@@ -19,14 +19,11 @@ final class ArrayOrder {
         return ResultArray.finished(result, target);
     }
 
-    static NDArray sums(ArrayData a) {
-        NDArray target = a.made(ResultRules.of(Reduction.SUM, a.dataType), new Shape(a.shape.size()));
+    static NDArray sums(ArrayData a, NDArray result) {
+        a.checkOpen();
         try (NativeTensor flat = a.reshaped(a.shape.size())) {
-            HeedNative.heed_cumulative_sum(flat, 0, target.tensor());
-        } catch (Throwable error) {
-            throw ResultArray.dropped(null, target, error);
+            return sums(a.withTensor(flat), 0, result);
         }
-        return target;
     }
 
     static NDArray sorted(ArrayData a, int axis, NDArray values) {
@@ -51,8 +48,7 @@ final class ArrayOrder {
 
     /** The first elements in an order, and their indices. */
     static NDList first(ArrayData a, int k, int axis, boolean largest) {
-        a.checkOpen();
-        Shape shape = ResultRules.replaced(a.shape, axis, new Shape(size("k", k)));
+        Shape shape = shapeOfFirst(a, k, axis);
         NDArray values = a.made(a.dataType, shape);
         NDArray indices = null;
         try {
@@ -65,6 +61,37 @@ final class ArrayOrder {
             throw ResultArray.dropped(null, values, error);
         }
         return new NDList(values, indices);
+    }
+
+    static NDList first(ArrayData a, int k, int axis, boolean largest, NDArray values, NDArray indices) {
+        Objects.requireNonNull(values, "values");
+        Objects.requireNonNull(indices, "indices");
+        Shape shape = shapeOfFirst(a, k, axis);
+        NDArray elements = ResultArray.target(values, "values");
+        try {
+            ResultArray.checkShape("values", values, shape);
+            NDArray places = ResultArray.target(indices, "indices");
+            try {
+                HeedNative.heed_top_k(a.tensor(), axis, largest ? 1 : 0, elements.tensor(), places.tensor());
+            } catch (Throwable error) {
+                throw ResultArray.dropped(indices, places, error);
+            }
+            ResultArray.finished(indices, places);
+        } catch (Throwable error) {
+            throw ResultArray.dropped(values, elements, error);
+        }
+        ResultArray.finished(values, elements);
+        return new NDList(values, indices);
+    }
+
+    private static Shape shapeOfFirst(ArrayData a, int k, int axis) {
+        a.checkOpen();
+        int along = Shape.axisFromZero("axis", axis, a.shape.dimension());
+        if (k < 0 || k > a.shape.get(along)) {
+            throw new IllegalArgumentException("k is " + k + ", expected 0 to " + a.shape.get(along) + ", the size of axis "
+                    + along + ": the array has the shape " + a.shape);
+        }
+        return ResultRules.replaced(a.shape, along, new Shape(k));
     }
 
     static NDArray gathered(ArrayData a, ArrayData indices, int axis, NDArray result) {
@@ -92,29 +119,34 @@ final class ArrayOrder {
     }
 
     /** The elements at indices in row-major order. */
-    static NDArray taken(ArrayData a, ArrayData indices) {
-        NDArray target = a.made(a.dataType, indices.shape);
+    static NDArray taken(ArrayData a, ArrayData indices, NDArray result) {
+        a.checkOpen();
         try (NativeTensor flat = a.reshaped(a.shape.size())) {
-            HeedNative.heed_take(flat, indices.tensor(), 0, target.tensor());
-        } catch (Throwable error) {
-            throw ResultArray.dropped(null, target, error);
+            return taken(a.withTensor(flat), indices, 0, result);
         }
-        return target;
     }
 
-    static NDArray picked(ArrayData a, ArrayData indices, int axis) {
+    static NDArray picked(ArrayData a, ArrayData indices, int axis, NDArray result) {
         a.checkOpen();
         int picked = Shape.axisFromZero("axis", axis, a.shape.dimension());
         Shape with = indices.shape.dimension() < picked
                 ? indices.shape
                 : indices.shape.slice(0, picked).add(1).addAll(indices.shape.slice(picked));
-        try (NDArray column = indices.adopt(indices.reshaped(with.dims()));
-                NDArray found = gathered(a, column.data(), picked, null)) {
-            return found.reshape(ResultRules.reduced(found.data().shape, new int[] {picked}, false));
+        Shape shape = ResultRules.reduced(a.shape, new int[] {picked}, false);
+        NDArray target = result == null ? a.made(a.dataType, shape) : ResultArray.target(result);
+        try (NativeTensor column = indices.reshaped(with.dims())) {
+            ResultArray.checkShape("result", target, shape);
+            long[] place = ResultRules.replaced(a.shape, picked, new Shape(1)).dims();
+            try (NativeTensor found = target.tensor().reshape(place)) {
+                HeedNative.heed_gather(a.tensor(), column, picked, found);
+            }
+        } catch (Throwable error) {
+            throw ResultArray.dropped(result, target, error);
         }
+        return ResultArray.finished(result, target);
     }
 
-    static NDArray oneHot(NDArray indices, int depth, float onValue, float offValue, DataType type) {
+    static NDArray oneHot(NDArray indices, int depth, float onValue, float offValue, DataType type, NDArray result) {
         Objects.requireNonNull(type, "dataType");
         ArrayData a = indices.data();
         a.checkOpen();
@@ -126,13 +158,13 @@ final class ArrayOrder {
             HeedNative.heed_compare(Comparison.EQ.ordinal(), column, places, isPlace);
             NativeTensor there = numbers.of("onValue", onValue, type);
             NativeTensor elsewhere = numbers.second().of("offValue", offValue, type);
-            NDArray target = a.made(type, a.shape.add(depth));
+            NDArray target = result == null ? a.made(type, a.shape.add(depth)) : ResultArray.target(result);
             try {
                 HeedNative.heed_select(isPlace, there, elsewhere, target.tensor());
             } catch (Throwable error) {
-                throw ResultArray.dropped(null, target, error);
+                throw ResultArray.dropped(result, target, error);
             }
-            return target;
+            return ResultArray.finished(result, target);
         } finally {
             numbers.give();
         }

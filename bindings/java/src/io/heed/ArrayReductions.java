@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.stream.IntStream;
+
 /** Reductions of the elements of arrays along axes. */
 final class ArrayReductions {
+    /** A list of each axis alone, so that a call makes none. */
+    private static final int[][] ONE_AXIS =
+            IntStream.range(0, 8).mapToObj(axis -> new int[] {axis}).toArray(int[][]::new);
+
     private ArrayReductions() {}
 
     /**
@@ -26,14 +32,15 @@ final class ArrayReductions {
     }
 
     /** Reduces one axis. */
-    static NDArray of(Reduction reduction, ArrayData a, int axis, boolean keepDims, NDArray result) {
-        NDArray target = result == null
-                ? a.made(
-                        ResultRules.of(reduction, a.dataType),
-                        ResultRules.reduced(a.shape, new int[] {axis}, keepDims))
-                : ResultArray.target(result);
+    static NDArray of(Reduction reduction, ArrayData a, int axis, NDArray result) {
+        a.checkOpen();
+        return of(reduction, a, ONE_AXIS[Shape.axisFromZero("axis", axis, a.shape.dimension())], false, result);
+    }
+
+    static NDArray softmax(ArrayData a, int axis, NDArray result) {
+        NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
         try {
-            HeedNative.heed_reduce(reduction.ordinal(), a.tensor(), axis, target.tensor());
+            HeedNative.heed_softmax(a.tensor(), axis, target.tensor());
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
@@ -58,22 +65,41 @@ final class ArrayReductions {
         if (ord != 1) {
             throw new IllegalArgumentException("ord is " + ord + ", expected 1 or 2");
         }
-        try (NDArray magnitudes = array.abs()) {
-            return of(Reduction.SUM, magnitudes.data(), axes, keepDims, null);
+        DataType type = array.data().dataType;
+        boolean isWhole = type == DataType.INT32 || type == DataType.INT64;
+        try (NDArray numbers = array.toType(isWhole ? DataType.FLOAT32 : type, true)) {
+            return of(Reduction.SUM, numbers.abs(numbers).data(), axes, keepDims, null);
         }
     }
 
     /** The elements divided by the norms along an axis, or by eps where a norm is smaller. */
-    static NDArray normalized(NDArray array, double exponent, int axis, double eps, NDArray result) {
-        array.data().checkOpen();
+    static NDArray normalized(NDArray array, double exponent, long axis, double eps, NDArray result) {
+        ArrayData a = array.data();
+        a.checkOpen();
         if (!(exponent > 0)) {
             throw new IllegalArgumentException("exponent is " + exponent + ", expected a number above 0");
         }
-        try (NDArray norms = exponent == 2
-                ? of(Reduction.NORM, array.data(), axis, true, null)
-                : norms(array, exponent, axis)) {
-            norms.maximum(eps, norms);
-            return ArrayArithmetic.of(ElementFunction.DIV, array.data(), norms.data(), result);
+        if (!a.dataType.isFloating()) {
+            throw new IllegalArgumentException("the array is of " + a.dataType.name()
+                    + ", expected a type of floating-point numbers: use toType");
+        }
+        int along = Shape.axisFromZero("axis", axis, a.shape.dimension());
+        boolean isNarrow = a.dataType == DataType.FLOAT16 || a.dataType == DataType.BFLOAT16;
+        if (!isNarrow) {
+            return divided(a, exponent, along, eps, result);
+        }
+        try (NDArray wide = array.toType(DataType.FLOAT32, true)) {
+            if (result != null && result.getDataType() == DataType.FLOAT32) {
+                return divided(wide.data(), exponent, along, eps, result);
+            }
+            divided(wide.data(), exponent, along, eps, wide);
+            return result == null ? a.adopt(wide.data().converted(a.dataType)) : ResultArray.copied(wide, a.dataType, result);
+        }
+    }
+
+    private static NDArray divided(ArrayData a, double exponent, int axis, double eps, NDArray result) {
+        try (NDArray norms = exponent == 2 ? of(Reduction.NORM, a, ONE_AXIS[axis], true, null) : norms(a, exponent, axis)) {
+            return ArrayArithmetic.of(ElementFunction.DIV, a, norms.maximum(eps, norms).data(), result);
         }
     }
 
@@ -112,11 +138,17 @@ final class ArrayReductions {
         }
     }
 
-    private static NDArray norms(NDArray array, double exponent, int axis) {
-        try (NDArray powers = array.abs()) {
-            powers.powi(exponent);
-            NDArray sums = of(Reduction.SUM, powers.data(), axis, true, null);
-            return sums.powi(1 / exponent);
+    private static NDArray norms(ArrayData a, double exponent, int axis) {
+        int[] axes = ONE_AXIS[axis];
+        try (NDArray powers = ArrayArithmetic.of(ElementFunction.ABS, a, null)) {
+            if (Double.isInfinite(exponent)) {
+                // There is no largest one of no elements, but neither is there one that is divided.
+                Reduction reduction = a.shape.size() == 0 ? Reduction.SUM : Reduction.MAX;
+                return of(reduction, powers.data(), axes, true, null);
+            }
+            try (NDArray sums = of(Reduction.SUM, powers.powi(exponent).data(), axes, true, null)) {
+                return sums.pow(1 / exponent);
+            }
         }
     }
 }

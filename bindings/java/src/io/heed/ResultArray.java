@@ -20,6 +20,25 @@ final class ResultArray {
         return data.isWrittenInPlace() ? result : data.made(data.dataType, data.shape);
     }
 
+    /** Refuses a result of another shape, where C sees it in another one. */
+    static void checkShape(String name, NDArray result, Shape expected) {
+        Shape shape = result.data().shape;
+        if (!shape.equals(expected)) {
+            throw new IllegalArgumentException(name + " has the shape " + shape + ", expected " + expected);
+        }
+    }
+
+    /** Copies a result that is computed elsewhere, converted to its type. */
+    static NDArray copied(NDArray computed, DataType type, NDArray result) {
+        if (result.getDataType() != type) {
+            throw new IllegalArgumentException(
+                    "result is " + result.getDataType().name() + ", expected " + type.name() + ", the type of the result");
+        }
+        checkShape("result", result, computed.data().shape);
+        computed.copyTo(result);
+        return result;
+    }
+
     /** Ends a call that has written the target. Returns the result that was given, or the target, if that is null. */
     static NDArray finished(NDArray result, NDArray target) {
         if (result == null || result == target) {

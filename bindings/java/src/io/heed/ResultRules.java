@@ -2,8 +2,8 @@
 package io.heed;
 
 /**
- * The types and shapes of results, by the rules of section 6.9 of heed.h. Of inputs that do not go together they say
- * anything, because C refuses the call.
+ * The types and shapes of results, by the rules of section 6.9 of heed.h. Of inputs that do not go together they say any
+ * type, and a shape that takes little memory, because C refuses the call.
  */
 final class ResultRules {
     private ResultRules() {}
@@ -46,7 +46,11 @@ final class ResultRules {
         int missing = longer.dimension() - shorter.dimension();
         long[] dims = longer.getShape();
         for (int axis = missing; axis < dims.length; axis++) {
-            dims[axis] = dims[axis] == 1 ? shorter.get(axis - missing) : dims[axis];
+            long size = shorter.get(axis - missing);
+            if (dims[axis] != size && dims[axis] != 1 && size != 1) {
+                return new Shape();
+            }
+            dims[axis] = dims[axis] == 1 ? size : dims[axis];
         }
         return new Shape(dims);
     }
@@ -81,7 +85,7 @@ final class ResultRules {
     static Shape replaced(Shape shape, int axis, Shape others) {
         int at = axis < 0 ? axis + shape.dimension() : axis;
         if (at < 0 || at >= shape.dimension()) {
-            return shape;
+            return new Shape();
         }
         return shape.slice(0, at).addAll(others).addAll(shape.slice(at + 1));
     }
@@ -90,7 +94,7 @@ final class ResultRules {
     static Shape gathered(Shape shape, Shape indices, int axis) {
         int at = axis < 0 ? axis + shape.dimension() : axis;
         boolean fits = at >= 0 && at < shape.dimension() && shape.dimension() == indices.dimension();
-        return fits ? replaced(shape, at, new Shape(indices.get(at))) : shape;
+        return fits ? replaced(shape, at, new Shape(indices.get(at))) : new Shape();
     }
 
     /** The wider float, the float, or the wider integer ranks higher. */

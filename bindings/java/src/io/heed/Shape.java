@@ -229,14 +229,14 @@ public final class Shape {
      * Converts an axis, which counts from the end if it is negative, to an index from 0. Throws if there is no such
      * axis.
      */
-    static int axisFromZero(String argument, int axis, int rank) {
+    static int axisFromZero(String argument, long axis, int rank) {
         if (rank == 0) {
             throw new IllegalArgumentException(argument + " is " + axis + ", but a scalar has no axes");
         }
         if (axis < -rank || axis >= rank) {
             throw new IllegalArgumentException(argument + " is " + axis + ", expected " + -rank + " to " + (rank - 1));
         }
-        return axis < 0 ? axis + rank : axis;
+        return (int) (axis < 0 ? axis + rank : axis);
     }
 
     private void checkHasAxes() {

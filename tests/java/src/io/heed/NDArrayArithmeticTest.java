@@ -140,6 +140,8 @@ class NDArrayArithmeticTest {
         NDArray result = manager.zeros(new Shape(3));
         NDArray truth = manager.zeros(new Shape(3), DataType.BOOLEAN);
         NDArray sum = manager.zeros(new Shape());
+        NDArray index = manager.zeros(new Shape(), DataType.INT64);
+        NDArray narrow = a.toType(DataType.FLOAT16, false);
         Runnable compute = () -> {
             a.add(b, result);
             a.mul(2, result);
@@ -151,6 +153,11 @@ class NDArrayArithmeticTest {
             a.sum(sum);
             a.cumSum(0, result);
             a.sort(0, result);
+            a.softmax(0, result);
+            a.matMul(b, sum);
+            Activation.relu(a, result);
+            a.argMax(0, index);
+            narrow.add(2, narrow);
         };
         for (int i = 0; i < 2000; i++) {
             compute.run();

@@ -65,7 +65,7 @@ public sealed partial class NDArray
         }
     }
 
-    /// <summary>The number of T in an array whose memory is a span of the processor's.</summary>
+    /// <summary>How many T the memory of the array holds, which a span can show: it is on the CPU and contiguous.</summary>
     private int ReachableCount<T>(string method)
         where T : unmanaged
     {

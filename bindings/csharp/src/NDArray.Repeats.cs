@@ -14,11 +14,11 @@ public sealed partial class NDArray
         return RepeatedAlong(order, times);
     }
 
-    /// <summary>Along all axes; a scalar becomes an array of one axis.</summary>
+    /// <summary>The array, repeated along each of its axes; a scalar as if it had one axis.</summary>
     private NDArray RepeatedAlong(RepeatOrder order, long repeats) =>
         RepeatedAlong(order, Enumerable.Repeat(repeats, Math.Max(Shape.Dimension, 1)).ToArray());
 
-    /// <summary>So that the array gets a shape, of which first axes that are missing are the array's.</summary>
+    /// <summary>The array, repeated until it has a shape; first axes that the shape lacks stay as they are.</summary>
     private NDArray RepeatedTo(RepeatOrder order, Shape desiredShape)
     {
         int missing = Shape.Dimension - desiredShape.Dimension;
@@ -41,8 +41,8 @@ public sealed partial class NDArray
         return RepeatedAlong(order, times);
     }
 
-    /// <summary>Along the last axes, a number for each of them. As in NumPy, axes of size 1 are added before those of
-    /// the array.</summary>
+    /// <summary>The array, repeated along its last axes, with a number for each of them. As in NumPy, axes of size 1 are
+    /// added before those of the array.</summary>
     private NDArray RepeatedAlong(RepeatOrder order, long[] repeats)
     {
         int added = Math.Max(repeats.Length - Shape.Dimension, 0);

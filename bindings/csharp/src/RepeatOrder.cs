@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 namespace Heed;
 
-/// <summary>What is repeated along an axis.</summary>
+/// <summary>The order of the copies along an axis that is repeated.</summary>
 internal enum RepeatOrder
 {
-    /// <summary>All of it, one after the other: (a, b, a, b).</summary>
+    /// <summary>Copies of the whole axis follow each other: (a, b) becomes (a, b, a, b).</summary>
     Tiles,
 
-    /// <summary>Each index: (a, a, b, b).</summary>
+    /// <summary>The copies of each element stand together: (a, b) becomes (a, a, b, b).</summary>
     Parts,
 }

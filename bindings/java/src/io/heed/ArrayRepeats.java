@@ -7,7 +7,10 @@ import java.util.Arrays;
 final class ArrayRepeats {
     private ArrayRepeats() {}
 
-    /** What is repeated along an axis: all of it one after the other, (a, b, a, b), or each index, (a, a, b, b). */
+    /**
+     * The order of the copies along an axis that is repeated: copies of the whole axis follow each other, (a, b, a, b), or
+     * the copies of each element stand together, (a, a, b, b).
+     */
     enum Order {
         TILES,
         PARTS
@@ -19,14 +22,14 @@ final class ArrayRepeats {
         return along(array, order, times);
     }
 
-    /** Along all axes; a scalar becomes an array of one axis. */
+    /** The array, repeated along each of its axes; a scalar as if it had one axis. */
     static NDArray along(ArrayData array, Order order, long repeats) {
         long[] times = ones(Math.max(array.shape.dimension(), 1));
         Arrays.fill(times, repeats);
         return along(array, order, times);
     }
 
-    /** So that the array gets a shape, of which first axes that are missing are the array's. */
+    /** The array, repeated until it has a shape; first axes that the shape lacks stay as they are. */
     static NDArray toShape(ArrayData array, Order order, Shape desired) {
         Shape shape = array.shape;
         int missing = shape.dimension() - desired.dimension();
@@ -45,7 +48,10 @@ final class ArrayRepeats {
         return along(array, order, times);
     }
 
-    /** Along the last axes, a number for each of them. As in NumPy, axes of size 1 are added before those of the array. */
+    /**
+     * The array, repeated along its last axes, with a number for each of them. As in NumPy, axes of size 1 are added before
+     * those of the array.
+     */
     static NDArray along(ArrayData array, Order order, long[] repeats) {
         array.checkOpen();
         Shape shape = array.shape;

@@ -31,11 +31,28 @@ public sealed partial class NDArray
         return owner.NewArray(copied, type, copy => copy.Copy(source));
     }
 
+    /// <summary>The pairs of elements, rotated by tables. Without positions, each row has its own numbers.</summary>
+    private NDArray Rotated(NDArray cosines, NDArray sines, NDArray? positions, RopeLayout layout, NDArray? result)
+    {
+        NativeTensor a = Tensor;
+        NativeTensor cosine = TensorOf(cosines ?? throw new ArgumentNullException(nameof(cosines)), nameof(cosines))!;
+        NativeTensor sine = TensorOf(sines ?? throw new ArgumentNullException(nameof(sines)), nameof(sines))!;
+        NativeTensor? rows = TensorOf(positions, nameof(positions));
+        NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
+        return Into(
+            result,
+            target,
+            (A: a, Cosines: cosine, Sines: sine, Rows: rows, Layout: (int)layout),
+            static (of, found) =>
+                HeedNative.HeedRotaryEmbedding(of.A, of.Cosines, of.Sines, of.Rows, of.Layout, found));
+    }
+
     private NDArray Product(NDArray other, NDArray? result)
     {
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
-        NDArray target = TargetOf(result) ?? manager.NewArray(ProductShape(shape, other.shape), dataType);
+        NDArray target = TargetOf(result) ?? manager.NewArray(
+            ProductShape(shape, other.shape), ResultRules.Common(dataType, other.dataType));
         return Into(result, target, (A: a, B: b), static (of, product) => HeedNative.HeedMatmul(of.A, of.B, product));
     }
 

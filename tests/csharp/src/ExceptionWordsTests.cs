@@ -142,11 +142,12 @@ public sealed class ExceptionWordsTests : IDisposable
         Says("scale is -1, expected at least 0", () => manager.RandomNormal(0, -1, new Shape(2)));
         NDArray numbers = manager.Ones(new Shape(100, 2), DataType.Int32);
         Says(
-            "this array is Int32, expected Float32, Float16 or BFloat16: copy it into an array of one of these first",
-            () => numbers.MatMul(keys));
+            "the array is Int32, expected Float32, Float16, BFloat16 or Float64: copy it into an array of one of these first",
+            () => numbers.Softmax(0));
         Says(
-            "other is Float16, but this array is Float32: expected the same data type",
-            () => keys.MatMul(manager.Ones(new Shape(100, 2), DataType.Float16)));
+            "this array is BFloat16 and other is Float16, which have no common data type: copy one of them into an array of "
+            + "Float32 first",
+            () => keys.ToType(DataType.BFloat16).MatMul(manager.Ones(new Shape(100, 2), DataType.Float16)));
         Says(
             "scores has shape (2, 3) of rank 2, expected rank 3, (B, Q, K), or rank 4, (B, H, Q, K)",
             () => Chap10Utils.MaskedSoftmax(manager.Ones(new Shape(2, 3)), manager.Create(new float[] { 1, 2 })));

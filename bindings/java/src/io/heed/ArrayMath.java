@@ -2,6 +2,7 @@
 package io.heed;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /** Arithmetic on arrays, and comparison of arrays. */
 final class ArrayMath {
@@ -21,9 +22,28 @@ final class ArrayMath {
         return ResultArray.finished(result, target);
     }
 
+    /**
+     * The pairs of elements, rotated by tables.
+     *
+     * @param positions null: each row has its own numbers
+     */
+    static NDArray rotated(
+            ArrayData a, ArrayData cosines, ArrayData sines, ArrayData positions, RopeLayout layout, NDArray result) {
+        Objects.requireNonNull(layout, "layout");
+        NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
+        NativeTensor rows = positions == null ? null : positions.tensor();
+        try {
+            HeedNative.heed_rotary_embedding(
+                    a.tensor(), cosines.tensor(), sines.tensor(), rows, layout.code, target.tensor());
+        } catch (Throwable error) {
+            throw ResultArray.dropped(result, target, error);
+        }
+        return ResultArray.finished(result, target);
+    }
+
     static NDArray product(ArrayData left, ArrayData right, NDArray result) {
         NDArray target = result == null
-                ? left.made(left.dataType, new Shape(productDims(left.shape.dims(), right.shape.dims())))
+                ? left.made(ResultRules.common(left.dataType, right.dataType), new Shape(productDims(left.shape.dims(), right.shape.dims())))
                 : ResultArray.target(result);
         try {
             HeedNative.heed_matmul(left.tensor(), right.tensor(), target.tensor());

@@ -72,10 +72,12 @@ class ExceptionWordsTest {
         says("scale is -1, expected at least 0", () -> manager.randomNormal(0, -1, new Shape(2), DataType.FLOAT32));
         NDArray numbers = manager.ones(new Shape(100, 2), DataType.INT32);
         says(
-                "this array is INT32, expected FLOAT32, FLOAT16 or BFLOAT16: copy it into an array of one of these first",
-                () -> numbers.matMul(keys));
-        says("other is FLOAT16, but this array is FLOAT32: expected the same data type", () -> keys.matMul(
-                manager.ones(new Shape(100, 2), DataType.FLOAT16)));
+                "the array is INT32, expected FLOAT32, FLOAT16, BFLOAT16 or FLOAT64: copy it into an array of one of these first",
+                () -> numbers.softmax(0));
+        says(
+                "this array is BFLOAT16 and other is FLOAT16, which have no common data type: copy one of them into an array of "
+                        + "FLOAT32 first",
+                () -> keys.toType(DataType.BFLOAT16, false).matMul(manager.ones(new Shape(100, 2), DataType.FLOAT16)));
         says("X has shape (2, 3) of rank 2, expected rank 3, (B, Q, K), or rank 4, (B, H, Q, K)", () ->
                 Chap10Utils.maskedSoftmax(manager.ones(new Shape(2, 3)), manager.create(new float[] {1, 2})));
     }

@@ -326,6 +326,8 @@ class PublicMembersTest {
             return "any";
         } else if (type == Number.class) {
             return 1;
+        } else if (type == RopeLayout.class) {
+            return RopeLayout.HALF;
         } else if (type == BiConsumer.class) {
             return (BiConsumer<?, ?>) (level, text) -> {};
         } else if (type == Consumer.class) {

@@ -386,6 +386,7 @@ made_layer heed_decoder_create(heed_context* context, heed_decoder_options* opti
 made_layer heed_transformer_create(heed_context* context, heed_transformer_options* options, heed_layer** result);
 
 %include "heed_operations.i"
-static_status heed_concatenate(const heed_tensor* const* tensors, int64_t num_tensors, int32_t axis, heed_tensor* output);
+static_status heed_concatenate(const heed_tensor* const* tensors, int64_t num_tensors, int32_t axis,
+                               heed_tensor* output);
 static_status heed_scaled_dot_product_attention(heed_context* context, heed_dot_product_attention_options* options,
                                                 heed_layer_inputs* inputs, heed_layer_outputs* outputs);

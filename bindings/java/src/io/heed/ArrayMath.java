@@ -43,7 +43,9 @@ final class ArrayMath {
 
     static NDArray product(ArrayData left, ArrayData right, NDArray result) {
         NDArray target = result == null
-                ? left.made(ResultRules.common(left.dataType, right.dataType), new Shape(productDims(left.shape.dims(), right.shape.dims())))
+                ? left.made(
+                        ResultRules.common(left.dataType, right.dataType),
+                        new Shape(productDims(left.shape.dims(), right.shape.dims())))
                 : ResultArray.target(result);
         try {
             HeedNative.heed_matmul(left.tensor(), right.tensor(), target.tensor());

@@ -93,12 +93,16 @@ final class ArrayReductions {
                 return divided(wide.data(), exponent, along, eps, result);
             }
             divided(wide.data(), exponent, along, eps, wide);
-            return result == null ? a.adopt(wide.data().converted(a.dataType)) : ResultArray.copied(wide, a.dataType, result);
+            return result == null
+                    ? a.adopt(wide.data().converted(a.dataType))
+                    : ResultArray.copied(wide, a.dataType, result);
         }
     }
 
     private static NDArray divided(ArrayData a, double exponent, int axis, double eps, NDArray result) {
-        try (NDArray norms = exponent == 2 ? of(Reduction.NORM, a, ONE_AXIS[axis], true, null) : norms(a, exponent, axis)) {
+        try (NDArray norms = exponent == 2
+                ? of(Reduction.NORM, a, ONE_AXIS[axis], true, null)
+                : norms(a, exponent, axis)) {
             return ArrayArithmetic.of(ElementFunction.DIV, a, norms.maximum(eps, norms).data(), result);
         }
     }

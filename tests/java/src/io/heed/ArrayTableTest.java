@@ -133,7 +133,7 @@ class ArrayTableTest {
 
     private static List<String> computed(ArrayTable.Case one) {
         try (NDManager manager = TestDevice.newManager()) {
-            NDArray[] inputs = one.inputs.stream().map(input -> input.create(manager)).toArray(NDArray[]::new);
+            NDArray[] inputs = inputs(one, manager);
             ArrayTable.Entry expected = one.results.stream().filter(result -> result != null).findFirst().get();
             List<NDArray> made = compute(one, inputs, null);
             // An array that is given may be of FLOAT32 where a new one is of 16 bits, and keep the axis of an index.
@@ -151,6 +151,10 @@ class ArrayTableTest {
         }
     }
 
+    private static NDArray[] inputs(ArrayTable.Case one, NDManager manager) {
+        return one.inputs.stream().map(input -> input == null ? null : input.create(manager)).toArray(NDArray[]::new);
+    }
+
     private static Stream<String> differences(ArrayTable.Case one, List<NDArray> found) {
         Stream.Builder<String> wrong = Stream.builder();
         for (int i = 0; i < found.size(); i++) {
@@ -165,7 +169,7 @@ class ArrayTableTest {
 
     private static List<String> refused(ArrayTable.Case one) {
         try (NDManager manager = TestDevice.newManager()) {
-            NDArray[] inputs = one.inputs.stream().map(input -> input.create(manager)).toArray(NDArray[]::new);
+            NDArray[] inputs = inputs(one, manager);
             ArrayTable.Entry entry = one.results.get(0);
             NDArray result = manager.zeros(entry.shape, entry.type);
             try {
@@ -205,11 +209,18 @@ class ArrayTableTest {
             boolean isAll = !one.results.contains(null);
             return isAll && !one.isRefused();
         }
-        return Arrays.asList("select", "cumulative_sum", "gather", "take").contains(one.function);
+        if (one.function.equals("concatenate")) {
+            return !one.isRefused();
+        }
+        if (one.function.equals("rotary_embedding")) {
+            return layout(one) != null;
+        }
+        return Arrays.asList("select", "cumulative_sum", "gather", "take", "matmul", "softmax", "log_softmax")
+                .contains(one.function);
     }
 
     private static boolean takesResult(ArrayTable.Case one) {
-        return !one.function.equals("sort") && !one.function.equals("top_k");
+        return !Arrays.asList("sort", "top_k", "concatenate").contains(one.function);
     }
 
     private static List<NDArray> compute(ArrayTable.Case one, NDArray[] inputs, NDArray result) {
@@ -244,6 +255,16 @@ class ArrayTableTest {
                 return result == null ? inputs[0].clip(min, max) : inputs[0].clip(min, max, result);
             case "cumulative_sum":
                 return along(one, result, NDArray::cumSum, NDArray::cumSum).apply(inputs[0]);
+            case "softmax":
+                return along(one, result, NDArray::softmax, NDArray::softmax).apply(inputs[0]);
+            case "log_softmax":
+                return along(one, result, NDArray::logSoftmax, NDArray::logSoftmax).apply(inputs[0]);
+            case "matmul":
+                return ofTwo(NDArray::matMul, NDArray::matMul).of(inputs[0], inputs[1], result);
+            case "rotary_embedding":
+                return rotated(one, inputs, result);
+            case "concatenate":
+                return NDArrays.concat(new NDList(inputs), one.integer("axis"));
             case "gather":
                 return along(one, result, (a, axis) -> a.gather(inputs[1], axis), (a, axis, found) -> a.gather(inputs[1], axis, found))
                         .apply(inputs[0]);
@@ -253,6 +274,27 @@ class ArrayTableTest {
             default:
                 return reduce(one, inputs[0], result);
         }
+    }
+
+    /** null: Java has no such layout. */
+    private static RopeLayout layout(ArrayTable.Case one) {
+        return Arrays.stream(RopeLayout.values())
+                .filter(each -> each.code == one.integer("layout"))
+                .findFirst()
+                .orElse(null);
+    }
+
+    private static NDArray rotated(ArrayTable.Case one, NDArray[] inputs, NDArray result) {
+        NDArray a = inputs[0];
+        RopeLayout layout = layout(one);
+        if (inputs[3] == null) {
+            return result == null
+                    ? a.rotaryEmbedding(inputs[1], inputs[2], layout)
+                    : a.rotaryEmbedding(inputs[1], inputs[2], layout, result);
+        }
+        return result == null
+                ? a.rotaryEmbedding(inputs[1], inputs[2], inputs[3], layout)
+                : a.rotaryEmbedding(inputs[1], inputs[2], inputs[3], layout, result);
     }
 
     private static NDArray reduce(ArrayTable.Case one, NDArray array, NDArray result) {

@@ -110,6 +110,21 @@ public sealed class D2lChapterTests : IDisposable
         AssertClose(Average(expected, values.ToFloatArray()), estimate);
     }
 
+    [Fact]
+    public void AMaskLeavesOutEachPointItself()
+    {
+        NDArray points = SortedPoints();
+        NDArray isAnother = manager.Eye(NumPoints).Eq(0);
+        NDArray rows = points.Tile(new long[] { NumPoints, 1 });
+        NDArray others = rows[isAnother].Reshape(new Shape(NumPoints, -1));
+        Assert.Equal(new Shape(NumPoints, NumPoints - 1), others.Shape);
+        float[] numbers = points.ToFloatArray();
+        for (int i = 0; i < NumPoints; i++)
+        {
+            Assert.Equal(numbers.Where((_, j) => j != i), others[i].ToFloatArray());
+        }
+    }
+
     // ---- scoring functions ----
 
     [Fact]

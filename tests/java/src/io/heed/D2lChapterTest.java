@@ -198,6 +198,20 @@ class D2lChapterTest {
         }
     }
 
+    @Test
+    void aMaskLeavesOutEachPointItself() {
+        NDArray points = sortedPoints();
+        NDArray isAnother =
+                manager.eye(NUM_POINTS).mul(-1).add(1).toType(DataType.BOOLEAN, false);
+        NDArray rows = points.tile(new long[] {NUM_POINTS, 1});
+        NDArray others = rows.get(new NDIndex().addBooleanIndex(isAnother)).reshape(new Shape(NUM_POINTS, -1));
+        assertEquals(new Shape(NUM_POINTS, NUM_POINTS - 1), others.getShape());
+        for (int i = 0; i < NUM_POINTS; i++) {
+            NDList parts = new NDList(points.get(":{}", i), points.get("{}:", i + 1));
+            assertArrayEquals(NDArrays.concat(parts).toFloatArray(), others.get(i).toFloatArray());
+        }
+    }
+
     // ---- scoring functions ----
 
     /** A softmax of the first elements of each row: as many as its length says. */

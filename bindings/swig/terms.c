@@ -48,6 +48,7 @@ const Term kTerms[] = {
     TERM(ARGUMENT, "scores", "X", "scores"),
     TERM(ARGUMENT, "a", "this array", "this array"),
     TERM(ARGUMENT, "b", "other", "other"),
+    TERM(ARGUMENT, "product", "result", "result"),
     TERM(ARGUMENT, "value", "array", "array"),
     TERM(ARGUMENT, "tensor", "the array", "the array"),
 

@@ -169,7 +169,7 @@ void run_matmul(const Product& product, DType compute) {
 void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
   const Argument first = {ARGUMENT("a"), a};
   const Argument second = {ARGUMENT("b"), b};
-  const Argument output = {"product", product};
+  const Argument output = {ARGUMENT("product"), product};
   const DType common = common_dtype(first, second);
   check_has_axis(first);
   check_has_axis(second);
@@ -184,7 +184,7 @@ void matmul(const Tensor& a, const Tensor& b, const Tensor& product) {
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str(), left.columns, right.rows);
   }
   check_same_device(output, first);
-  check_shape(output, product_shape(batch, a, left, b, right), "the shape of a times b");
+  check_shape(output, product_shape(batch, a, left, b, right), "the shape of " ARGUMENT("a") " times " ARGUMENT("b"));
   check_dtype(output, common, "the " WORD("dtype") " of the product");
   check_memory(output, first);
   check_memory(output, second);

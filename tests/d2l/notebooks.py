@@ -49,12 +49,6 @@ CHANGES = [
         r"\1.toType(DataType.FLOAT32, false).div(",
         "integers that are divided are made FLOAT32 first",
     ),
-    (
-        # Parentheses in the argument, up to two within each other.
-        re.compile(r"\.addBooleanIndex\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"),
-        r".addBooleanIndex(\1.toType(DataType.BOOLEAN, false))",
-        "a mask of numbers is made BOOLEAN first",
-    ),
 ]
 
 

@@ -16,7 +16,7 @@ heed_status heed_matmul(const heed_tensor* a, const heed_tensor* b, heed_tensor*
   return guarded(__func__, a, [&] {
     const Tensor left = require(a, ARGUMENT("a"))->tensor;
     const Tensor right = require(b, ARGUMENT("b"))->tensor;
-    const Tensor result = require(product, "product")->tensor;
+    const Tensor result = require(product, ARGUMENT("product"))->tensor;
     matmul(left, right, result);
   });
 }

@@ -147,12 +147,11 @@ public final class NDIndex {
     /**
      * Adds a mask of as many axes as it has, of which the elements are taken where it is true.
      *
-     * @param index a BOOLEAN array
+     * @param index a BOOLEAN array, or one of numbers, of which those that are not 0 are true
      * @return this index
-     * @throws IllegalArgumentException if the array is of another type
      */
     public NDIndex addBooleanIndex(NDArray index) {
-        return addMask("index", Objects.requireNonNull(index, "index"));
+        return addArray("index", Objects.requireNonNull(index, "index").toType(DataType.BOOLEAN, false));
     }
 
     /**

@@ -201,8 +201,7 @@ class D2lChapterTest {
     @Test
     void aMaskLeavesOutEachPointItself() {
         NDArray points = sortedPoints();
-        NDArray isAnother =
-                manager.eye(NUM_POINTS).mul(-1).add(1).toType(DataType.BOOLEAN, false);
+        NDArray isAnother = manager.eye(NUM_POINTS).mul(-1).add(1);
         NDArray rows = points.tile(new long[] {NUM_POINTS, 1});
         NDArray others = rows.get(new NDIndex().addBooleanIndex(isAnother)).reshape(new Shape(NUM_POINTS, -1));
         assertEquals(new Shape(NUM_POINTS, NUM_POINTS - 1), others.getShape());

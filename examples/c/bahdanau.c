@@ -231,7 +231,7 @@ int main(void) {
   static const int32_t lens[kNumSentences] = {6, 4};
   const int64_t lens_dims[] = {kNumSentences};
   heed_tensor *sources = NULL, *targets = NULL, *valid_lens = NULL, *memory = NULL, *last = NULL;
-  heed_tensor *all = NULL, *first = NULL, *rest = NULL, *weights[kNumSteps];
+  heed_tensor *all = NULL, *first = NULL, *rest = NULL, *weights[kNumSteps] = {NULL};
   heed_layer* embedding = NULL;
   GruCell cell;
   Decoder decoder;

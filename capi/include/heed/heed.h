@@ -312,7 +312,7 @@ typedef enum heed_dtype HEED_INT32 {
   HEED_F32 = 0,            /* IEEE 754 binary32, C's float */
   HEED_F16 = 1,            /* IEEE 754 binary16 */
   HEED_BF16 = 2,           /* the upper half of a binary32 */
-  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; computes in 6.9 to 6.11, elsewhere storage and conversion */
+  HEED_F64 = 3,            /* IEEE 754 binary64, C's double; computes in 6.9 to 6.11 and where 6.8 says so; elsewhere it is stored and converted */
   HEED_I32 = 4,
   HEED_I64 = 5,
   HEED_I8 = 6,

@@ -272,11 +272,11 @@ bool is_left_out(ElementFunction function, float a, float b) {
 template <ElementFunction function, typename Function>
 void compute_some(const KernelTable& kernels, const void* const* inputs, void* output, int64_t count) {
   constexpr int64_t kTogether = 128;
-  constexpr bool has_two = std::invocable<Function, float, float>;
+  constexpr bool kHasTwo = std::invocable<Function, float, float>;
   for (int64_t first = 0; first < count; first += kTogether) {
     const int64_t part = std::min(kTogether, count - first);
     const float* a = static_cast<const float*>(inputs[0]) + first;
-    const float* b = has_two ? static_cast<const float*>(inputs[1]) + first : a;
+    const float* b = kHasTwo ? static_cast<const float*>(inputs[1]) + first : a;
     float* to = static_cast<float*>(output) + first;
     int64_t places[kTogether];
     float results[kTogether];
@@ -286,7 +286,7 @@ void compute_some(const KernelTable& kernels, const void* const* inputs, void* o
     for (int64_t i = 0; found < num_left_out; ++i) {
       if (!is_left_out(function, a[i], b[i])) continue;
       places[found] = i;
-      if constexpr (has_two) {
+      if constexpr (kHasTwo) {
         results[found++] = Function()(a[i], b[i]);
       } else {
         results[found++] = Function()(a[i]);

@@ -16,7 +16,7 @@ constexpr int64_t kMatmulTileRows = 4;
 
 template <typename T>
 HEED_INLINE void add_products(const MatmulBlock& block, int64_t row, int64_t column) {
-  typedef T Lanes __attribute__((vector_size(sizeof(Vec))));
+  using Lanes __attribute__((vector_size(sizeof(Vec)))) = T;
   const T* a = static_cast<const T*>(block.a) + row * kMatmulInner;
   const T* b = static_cast<const T*>(block.b) + column;
   T* sums = static_cast<T*>(block.sums) + row * kMatmulColumns + column;

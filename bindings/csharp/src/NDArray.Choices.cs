@@ -114,7 +114,9 @@ public sealed partial class NDArray
     {
         NativeTensor elements = Elements(value);
         NDArray choice = axes.Choice!;
-        if (IsMask(choice) && value.IsNumber && choice.manager.Device.Equals(manager.Device))
+        // A mask of Boolean elements may be a view of them in another order: its places are read before they are written.
+        if (IsMask(choice) && value.IsNumber && dataType != DataType.Boolean
+            && choice.manager.Device.Equals(manager.Device))
         {
             PutWhere(axes, elements);
             return;

@@ -65,9 +65,9 @@ public sealed partial class NDArray
 
     private Scalar ToScalar() => dataType switch
     {
-        DataType.Float64 => Item<double>(),
-        DataType.Int64 => Item<long>(),
-        _ => (long)(Item<bool>() ? 1 : 0),
+        DataType.Float64 => (Scalar)Item<double>(),
+        DataType.Int64 => (Scalar)Item<long>(),
+        _ => (Scalar)(Item<bool>() ? 1 : 0),
     };
 
     private static unsafe NDArray Number<T>(T number, DataType type)

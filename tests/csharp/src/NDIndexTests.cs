@@ -50,6 +50,25 @@ public sealed class NDIndexTests : IDisposable
 #endif
 
     [Fact]
+    public void AMaskMayBeTheArrayInAnotherOrder()
+    {
+        NDArray truths = manager.Create(new[] { false, true, false, false }, new Shape(2, 2));
+        truths[truths.Transpose()] = true;
+        Assert.Equal(new[] { false, true, true, false }, truths.ToBooleanArray());
+        truths[truths.Flip(0)] = true;
+        Assert.Equal(new[] { true, true, true, true }, truths.ToBooleanArray());
+    }
+
+    [Fact]
+    public void WholeNumbersAreSetExactly()
+    {
+        NDArray numbers = manager.Arange(2).ToType(DataType.Int64, true);
+        numbers[1] = long.MaxValue;
+        numbers[numbers.Eq(0)] = long.MinValue;
+        Assert.Equal(new[] { long.MinValue, long.MaxValue }, numbers.ToLongArray());
+    }
+
+    [Fact]
     public void ArraysAndMasksConvert()
     {
         NDArray rows = manager.Create(new long[] { 1, 0 });

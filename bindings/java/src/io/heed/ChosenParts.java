@@ -64,7 +64,8 @@ final class ChosenParts {
     /** Writes a number, which is an array of one element and of the array's type. */
     void set(NativeTensor number) {
         boolean isNear = choice.manager().getDevice().equals(array.manager().getDevice());
-        if (!isMask() || !isNear) {
+        // A mask of BOOLEAN elements may be a view of them in another order: its places are read before they are written.
+        if (!isMask() || !isNear || array.dataType == DataType.BOOLEAN) {
             write(places(), number);
             return;
         }

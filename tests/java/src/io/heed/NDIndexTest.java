@@ -30,6 +30,15 @@ class NDIndexTest {
     }
 
     @Test
+    void aMaskMayBeTheArrayInAnotherOrder() {
+        NDArray truths = manager.create(new boolean[] {false, true, false, false}, new Shape(2, 2));
+        truths.set(truths.transpose(), 1);
+        assertArrayEquals(new boolean[] {false, true, true, false}, truths.toBooleanArray());
+        truths.set(truths.flip(0), 1);
+        assertArrayEquals(new boolean[] {true, true, true, true}, truths.toBooleanArray());
+    }
+
+    @Test
     void anIndexHasArraysAndMasks() {
         NDArray rows = manager.create(new long[] {1, 0});
         NDArray mask = manager.create(new boolean[] {true, false, true});

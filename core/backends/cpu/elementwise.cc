@@ -101,6 +101,63 @@ void compute_row(const KernelTable& kernels, const ElementwiseProblem& problem, 
   }
 }
 
+// The rows of a problem whose elements are adjacent and of the dtype in which they are computed, so that nothing is staged. A row
+// that follows another one is found without a division.
+class DirectRows {
+ public:
+  explicit DirectRows(const ElementwiseProblem& problem)
+      : problem_(problem), num_inputs_(row_of(problem.function).num_inputs) {}
+
+  static bool can_read(const ElementwiseProblem& problem) {
+    const auto is_direct = [](const ElementwiseOperand& operand, DType staged) {
+      return operand.dtype == staged && operand.strides[kRowAxis] == 1 && staged != DType::Bool;
+    };
+    bool all = is_direct(problem.output, gives_truth(problem.function) ? DType::Bool : problem.compute);
+    for (int input = 0; input < row_of(problem.function).num_inputs; ++input)
+      all = all && is_direct(problem.inputs[input], staged_dtype(problem, input));
+    return all;
+  }
+
+  void compute(const KernelTable& kernels, int64_t row, int64_t begin, int64_t count) {
+    move_to(row);
+    const auto at = [&](std::byte* address) {
+      return address + begin * static_cast<int64_t>(size_of(problem_.compute));
+    };
+    const void* inputs[kMaxFunctionInputs] = {};
+    for (int input = 0; input < num_inputs_; ++input) inputs[input] = at(inputs_[input]);
+    compute_block(kernels, problem_.function, problem_.compute, inputs, at(output_), count);
+  }
+
+ private:
+  void move_to(int64_t row) {
+    if (row == row_) return;
+    if (row == row_ + 1 && num_following_ > 0) {
+      --num_following_;
+      for (int input = 0; input < num_inputs_; ++input) inputs_[input] += bytes_of_row(problem_.inputs[input]);
+      output_ += bytes_of_row(problem_.output);
+    } else {
+      num_following_ = problem_.sizes[kRowAxis - 1] - 1 - row % problem_.sizes[kRowAxis - 1];
+      for (int input = 0; input < num_inputs_; ++input) inputs_[input] = first_of(problem_.inputs[input], row);
+      output_ = first_of(problem_.output, row);
+    }
+    row_ = row;
+  }
+
+  std::byte* first_of(const ElementwiseOperand& operand, int64_t row) const {
+    return static_cast<std::byte*>(row_of(problem_.sizes, operand, row, 0).data);
+  }
+  static int64_t bytes_of_row(const ElementwiseOperand& operand) {
+    return operand.strides[kRowAxis - 1] * static_cast<int64_t>(size_of(operand.dtype));
+  }
+
+  const ElementwiseProblem& problem_;
+  int num_inputs_;
+  int64_t row_ = -1;
+  int64_t num_following_ = 0;  // rows after this one on their axis
+  std::byte* inputs_[kMaxFunctionInputs] = {};
+  std::byte* output_ = nullptr;
+};
+
 }  // namespace
 
 Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem, int32_t num_workers) {
@@ -125,7 +182,15 @@ Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem,
 void run_problem(const KernelTable& kernels, const ElementwiseProblem& problem, const Plan& plan,
                  const Workers& workers, void*) {
   if (count_elements(problem.sizes) == 0) return;
+  const bool is_direct = DirectRows::can_read(problem);
   run_loop(plan, workers, [&](int64_t task) {
+    if (is_direct) {
+      DirectRows rows(problem);
+      for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {
+        rows.compute(kernels, row, i, count);
+      });
+      return;
+    }
     for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {
       compute_row(kernels, problem, row, i, count);
     });

@@ -28,6 +28,16 @@ DType staged_dtype(const ElementwiseProblem& problem, int input) {
   return problem.function == ElementFunction::Select && input == 0 ? DType::Bool : problem.compute;
 }
 
+// What the function gives before it is converted.
+DType written_dtype(const ElementwiseProblem& problem) {
+  return gives_truth(problem.function) ? DType::Bool : problem.compute;
+}
+
+// Whether elements are adjacent and of the dtype that they are computed in. Any byte but 0 is a true BOOL, so its bytes are staged.
+bool is_direct(DType dtype, int64_t stride, DType staged) {
+  return dtype == staged && stride == 1 && staged != DType::Bool;
+}
+
 // Copies elements `to` another dtype: floats of 16 bits by the kernels, which convert vectors.
 void convert_row(const KernelTable& kernels, const StridedRow& from, const StridedRow& to, int64_t count) {
   const bool is_narrow = is_16_bit(from.dtype) || is_16_bit(to.dtype);
@@ -48,10 +58,8 @@ class StagedOperand {
   void open(const StridedRow& row, DType staged) {
     row_ = row;
     staged_ = staged;
-    is_direct_ = row.dtype == staged && row.stride == 1 && staged != DType::Bool;
+    is_direct_ = is_direct(row.dtype, row.stride, staged);
   }
-
-  bool is_direct() const { return is_direct_; }
 
   // The elements from `first` on. A number that is repeated is converted once.
   const void* read(const KernelTable& kernels, int64_t first, int64_t count) {
@@ -78,20 +86,16 @@ class StagedOperand {
       kMemoryAlignment) std::byte block_[kBlockBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
 };
 
+// A row of which some operand is staged, in blocks.
 void compute_row(const KernelTable& kernels, const ElementwiseProblem& problem, int64_t row, int64_t begin,
                  int64_t count) {
   const int num_inputs = row_of(problem.function).num_inputs;
   StagedOperand operands[kMaxFunctionInputs];
-  bool is_direct = true;
-  for (int input = 0; input < num_inputs; ++input) {
+  for (int input = 0; input < num_inputs; ++input)
     operands[input].open(row_of(problem.sizes, problem.inputs[input], row, begin), staged_dtype(problem, input));
-    is_direct = is_direct && operands[input].is_direct();
-  }
-  const DType written = gives_truth(problem.function) ? DType::Bool : problem.compute;
   StagedOperand output;
-  output.open(row_of(problem.sizes, problem.output, row, begin), written);
-  is_direct = is_direct && output.is_direct();
-  const int64_t block = is_direct ? count : kBlockBytes / static_cast<int64_t>(size_of(problem.compute));
+  output.open(row_of(problem.sizes, problem.output, row, begin), written_dtype(problem));
+  const int64_t block = kBlockBytes / static_cast<int64_t>(size_of(problem.compute));
   const void* inputs[kMaxFunctionInputs] = {};
   for (int64_t i = 0; i < count; i += block) {
     const int64_t part = std::min(block, count - i);
@@ -109,13 +113,13 @@ class DirectRows {
       : problem_(problem), num_inputs_(row_of(problem.function).num_inputs) {}
 
   static bool can_read(const ElementwiseProblem& problem) {
-    const auto is_direct = [](const ElementwiseOperand& operand, DType staged) {
-      return operand.dtype == staged && operand.strides[kRowAxis] == 1 && staged != DType::Bool;
+    const auto can_read_operand = [](const ElementwiseOperand& operand, DType staged) {
+      return is_direct(operand.dtype, operand.strides[kRowAxis], staged);
     };
-    bool all = is_direct(problem.output, gives_truth(problem.function) ? DType::Bool : problem.compute);
+    bool can_read_all = can_read_operand(problem.output, written_dtype(problem));
     for (int input = 0; input < row_of(problem.function).num_inputs; ++input)
-      all = all && is_direct(problem.inputs[input], staged_dtype(problem, input));
-    return all;
+      can_read_all = can_read_all && can_read_operand(problem.inputs[input], staged_dtype(problem, input));
+    return can_read_all;
   }
 
   void compute(const KernelTable& kernels, int64_t row, int64_t begin, int64_t count) {
@@ -182,9 +186,9 @@ Plan plan_problem(const KernelTable& kernels, const ElementwiseProblem& problem,
 void run_problem(const KernelTable& kernels, const ElementwiseProblem& problem, const Plan& plan,
                  const Workers& workers, void*) {
   if (count_elements(problem.sizes) == 0) return;
-  const bool is_direct = DirectRows::can_read(problem);
+  const bool is_all_direct = DirectRows::can_read(problem);
   run_loop(plan, workers, [&](int64_t task) {
-    if (is_direct) {
+    if (is_all_direct) {
       DirectRows rows(problem);
       for_each_part_of_row(problem.sizes, task, [&](int64_t, int64_t row, int64_t i, int64_t count) {
         rows.compute(kernels, row, i, count);

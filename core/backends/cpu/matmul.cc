@@ -24,12 +24,10 @@ size_t worker_bytes(const MatmulProblem& problem) {
   return round_up_to_alignment(static_cast<size_t>(kBlockOfA + kBlockOfB + kBlockOfProduct) * size_of(problem.compute));
 }
 
-int64_t blocks_of(int64_t size, int64_t block) { return size / block + (size % block != 0 ? 1 : 0); }
-
 // A double, because plans are also made for shapes that are too large to run.
 double count_tasks(const MatmulProblem& problem) {
-  double count = static_cast<double>(blocks_of(problem.sizes[kMatmulRowAxis], kMatmulRows)) *
-                 static_cast<double>(blocks_of(problem.sizes[kMatmulColumnAxis], kMatmulColumns));
+  double count = static_cast<double>(divide_up(problem.sizes[kMatmulRowAxis], kMatmulRows)) *
+                 static_cast<double>(divide_up(problem.sizes[kMatmulColumnAxis], kMatmulColumns));
   for (int axis = 0; axis < kMatmulRowAxis; ++axis) count *= static_cast<double>(problem.sizes[axis]);
   return count;
 }
@@ -57,8 +55,6 @@ Matrix matrix_of(const MatmulProblem& problem, const ElementwiseOperand& operand
   return {static_cast<std::byte*>(operand.data) + offset * static_cast<int64_t>(size_of(operand.dtype)),
           operand.strides[kMatmulRowAxis], operand.strides[kMatmulColumnAxis], operand.dtype};
 }
-
-int64_t round_up(int64_t size, int64_t unit) { return blocks_of(size, unit) * unit; }
 
 // A block of scratch memory, whose rows are row_size elements of the dtype apart.
 struct Block {
@@ -88,10 +84,10 @@ struct Block {
 void compute_product(const KernelTable& kernels, const MatmulProblem& problem, int64_t task, std::byte* memory) {
   const int64_t num_columns = problem.sizes[kMatmulColumnAxis];
   const int64_t num_rows = problem.sizes[kMatmulRowAxis];
-  const int64_t column_blocks = blocks_of(num_columns, kMatmulColumns);
+  const int64_t column_blocks = divide_up(num_columns, kMatmulColumns);
   const int64_t column = task % column_blocks * kMatmulColumns;
   task /= column_blocks;
-  const int64_t row_blocks = blocks_of(num_rows, kMatmulRows);
+  const int64_t row_blocks = divide_up(num_rows, kMatmulRows);
   const int64_t row = task % row_blocks * kMatmulRows;
   const int64_t index = task / row_blocks;
 

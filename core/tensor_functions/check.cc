@@ -25,6 +25,12 @@ void check_has_axis(const Argument& input) {
        kMaxRank);
 }
 
+void check_index_dtype(const Argument& indices) {
+  if (is_integer(indices.tensor.dtype())) return;
+  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), indices.name,
+       term_of(indices.tensor.dtype()));
+}
+
 int32_t checked_axis(int32_t axis, const Argument& tensor) {
   const int32_t normal_axis = normalize_axis(axis, tensor.tensor.rank());
   if (normal_axis >= 0) return normal_axis;

@@ -23,6 +23,9 @@ void check_input(const Argument& input);
 // The rank must be at least 1.
 void check_has_axis(const Argument& input);
 
+// The dtype must be I32 or I64.
+void check_index_dtype(const Argument& indices);
+
 // The axis counted from 0. Throws for one that the tensor does not have.
 int32_t checked_axis(int32_t axis, const Argument& tensor);
 

@@ -18,12 +18,6 @@
 namespace heed {
 namespace {
 
-void check_index_dtype(const Argument& indices) {
-  if (is_integer(indices.tensor.dtype())) return;
-  fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), indices.name,
-       term_of(indices.tensor.dtype()));
-}
-
 // Throws for an index outside -axis_size .. axis_size - 1.
 void check_indices(const Argument& indices, int64_t axis_size, int32_t axis) {
   const auto wrong =

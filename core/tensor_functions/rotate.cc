@@ -61,10 +61,7 @@ void set_table(Operand& operand, const Tensor& table) {
 }
 
 void check_positions(const Argument& positions, const RotateProblem& problem) {
-  if (!is_integer(positions.tensor.dtype())) {
-    fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("I32") " or " DTYPE("I64"), positions.name,
-         term_of(positions.tensor.dtype()));
-  }
+  check_index_dtype(positions);
   const Shape& shape = positions.tensor.shape();
   const bool fits = (shape.rank == 1 && shape[0] == problem.length) ||
                     (shape.rank == 2 && shape[0] == problem.batch && shape[1] == problem.length);

@@ -22,14 +22,16 @@ struct RotatedAxes {
   int32_t axes[kOperandRank];
 };
 
+void check_floats(const Argument& argument) {
+  if (is_floating(argument.tensor.dtype())) return;
+  fail(Status::InvalidArgument,
+       "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("F64"), argument.name,
+       term_of(argument.tensor.dtype()));
+}
+
 void check_tables(const Argument& cosines, const Argument& sines, const RotateProblem& problem, bool has_positions) {
-  for (const Argument& table : {cosines, sines}) {
-    if (!is_floating(table.tensor.dtype())) {
-      fail(Status::InvalidArgument,
-           "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("F64"), table.name,
-           term_of(table.tensor.dtype()));
-    }
-  }
+  check_floats(cosines);
+  check_floats(sines);
   const Shape& shape = cosines.tensor.shape();
   const bool fits_rows = shape.rank == 2 && (has_positions || shape[0] == problem.length);
   const bool fits_batch =
@@ -87,11 +89,7 @@ void rotate(const Tensor& tensor, const Tensor& cosines, const Tensor& sines, co
             bool is_interleaved, const Tensor& result) {
   const Argument input = {ARGUMENT("tensor"), tensor};
   const Argument output = {"result", result};
-  if (!is_floating(tensor.dtype())) {
-    fail(Status::InvalidArgument,
-         "%s is %s, expected " DTYPE("F32") ", " DTYPE("F16") ", " DTYPE("BF16") " or " DTYPE("F64"), input.name,
-         term_of(tensor.dtype()));
-  }
+  check_floats(input);
   if (tensor.rank() < 2 || tensor.rank() > 4) {
     fail(Status::InvalidArgument,
          "%s has " ARGUMENT("dims") " %s of rank %d, expected rank 2 to 4: (S, D), (B, S, D) or (B, H, S, D)",

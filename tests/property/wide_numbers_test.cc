@@ -126,22 +126,26 @@ TEST(WideSoftmax, AgreesWithTheReference) {
                                      return is_logarithm ? heed_log_softmax(scores.handle(), 1, to)
                                                          : heed_softmax(scores.handle(), 1, to);
                                    });
-    for_each_index(dims, [&](const Dims& at, size_t position) {
+    const auto place = [&](const Dims& at, int64_t k) { return to_size((at[0] * dims[1] + k) * dims[2] + at[1]); };
+    for_each_index({dims[0], dims[2]}, [&](const Dims& at, size_t) {
       std::vector<double> row;
-      for (int64_t k = 0; k < dims[1]; ++k)
-        row.push_back(input.contents.values[to_size((at[0] * dims[1] + k) * dims[2] + at[2])]);
+      for (int64_t k = 0; k < dims[1]; ++k) row.push_back(input.contents.values[place(at, k)]);
+      if (row.empty()) return;
       const Wide largest = *std::max_element(row.begin(), row.end());
       Wide sum = 0;
       for (const double x : row) sum += std::exp(x - largest);
-      const Wide distance = input.contents.values[position] - largest;
-      const Wide expected = is_logarithm ? distance - std::log(sum) : std::exp(distance) / sum;
-      // A rounding of the difference changes the power by as many units; the power, the sum and the quotient have an error each.
-      const double power = is_logarithm ? 1.0 : static_cast<double>(expected);
-      const double spread = static_cast<double>(std::min<Wide>(std::abs(distance), 800));
-      const double units = is_logarithm ? static_cast<double>(dims[1]) + 8 + 2 * std::abs(static_cast<double>(expected))
-                                        : static_cast<double>(dims[1]) + 8 + spread;
-      const Bounded bounded = {static_cast<double>(expected), units * power * 0x1p-53};
-      ASSERT_TRUE(is_within(result.contents.values[position], bounded, HEED_F64)) << "round " << round;
+      for (int64_t k = 0; k < dims[1]; ++k) {
+        const Wide distance = row[to_size(k)] - largest;
+        const Wide expected = is_logarithm ? distance - std::log(sum) : std::exp(distance) / sum;
+        // A rounding of the difference changes the power by as many units; the power, the sum and the quotient have an error each.
+        const double power = is_logarithm ? 1.0 : static_cast<double>(expected);
+        const double spread = static_cast<double>(std::min<Wide>(std::abs(distance), 800));
+        const double units = is_logarithm
+                                 ? static_cast<double>(dims[1]) + 8 + 2 * std::abs(static_cast<double>(expected))
+                                 : static_cast<double>(dims[1]) + 8 + spread;
+        const Bounded bounded = {static_cast<double>(expected), units * power * 0x1p-53};
+        ASSERT_TRUE(is_within(result.contents.values[place(at, k)], bounded, HEED_F64)) << "round " << round;
+      }
     });
   }
 }

@@ -51,7 +51,7 @@ static heed_tensor* reshape(heed_tensor* tensor, int32_t rank, const int64_t* di
   return keep(view);
 }
 
-/* Runs a layer, which gets random parameters at its first call: a program's are loaded, by heed_layer_load. */
+/* Runs a layer. Its first call draws random parameters; a program with a trained model loads them with heed_layer_load. */
 static heed_layer_outputs forward(heed_layer* layer, const heed_layer_inputs* inputs, int32_t wanted) {
   static uint64_t seed = 42;
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
@@ -200,7 +200,7 @@ static heed_tensor* decode(Decoder* decoder, heed_tensor* ids, heed_tensor* memo
   return forward_rows(decoder->dense, stack(states, num_steps));
 }
 
-/* Prints what each step of each sentence attends to. */
+/* Prints the attention weights of each step, sentence by sentence. */
 static void print_weights(heed_tensor* const* weights) {
   float of_step[kNumSteps][kNumSentences][kNumWords];
   for (int step = 0; step < kNumSteps; ++step) {

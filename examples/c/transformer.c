@@ -39,7 +39,8 @@ static heed_tensor* new_tensor(heed_dtype dtype, int32_t rank, const int64_t* di
   return keep(tensor);
 }
 
-/* The output of a layer, which gets random parameters at its first call: a program's are loaded, by heed_layer_load. */
+/* The output of a layer. Its first call draws random parameters; a program with a trained model loads them with
+ * heed_layer_load. */
 static heed_tensor* forward(heed_layer* layer, heed_tensor* x, heed_tensor* keys, heed_tensor* valid_lens) {
   static uint64_t seed = 20;
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;

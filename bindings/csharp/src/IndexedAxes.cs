@@ -71,8 +71,8 @@ internal sealed class IndexedAxes
         return axes;
     }
 
-    /// <summary>Whether there is another part between the array and a number, so that NumPy puts its axes
-    /// first.</summary>
+    /// <summary>Whether a range, an ellipsis or a new axis is between the array and a number: then NumPy puts the array's
+    /// axes first.</summary>
     private bool IsApart()
     {
         int[] places = Enumerable.Range(0, indices.Length)

@@ -109,7 +109,7 @@ public sealed partial class NDArray
         using NDArray powers = Abs();
         if (double.IsInfinity(exponent))
         {
-            // There is no largest one of no elements, but neither is there one that is divided.
+            // No elements have no maximum, and there are none to divide.
             return powers.Reduced(shape.Size == 0 ? Reduction.Sum : Reduction.Max, axis, true, null);
         }
         using NDArray sums = powers.Pow(exponent, powers).Reduced(Reduction.Sum, axis, true, null);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of functions of arrays of any number, with the error of their computation.
+// What a function of arrays computes, for integers and floats of every dtype, and the bound of its error.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -146,7 +146,7 @@ final class ArrayReductions {
         int[] axes = ONE_AXIS[axis];
         try (NDArray powers = ArrayArithmetic.of(ElementFunction.ABS, a, null)) {
             if (Double.isInfinite(exponent)) {
-                // There is no largest one of no elements, but neither is there one that is divided.
+                // No elements have no maximum, and there are none to divide.
                 Reduction reduction = a.shape.size() == 0 ? Reduction.SUM : Reduction.MAX;
                 return of(reduction, powers.data(), axes, true, null);
             }

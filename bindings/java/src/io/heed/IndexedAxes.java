@@ -78,7 +78,7 @@ final class IndexedAxes {
         return chosenAxis;
     }
 
-    /** Whether there is another part between the array and a number, so that NumPy puts its axes first. */
+    /** Whether a range, an ellipsis or a new axis is between the array and a number: then NumPy puts the array's axes first. */
     private static boolean isApart(List<IndexPart> parts) {
         int first = parts.size();
         int last = 0;

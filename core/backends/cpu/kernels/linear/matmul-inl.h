@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of two blocks of matrices, in any number that arrays compute in. Lanes are adjacent columns. Without FMA, so that
+// The product of two blocks of matrices of F32, F64, I32 or I64. Lanes are adjacent columns. Without FMA, so that
 // all ISAs give the same bits.
 #pragma once
 

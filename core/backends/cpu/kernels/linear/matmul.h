@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a product of matrices of any number.
+// Blocks of a product of matrices of F32, F64, I32 or I64.
 #pragma once
 
 #include <stdint.h>

@@ -318,7 +318,7 @@ class ArrayTableTest {
         return OF_AXES.get(one.function).of(array, axes, resultRank == rank, result);
     }
 
-    /** A member along the axis of a case, in the form that the result asks for. */
+    /** Calls a method that takes the axis of the case, with a result array if one is given. */
     private static UnaryOperator<NDArray> along(ArrayTable.Case one, NDArray result, OfAxis made, OfAxisInto given) {
         int axis = one.integer("axis");
         return array -> result == null ? made.of(array, axis) : given.of(array, axis, result);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "property/support/array_dtypes.h"
+#include "property/support/host_tensor.h"
 #include "reference/error_bound.h"
 #include "support/numbers.h"
 

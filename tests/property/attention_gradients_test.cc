@@ -19,6 +19,7 @@ namespace {
 
 using property::CentralDifferences;
 using property::exact;
+using property::kSevenDigits;
 using property::Random;
 using property::random_numbers;
 using property::sines;
@@ -159,38 +160,36 @@ class CheckValues : public testing::Test {
   const std::vector<double> of_output = sines(2 * 4 * 3 * 3, 0.5);
 };
 
-constexpr double kDigits = 0.5e-7;
-
 TEST_F(CheckValues, AreThoseOfDotProducts) {
   int num_kept = 0;
   for (int64_t pair = 0; pair < 120; ++pair)
     num_kept += dropout_keeps(7, 0.25, pair / 60, pair / 15 % 4, pair / 5 % 3, pair % 5) ? 1 : 0;
   EXPECT_EQ(num_kept, 89);
   const AttentionResult forward = attention(problem);
-  EXPECT_NEAR(forward.log_sum_exp.values[0], 1.8875236, kDigits);
-  EXPECT_NEAR(forward.log_sum_exp.values[1], 1.4858625, kDigits);
-  EXPECT_NEAR(forward.log_sum_exp.values[2], 0.9352451, kDigits);
-  EXPECT_NEAR(forward.log_sum_exp.values[12], 1.6175866, kDigits);
+  EXPECT_NEAR(forward.log_sum_exp.values[0], 1.8875236, kSevenDigits);
+  EXPECT_NEAR(forward.log_sum_exp.values[1], 1.4858625, kSevenDigits);
+  EXPECT_NEAR(forward.log_sum_exp.values[2], 0.9352451, kSevenDigits);
+  EXPECT_NEAR(forward.log_sum_exp.values[12], 1.6175866, kSevenDigits);
   EXPECT_EQ(forward.log_sum_exp.values[13], -kInfinity);
   EXPECT_EQ(forward.log_sum_exp.values[14], -kInfinity);
-  EXPECT_NEAR(sum_of_squares(forward.output.values), 28.0530262, kDigits);
+  EXPECT_NEAR(sum_of_squares(forward.output.values), 28.0530262, kSevenDigits);
 
   const AttentionGradients gradients = attention_gradients(problem, of_output);
-  EXPECT_NEAR(sum_of_squares(gradients.queries.values), 1.0018046, kDigits);
-  EXPECT_NEAR(sum_of_squares(gradients.keys.values), 0.4572141, kDigits);
-  EXPECT_NEAR(sum_of_squares(gradients.values.values), 32.6765208, kDigits);
+  EXPECT_NEAR(sum_of_squares(gradients.queries.values), 1.0018046, kSevenDigits);
+  EXPECT_NEAR(sum_of_squares(gradients.keys.values), 0.4572141, kSevenDigits);
+  EXPECT_NEAR(sum_of_squares(gradients.values.values), 32.6765208, kSevenDigits);
   // dQ[0,1,0], dK[0,0,1]
-  EXPECT_NEAR(gradients.queries.values[6], 0.0214486, kDigits);
-  EXPECT_NEAR(gradients.queries.values[7], 0.1258308, kDigits);
-  EXPECT_NEAR(gradients.keys.values[2], -0.0552729, kDigits);
-  EXPECT_NEAR(gradients.keys.values[3], -0.0288627, kDigits);
+  EXPECT_NEAR(gradients.queries.values[6], 0.0214486, kSevenDigits);
+  EXPECT_NEAR(gradients.queries.values[7], 0.1258308, kSevenDigits);
+  EXPECT_NEAR(gradients.keys.values[2], -0.0552729, kSevenDigits);
+  EXPECT_NEAR(gradients.keys.values[3], -0.0288627, kSevenDigits);
   const Bounded bias = sum_over_repeated(gradients.scores, {2, 4, 3, 5}, {1, 4, 1, 5});
-  EXPECT_NEAR(sum_of_squares(bias.values), 2.4108793, kDigits);
+  EXPECT_NEAR(sum_of_squares(bias.values), 2.4108793, kSevenDigits);
   double sum = 0;
   for (double element : bias.values) sum += element;
   EXPECT_NEAR(sum, 0, 1e-14);
   const double of_head[] = {0, 0.2465579, -0.2189927, 0.2180678, -0.2456329};
-  for (size_t k = 0; k < 5; ++k) EXPECT_NEAR(bias.values[5 + k], of_head[k], kDigits) << k;
+  for (size_t k = 0; k < 5; ++k) EXPECT_NEAR(bias.values[5 + k], of_head[k], kSevenDigits) << k;
 
   // A head's importance: the sum over the batch of the absolute sums of its rows.
   const double importance[] = {3.3408745, 2.6280211, 4.7966074, 3.0954717};
@@ -199,9 +198,9 @@ TEST_F(CheckValues, AreThoseOfDotProducts) {
     for (size_t b = 0; b < 2; ++b) {
       for (size_t q = 0; q < 3; ++q) of_items[b] += gradients.products.values[(b * 4 + h) * 3 + q];
     }
-    EXPECT_NEAR(std::fabs(of_items[0]) + std::fabs(of_items[1]), importance[h], kDigits) << h;
+    EXPECT_NEAR(std::fabs(of_items[0]) + std::fabs(of_items[1]), importance[h], kSevenDigits) << h;
     const double of_batch = std::fabs(of_items[0] + of_items[1]);
-    EXPECT_NEAR(of_batch, h == 2 ? 1.4208829 : importance[h], kDigits) << h;
+    EXPECT_NEAR(of_batch, h == 2 ? 1.4208829 : importance[h], kSevenDigits) << h;
   }
 }
 
@@ -215,9 +214,9 @@ TEST(AdditiveCheckValues, AreThoseOfTheWeights) {
   problem.values = exact(sines(8, 0.3));
   problem.score_weights = sines(3, 0.4);
   const std::vector<double> weights = attention_gradients(problem, sines(4, 0.5)).score_weights.values;
-  EXPECT_NEAR(weights[0], 0.4903185, kDigits);
-  EXPECT_NEAR(weights[1], 0.2009969, kDigits);
-  EXPECT_NEAR(weights[2], -0.1027708, kDigits);
+  EXPECT_NEAR(weights[0], 0.4903185, kSevenDigits);
+  EXPECT_NEAR(weights[1], 0.2009969, kSevenDigits);
+  EXPECT_NEAR(weights[2], -0.1027708, kSevenDigits);
 }
 
 // Two rows and three keys; row 0 sees keys 0 and 1, row 1 keys 1 and 2.

@@ -35,14 +35,6 @@ std::vector<T> swap_middle(const std::vector<T>& array, int64_t outer, int64_t a
   return result;
 }
 
-Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, int64_t size) {
-  Bounded result;
-  result.values = swap_middle(array.values, outer, a, b, size);
-  result.errors = swap_middle(array.errors, outer, a, b, size);
-  result.may_be_nan = swap_middle(array.may_be_nan, outer, a, b, size);
-  return result;
-}
-
 // Rotates (B, heads, rows, D), with position_of(b, row) for each row.
 template <typename PositionOf>
 void rotate_heads(const MultiHeadProblem& problem, int64_t num_heads, int64_t rows, Bounded& heads,
@@ -181,7 +173,15 @@ Bounded project(const Projection& projection, const Bounded& input, int64_t rows
   return result;
 }
 
-AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
+Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, int64_t size) {
+  Bounded result;
+  result.values = swap_middle(array.values, outer, a, b, size);
+  result.errors = swap_middle(array.errors, outer, a, b, size);
+  result.may_be_nan = swap_middle(array.may_be_nan, outer, a, b, size);
+  return result;
+}
+
+AttentionProblem attention_of(const MultiHeadProblem& problem) {
   const AttentionSizes& sizes = problem.sizes;
   const std::optional<Format> format = problem.compute_format;
   AttentionProblem inner;
@@ -204,8 +204,14 @@ AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
   inner.score_weights = problem.score_weights;
   transform(problem, inner.queries, inner.keys);
   inner.constant_keys = constant_keys(problem);
+  return inner;
+}
 
-  AttentionResult result = attention(inner);
+AttentionResult multi_head_attention(const MultiHeadProblem& problem) {
+  const AttentionSizes& sizes = problem.sizes;
+  const std::optional<Format> format = problem.compute_format;
+  const int64_t query_rows = sizes.batch * sizes.num_queries;
+  AttentionResult result = attention(attention_of(problem));
   result.output = swap_middle(result.output, sizes.batch, sizes.num_heads, sizes.num_queries, sizes.value_head_size);
   if (problem.output_projection) result.output = project(*problem.output_projection, result.output, query_rows, format);
   clear_padding(problem, result.output);

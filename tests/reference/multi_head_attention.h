@@ -47,6 +47,12 @@ struct MultiHeadProblem {
 Bounded project(const Projection& projection, const Bounded& input, int64_t rows,
                 std::optional<Format> compute_format = std::nullopt);
 
+// (outer, a, b, size) as (outer, b, a, size): rows (B, S, H * D) as heads (B, H, S, D), and back.
+Bounded swap_middle(const Bounded& array, int64_t outer, int64_t a, int64_t b, int64_t size);
+
+// What its heads attend to: projected, normalized and rotated, with the constant keys.
+AttentionProblem attention_of(const MultiHeadProblem& problem);
+
 // The output is (B, Q, output size), or (B, Q, H * Dv) without output projection; the other results are those of
 // attention().
 AttentionResult multi_head_attention(const MultiHeadProblem& problem);

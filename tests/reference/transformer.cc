@@ -8,12 +8,9 @@
 #include <utility>
 
 #include "reference/error_bound.h"
-#include "reference/philox.h"
 
 namespace heed::reference {
 namespace {
-
-constexpr uint32_t kTimes = 3;
 
 // Where an engine rounds the results of its operations to a 16-bit format, one rounding to it; otherwise to f32.
 double rounding(std::optional<Format> format, double value, double error) {
@@ -46,24 +43,6 @@ Bounded attend(MultiHeadProblem problem, const std::vector<double>& queries, con
   return multi_head_attention(problem).output;
 }
 
-// Moves numbers by their errors, with signs that depend on `seed`.
-class Mover {
- public:
-  explicit Mover(uint32_t seed) : seed_(seed) {}
-
-  std::vector<double> operator()(Bounded result) {
-    for (size_t i = 0; i < result.values.size(); ++i) {
-      const bool up = (philox_4x32_10({count_++, 0, 0, 0}, {seed_, 0})[0] & 1) != 0;
-      result.values[i] += up ? result.errors[i] : -result.errors[i];
-    }
-    return std::move(result.values);
-  }
-
- private:
-  uint32_t seed_;
-  uint32_t count_ = 0;
-};
-
 }  // namespace
 
 std::vector<double> transform(const TransformerStack& stack, std::vector<double> rows,
@@ -91,24 +70,11 @@ std::vector<double> transform(const TransformerStack& stack, std::vector<double>
 
 Bounded transform(const TransformerStack& stack, const std::vector<double>& rows,
                   const std::vector<double>& encoder_rows) {
-  Bounded result;
-  result.values = transform(stack, rows, encoder_rows, [](Bounded exact) { return std::move(exact.values); });
-  result.errors.assign(rows.size(), 0.0);
-  const size_t size = stack.layers.front().norms.back()->weight.size();
-  for (uint32_t seed = 0; seed < kTimes; ++seed) {
-    const std::vector<double> moved = transform(stack, rows, encoder_rows, Mover(seed));
-    for (size_t first = 0; first < rows.size(); first += size) {
-      double largest = 0.0;
-      // Infinite where a step has no bound.
-      for (size_t i = first; i < first + size; ++i) {
-        const double difference = std::fabs(moved[i] - result.values[i]);
-        largest = std::max(largest, std::isnan(difference) ? kInfinity : difference);
-      }
-      for (size_t i = first; i < first + size; ++i)
-        result.errors[i] = std::max(result.errors[i], kTimesMoved * largest);
-    }
-  }
-  return result;
+  const auto size = static_cast<int64_t>(stack.layers.front().norms.back()->weight.size());
+  const auto moved = with_moved_steps([&](const AfterStep& after_step) -> NamedRows {
+    return {{"rows", {transform(stack, rows, encoder_rows, after_step), size}}};
+  });
+  return moved.at("rows");
 }
 
 }  // namespace heed::reference

@@ -3,11 +3,11 @@
 // result, since errors that are carried through several steps are wider than anything that a test could use.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "reference/feed_forward.h"
+#include "reference/moved_steps.h"
 #include "reference/multi_head_attention.h"
 #include "reference/norm.h"
 
@@ -32,17 +32,10 @@ struct TransformerStack {
   std::optional<Format> compute_format = std::nullopt;
 };
 
-// What the next step reads in place of the result of this one. Steps are attention, the feed-forward network, both with
-// their factor, their sum with the residual, and norms. The bound of a result is that of one step: its inputs have no error.
-using AfterStep = std::function<std::vector<double>(Bounded result)>;
-
 std::vector<double> transform(const TransformerStack& stack, std::vector<double> rows,
                               const std::vector<double>& encoder_rows, const AfterStep& after_step);
 
-// The rows' exact result, and how far an engine's may be from it. Each step of it is off by at most its own error; how
-// these add up in the result depends on the steps in between. So the steps' results are moved by their whole errors, up or
-// down at random, some times over: a result's error is kTimesMoved times the largest difference in its row.
-inline constexpr double kTimesMoved = 2.0;
+// The rows' exact result, and how far an engine's may be from it: moved_steps.h.
 Bounded transform(const TransformerStack& stack, const std::vector<double>& rows,
                   const std::vector<double>& encoder_rows);
 

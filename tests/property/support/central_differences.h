@@ -36,6 +36,9 @@ inline std::vector<double> sines(int64_t count, double start) {
   return numbers;
 }
 
+// Half a unit of the last place of check values.
+inline constexpr double kSevenDigits = 0.5e-7;
+
 inline double sum_of_squares(const std::vector<double>& numbers) { return dot(numbers, numbers); }
 
 inline reference::Bounded exact(std::vector<double> values) {

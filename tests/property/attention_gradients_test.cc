@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "property/support/central_differences.h"
+#include "property/support/random_attention.h"
 #include "reference/philox.h"
 #include "reference/positions.h"
 
@@ -20,88 +21,17 @@ namespace {
 using property::CentralDifferences;
 using property::exact;
 using property::kSevenDigits;
+using property::numbers_of_output;
 using property::Random;
-using property::random_numbers;
+using property::random_attention_problem;
 using property::sines;
 using property::sum_of_squares;
-
-int64_t num_rows(const AttentionSizes& sizes) { return sizes.batch * sizes.num_heads * sizes.num_queries; }
-
-std::vector<double> numbers_of_output(Random& random, const AttentionProblem& problem) {
-  return random_numbers(random, num_rows(problem.sizes) * problem.sizes.value_head_size);
-}
-
-// With each option given or not, whatever the others are.
-AttentionProblem random_problem(Random& random) {
-  AttentionProblem problem;
-  AttentionSizes& sizes = problem.sizes;
-  sizes.batch = 1 + random.below(2);
-  sizes.num_kv_heads = 1 + random.below(2);
-  sizes.num_heads = sizes.num_kv_heads * (1 + random.below(2));
-  sizes.num_queries = 1 + random.below(4);
-  sizes.num_keys = 1 + random.below(6);
-  sizes.head_size = 1 + random.below(3);
-  sizes.value_head_size = 1 + random.below(3);
-  AttentionOptions& options = problem.options;
-  if (random.chance(0.3)) options.scoring = Scoring::Additive;
-  if (random.chance(0.5)) options.scale = random.uniform(-1.5, 1.5);
-  if (random.chance(0.4)) options.soft_cap = random.uniform(0.5, 2.0);
-  const std::vector<Alignment> alignments = {Alignment::None, Alignment::None, Alignment::TopLeft,
-                                             Alignment::BottomRight};
-  options.causal = random.one_of(alignments);
-  options.window = random.one_of(alignments);
-  options.window_left = random.below(4) - 1;
-  options.window_right = random.below(4) - 1;
-  if (random.chance(0.4)) options.empty_rows = EmptyRows::Mean;
-  if (random.chance(0.4)) {
-    options.dropout = random.uniform(0.1, 0.7);
-    options.training = true;
-    options.dropout_seed = random.next();
-  }
-  AttentionLimits& limits = problem.limits;
-  const int64_t pairs = num_rows(sizes) * sizes.num_keys;
-  for (int64_t b = 0; b < sizes.batch && random.chance(0.3); ++b) {
-    limits.query_counts.resize(static_cast<size_t>(sizes.batch), sizes.num_queries);
-    limits.key_counts.resize(static_cast<size_t>(sizes.batch), sizes.num_keys);
-    limits.query_counts[static_cast<size_t>(b)] = random.below(sizes.num_queries + 1);
-    limits.key_counts[static_cast<size_t>(b)] = random.below(sizes.num_keys + 1);
-  }
-  if (random.chance(0.3)) {
-    for (int64_t i = 0; i < sizes.batch * sizes.num_queries; ++i)
-      limits.lengths.push_back(static_cast<double>(random.below(sizes.num_keys + 1)));
-  }
-  if (random.chance(0.3)) {
-    for (int64_t i = 0; i < pairs; ++i) limits.mask.push_back(random.chance(0.7) ? 1 : 0);
-  }
-  if (random.chance(0.4)) {
-    limits.bias = random_numbers(random, pairs);
-    for (double& bias : limits.bias) bias = random.chance(0.1) ? -kInfinity : bias;
-  }
-  if (random.chance(0.3)) limits.alibi_slopes = random_numbers(random, sizes.num_heads);
-  if (random.chance(0.3)) {
-    limits.relative_bias = {random_numbers(random, 4 * sizes.num_heads), 4, 6, random.chance(0.5)};
-  }
-  if (random.chance(0.3)) limits.sinks = random_numbers(random, sizes.num_heads);
-  problem.queries = exact(random_numbers(random, num_rows(sizes) * sizes.head_size, 2.0));
-  const int64_t keys = sizes.batch * sizes.num_kv_heads * sizes.num_keys;
-  problem.keys = exact(random_numbers(random, keys * sizes.head_size, 2.0));
-  problem.values = exact(random_numbers(random, keys * sizes.value_head_size));
-  if (options.scoring == Scoring::Additive) {
-    problem.score_weights = random_numbers(random, sizes.num_heads * sizes.head_size);
-  } else if (random.chance(0.3)) {
-    problem.constant_keys.count = 1 + random.below(2);
-    const int64_t rows = sizes.num_kv_heads * problem.constant_keys.count;
-    problem.constant_keys.keys = exact(random_numbers(random, rows * sizes.head_size, 2.0));
-    problem.constant_keys.values = exact(random_numbers(random, rows * sizes.value_head_size));
-  }
-  return problem;
-}
 
 TEST(AttentionGradients, AreCentralDifferencesForEveryPairOfOptions) {
   for (uint64_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    AttentionProblem problem = random_problem(random);
+    AttentionProblem problem = random_attention_problem(random);
     const std::vector<double> of_output = numbers_of_output(random, problem);
     const AttentionGradients gradients = attention_gradients(problem, of_output);
     CentralDifferences differences([&] { return property::dot(attention(problem).output.values, of_output); });
@@ -123,7 +53,7 @@ TEST(AttentionGradients, AreCentralDifferencesForEveryPairOfOptions) {
 // The gradient of a factor on a head's output, at 1.
 TEST(AttentionGradients, ProductsAreThoseOfOutputsAndTheirGradients) {
   Random random(1);
-  const AttentionProblem problem = random_problem(random);
+  const AttentionProblem problem = random_attention_problem(random);
   const std::vector<double> of_output = numbers_of_output(random, problem);
   const AttentionResult forward = attention(problem);
   const std::vector<double> products = attention_gradients(problem, of_output).products.values;

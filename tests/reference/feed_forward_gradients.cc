@@ -10,12 +10,18 @@
 #include "reference/error_bound.h"
 #include "reference/linear_gradients.h"
 #include "reference/named_gradients.h"
+#include "reference/narrow_bound.h"
 #include "reference/philox.h"
 
 namespace heed::reference {
 namespace {
 
 double sigma(double y) { return 1.0 / (1.0 + std::exp(-y)); }
+
+// An exponential below the smallest normal number may be 0, and so may a logistic function of one that overflows.
+double of_small_exponentials(double factor) {
+  return 2.0 * (1.0 + std::fabs(factor)) * (kSmallestNormalF32 + underflow_error());
+}
 
 // Of x sigma(y): sigma(y) + x y' sigma(y) sigma(-y). As in rule 18 a logistic function of -abs(y) is off by 4 abs(y) + 5 parts of
 // itself, and so is what sigma(y) is less than 1 by; the second term is a product of both, with y' off by 5, and five products.
@@ -25,7 +31,7 @@ BoundedNumber slope_of_logistic(double x, double y, double y_slope) {
   const double of_first = (4.0 * std::fabs(y) + 5.0) * sigma(-std::fabs(y)) + 4.0 * first;
   const double of_second = (8.0 * std::fabs(y) + 20.0) * std::fabs(second);
   const double error = of_first + of_second + std::fabs(first + second);
-  return {first + second, kUnitRoundoff * error + 2.0 * (1.0 + std::fabs(x * y_slope)) * underflow_error()};
+  return {first + second, kUnitRoundoff * error + of_small_exponentials(x * y_slope)};
 }
 
 }  // namespace
@@ -42,7 +48,7 @@ BoundedNumber activation_slope(Activation activation, double x) {
       const double density = x * std::exp(-0.5 * x * x) * root / 2.0;
       const double error = (1.12 * x * x + 9.0) * tail + 2.0 * distribution + (x * x + 8.0) * std::fabs(density) +
                            std::fabs(distribution + density);
-      return {distribution + density, kUnitRoundoff * error + 2.0 * (1.0 + std::fabs(x)) * underflow_error()};
+      return {distribution + density, kUnitRoundoff * error + of_small_exponentials(x)};
     }
     case Activation::GeluTanh:
       return slope_of_logistic(x, 2.0 * root * (x + 0.044715 * x * x * x), 2.0 * root * (1.0 + 3.0 * 0.044715 * x * x));

@@ -3,11 +3,14 @@
 // data/torch_scores.safetensors and data/torch_rotary.safetensors that have gradients.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "golden/support/torch_case.h"

@@ -50,6 +50,18 @@ TEST(AttentionGradients, AreCentralDifferencesForEveryPairOfOptions) {
   }
 }
 
+// D is computed from the output as it was rounded.
+TEST(AttentionGradients, OfAnOutputOfFewerBitsMayBeFurtherOff) {
+  Random random(5);
+  const AttentionProblem problem = random_attention_problem(random);
+  const std::vector<double> of_output = numbers_of_output(random, problem);
+  const AttentionGradients exact = attention_gradients(problem, of_output);
+  const AttentionGradients rounded = attention_gradients(problem, of_output, Format::BF16);
+  EXPECT_EQ(rounded.queries.values, exact.queries.values);
+  EXPECT_EQ(rounded.values.errors, exact.values.errors);
+  EXPECT_GT(rounded.products.errors[0], 100 * exact.products.errors[0]);
+}
+
 // The gradient of a factor on a head's output, at 1.
 TEST(AttentionGradients, ProductsAreThoseOfOutputsAndTheirGradients) {
   Random random(1);

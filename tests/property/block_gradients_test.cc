@@ -3,10 +3,13 @@
 // reference and PyTorch's numbers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "property/support/central_differences.h"
@@ -298,6 +301,37 @@ TEST(TransformerGradients, PaddingThatIsNaNTakesNoPart) {
     for (const auto& [name, gradient] : before) EXPECT_EQ(after.at(name).values, gradient.values) << name;
     for (size_t i : {4, 5}) EXPECT_EQ(after.at("queries").values[i], 0.0) << i;
     for (size_t i : {2, 3}) EXPECT_EQ(after.at("keys").values[i], 0.0) << i;
+  }
+}
+
+// A bound that carried the errors of all steps through a stack would allow anything.
+TEST(TransformerGradients, ErrorsOfMovedStepsAreSmall) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    TransformerStack stack;
+    for (int layer = 0; layer < 2; ++layer) {
+      stack.layers.push_back(random_layer(random, 2, 3, 4, 4));
+      for (auto counts : {&AttentionLimits::query_counts, &AttentionLimits::key_counts})
+        (stack.layers.back().self_attention.limits.*counts).clear();
+      stack.layers.back().cross_attention->limits.query_counts.clear();
+    }
+    const std::vector<double> rows = random_numbers(random, 24);
+    const std::vector<double> encoder_rows = random_numbers(random, 32);
+    const std::vector<double> of_output = random_numbers(random, 24);
+    const NamedBounds bounds = with_moved_steps([&](const AfterStep& after_step) {
+      return transformer_gradients(stack, rows, encoder_rows, of_output, after_step);
+    });
+    double largest = 0;
+    double largest_error = 0;
+    for (const auto& [name, bound] : bounds) {
+      for (size_t i = 0; i < bound.values.size(); ++i) {
+        largest = std::max(largest, std::fabs(bound.values[i]));
+        largest_error = std::max(largest_error, bound.errors[i]);
+      }
+    }
+    EXPECT_GT(largest_error, 1e-8 * largest);
+    EXPECT_LT(largest_error, 1e-3 * largest);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
+#include <cstdio>
 #include <vector>
 
 #include "property/support/central_differences.h"

@@ -108,9 +108,9 @@ class RowGradients {
       product_.error += std::fabs(of_output_[d]) * output_error[d];
       magnitude += std::fabs(of_output_[d]) * (std::fabs(output[d]) + output_error[d]);
     }
-    // The output is rounded to f32, and the product may be scaled.
+    // Of the sum, and of a scale and its product.
     const auto size = static_cast<double>(sizes_.value_head_size);
-    product_.error += kSecondOrder * kUnitRoundoff * (size + 3.0) * magnitude + size * underflow_error();
+    product_.error += kSecondOrder * kUnitRoundoff * (size + 2.0) * magnitude + size * underflow_error();
   }
 
   // An engine may replace a small exponential by 0.
@@ -282,14 +282,20 @@ void add_terms(const AttentionProblem& problem, AttentionGradients& result) {
 
 }  // namespace
 
-AttentionGradients attention_gradients(const AttentionProblem& given, const std::vector<double>& of_output) {
+AttentionGradients attention_gradients(const AttentionProblem& given, const std::vector<double>& of_output,
+                                       Format output_format) {
   AttentionProblem problem = given;
   problem.compute_format.reset();
   for (Bounded* input :
        {&problem.queries, &problem.keys, &problem.values, &problem.constant_keys.keys, &problem.constant_keys.values})
     input->errors.assign(input->values.size(), 0.0);
   const AttentionSizes& sizes = problem.sizes;
-  const AttentionResult forward = attention(problem);
+  AttentionResult forward = attention(problem);
+  for (size_t i = 0; i < forward.output.values.size(); ++i) {
+    double& error = forward.output.errors[i];
+    if (std::isfinite(forward.output.values[i]))
+      error = error_after_rounding(output_format, forward.output.values[i], error);
+  }
   const int64_t num_rows = sizes.batch * sizes.num_heads * sizes.num_queries;
   const auto size_of = [](const Bounded& array) { return static_cast<int64_t>(array.values.size()); };
   Sums sums;

@@ -38,8 +38,10 @@ struct AttentionGradients {
   Bounded products;  // D of each row, (B, H, Q): summed over a head's rows, the gradient of a factor on its output
 };
 
-// `of_output`: dO, (B, H, Q, Dv). Inputs are read as exact, whatever errors the problem states, and in f32.
-AttentionGradients attention_gradients(const AttentionProblem& problem, const std::vector<double>& of_output);
+// `of_output`: dO, (B, H, Q, Dv). Inputs are read as exact, whatever errors the problem states, and in f32. `output_format`: that of the
+// output from which D is computed.
+AttentionGradients attention_gradients(const AttentionProblem& problem, const std::vector<double>& of_output,
+                                       Format output_format = Format::F32);
 
 // An array of the shape `dims` summed over each axis that is 1 in `sums` and more in `dims`: from the gradients of all pairs that of
 // a bias which repeats these axes.

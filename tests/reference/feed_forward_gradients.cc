@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "reference/bounded_sum.h"
 #include "reference/error_bound.h"

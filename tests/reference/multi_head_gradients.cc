@@ -2,6 +2,7 @@
 #include "reference/multi_head_gradients.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/named_gradients.h"
 
+#include <optional>
+
 #include "reference/attention.h"
 
 namespace heed::reference {

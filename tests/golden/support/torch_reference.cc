@@ -2,6 +2,7 @@
 #include "golden/support/torch_reference.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "golden/support/torch_names.h"

@@ -166,6 +166,7 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %ignore heed_logger;
 /* The language fills it in, or has a function that makes it. */
 %ignore heed_progress;
+%ignore heed_layer_outputs::saved;
 %ignore heed_context_options::allocator;
 %ignore heed_context_options::executor;
 %ignore heed_context_options::logger;

@@ -18,6 +18,8 @@
 #include "platform/floating_point_environment.h"
 #include "tensor/safetensors.h"
 #include "tensor/tensor.h"
+#include "training/gradients.h"
+#include "training/optimizer.h"
 
 struct heed_context {
   std::shared_ptr<heed::Context> context;
@@ -41,8 +43,20 @@ struct heed_workspace {
   std::shared_ptr<heed::Workspace> workspace;
 };
 
+struct heed_saved {
+  std::shared_ptr<heed::Saved> saved;
+};
+
 struct heed_cache {
   std::shared_ptr<heed::Cache> cache;
+};
+
+struct heed_gradients {
+  std::shared_ptr<heed::Gradients> gradients;
+};
+
+struct heed_optimizer {
+  std::shared_ptr<heed::Optimizer> optimizer;
 };
 
 namespace heed::capi {
@@ -53,7 +67,10 @@ inline const Memory& memory_of(const heed_tensor& handle) { return *handle.tenso
 inline const Memory& memory_of(const heed_layer& handle) { return *handle.layer->context(); }
 inline const Memory& memory_of(const heed_weights& handle) { return *handle.context; }
 inline const Memory& memory_of(const heed_workspace& handle) { return handle.workspace->memory(); }
+inline const Memory& memory_of(const heed_saved& handle) { return handle.saved->memory().memory(); }
 inline const Memory& memory_of(const heed_cache& handle) { return *handle.cache->context(); }
+inline const Memory& memory_of(const heed_gradients& handle) { return *handle.gradients->context(); }
+inline const Memory& memory_of(const heed_optimizer& handle) { return *handle.optimizer->context(); }
 
 // An argument that may be NULL: a copy of the tensor, which keeps its storage alive during the call.
 inline std::optional<Tensor> copy_of(const heed_tensor* tensor) {

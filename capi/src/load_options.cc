@@ -2,6 +2,7 @@
 #include "load_options.h"
 
 #include <string>
+#include <string_view>
 
 #include "arguments.h"
 
@@ -27,6 +28,10 @@ LoadOptions read_load_options(const heed_load_options* options, const char* name
   if (read.accept != nullptr) result.accept = read.accept;
   if (read.progress != nullptr) result.progress = read_progress(*read.progress, progress_name);
   result.progress_name = progress_name;
+  // The options of heed_model_create have them as a member.
+  const bool is_member = std::string_view(name) != "options";
+  require_zero(read.reserved, is_member ? OPTION("load->reserved") : OPTION("reserved"));
+  result.widens = read_flag(read.widen, is_member ? OPTION("load->widen") : OPTION("widen"));
   return result;
 }
 

@@ -24,11 +24,12 @@
 #include "base/memory.h"
 #include "ops/linear.h"
 #include "ops/op.h"
+#include "ops/update.h"
 
 namespace heed {
 
 // Incremented whenever the table or a struct in it changes. It is the first member of the table in every version.
-inline constexpr int32_t kBackendVersion = 19;
+inline constexpr int32_t kBackendVersion = 20;
 
 using Failure = Error;
 
@@ -137,6 +138,9 @@ struct Backend {
   // elements. May be called from any thread. Null if is_host is 0.
   void (*transpose)(const BackendDevice* device, DType dtype, const void* from, int64_t from_stride, int64_t num_rows,
                     int64_t num_columns, void* to, int64_t to_stride);
+  // Changes elements of a parameter in host memory, and an optimizer's state of them (ops/update.h). May be called from any
+  // thread. Null if is_host is 0.
+  void (*update)(const BackendDevice* device, const UpdateArguments* arguments);
   // For a layer with inputs of that dtype.
   IntermediateForm (*intermediate_form)(const BackendDevice* device, DType inputs);
 

@@ -26,7 +26,7 @@ void destroy_arena_block(const HostAllocator& allocator, ArenaBlock* block) noex
 class CallArena {
  public:
   // Enough for a call of multi-head attention with three inputs.
-  static constexpr size_t kInlineBytes = 9976;
+  static constexpr size_t kInlineBytes = 11000;
   // Of all memory of the arena. No object of a call needs more, and with kObjectAlignment a call would need 136 bytes
   // more of the stack.
   static constexpr size_t kAlignment = 8;

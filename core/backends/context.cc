@@ -130,8 +130,13 @@ Plan Context::plan(const Op& op) const {
     const Plan plan = open_.plan(op);
     return plan.on_host == 0 ? plan : host_engine().plan(op, plan);
   }
+  return plan_on_host(op, "the device does not have this operation");
+}
+
+Plan Context::plan_on_host(const Op& op, const char* reason) const {
+  if (is_host()) return open_.plan(op);
   Plan unknown;
-  unknown.add_reason("the device does not have this operation");
+  unknown.add_reason(reason);
   return host_engine().plan(op, unknown);
 }
 
@@ -160,6 +165,8 @@ void Context::pack(const LinearPart& part, int64_t input_size, const WeightBlock
 void Context::unpack(const LinearPart& part, int64_t input_size, const WeightBlock& block, const void* packed) const {
   open_.backend->unpack_linear(open_.device, &part, input_size, &block, packed);
 }
+
+void Context::update_on_host(const UpdateArguments& arguments) const { host_engine().update(arguments); }
 
 void Context::require_fastest(const char* function, const char* operation, const Plan& plan) const {
   if (!plan.is_fastest()) {

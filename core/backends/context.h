@@ -80,6 +80,8 @@ class Context final : public Memory {
 
   // How the device, or the CPU in its place, computes a problem. `op` is the problem's first member.
   Plan plan(const Op& op) const;
+  // How the CPU computes it. On a device with its own memory `reason` says why: a static sentence without a full stop.
+  Plan plan_on_host(const Op& op, const char* reason) const;
   // `progress`: of the call that the operation is a part of, which may be stopped within it; null: not reported.
   void run(const Op& op, const Plan& plan, void* scratch, CallProgress* progress = nullptr) const;
 
@@ -103,6 +105,11 @@ class Context final : public Memory {
   void transpose(DType dtype, const void* from, int64_t from_stride, int64_t num_rows, int64_t num_columns, void* to,
                  int64_t to_stride) const {
     open_.backend->transpose(open_.device, dtype, from, from_stride, num_rows, num_columns, to, to_stride);
+  }
+  // Backend::update, of the host if the device is another.
+  void update(const UpdateArguments& arguments) const {
+    if (!is_host()) return update_on_host(arguments);
+    open_.backend->update(open_.device, &arguments);
   }
 
   // Called before a plan is run. If the plan is not the fastest path, throws NotFastest with the reason if the context
@@ -137,6 +144,7 @@ class Context final : public Memory {
   void destroy(PooledScratch::Block* block) const noexcept;
 
   const HostEngine& host_engine() const;
+  void update_on_host(const UpdateArguments& arguments) const;
 
   ContextOptions options_;
   OpenDevice open_;

@@ -135,7 +135,7 @@ void HostEngine::run(const Memory& memory, const Op& op, const Plan& plan, CallP
       if (access == Access::Read) {
         operand.data = read.emplace_back(host_copy(on_device)).data();
       } else {
-        operand.data = written.emplace_back(on_device).image().data();
+        operand.data = written.emplace_back(on_device, access == Access::Update).image().data();
       }
       make_dense(operand, shape);
     });

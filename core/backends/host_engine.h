@@ -18,6 +18,9 @@ class HostEngine {
 
   int32_t num_threads() const;
 
+  // Backend::update.
+  void update(const UpdateArguments& arguments) const { cpu_.backend->update(cpu_.device, &arguments); }
+
   // How the CPU computes a problem with operands in the device's memory. The plan has the reasons (not_fastest) of
   // `on_device`, the plan of the device.
   Plan plan(const Op& op, const Plan& on_device) const;

@@ -37,10 +37,9 @@ Workspace::~Workspace() {
   }
 }
 
-Workspace::Lease::Lease(Workspace& workspace) : workspace_(workspace) {
-  if (!workspace_.in_use_.try_lock()) {
-    fail(Status::Busy, "workspace is in use by another call, expected one workspace for each call at a time");
-  }
+Workspace::Lease::Lease(Workspace& workspace, const char* name) : workspace_(workspace) {
+  if (!workspace_.in_use_.try_lock())
+    fail(Status::Busy, "%s is in use by another call, expected one for each call at a time", name);
 }
 
 Workspace::Lease::~Lease() { workspace_.in_use_.unlock(); }

@@ -33,10 +33,10 @@ class Workspace {
   size_t num_bytes() const { return num_bytes_; }
   const Memory& memory() const { return *memory_; }
 
-  // Reserves the workspace for one call; throws Busy if another call has it.
+  // Reserves the workspace for one call; throws Busy if another call has it. `name`: its argument in messages.
   class Lease {
    public:
-    explicit Lease(Workspace& workspace);
+    explicit Lease(Workspace& workspace, const char* name = "workspace");
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease();

@@ -76,10 +76,13 @@ class HostStlAllocator {
     void* memory = nullptr;
     Error failure;
     constexpr size_t kAlignment = std::max(alignof(T), kObjectAlignment);
-    if (host_allocate(allocator_, count * sizeof(T), kAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
+    const size_t num_bytes = count * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+    if (host_allocate(allocator_, num_bytes, kAlignment, &memory, &failure) != Status::Ok) throw Error(failure);
     return static_cast<T*>(memory);
   }
-  void deallocate(T* memory, size_t count) noexcept { host_release(allocator_, memory, count * sizeof(T)); }
+  void deallocate(T* memory, size_t count) noexcept {
+    host_release(allocator_, memory, count * sizeof(T));  // NOLINT(bugprone-sizeof-expression)
+  }
 
   const HostAllocator& allocator() const noexcept { return allocator_; }
 

@@ -57,9 +57,30 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   Schedule schedule(arena);
   const CacheLock lock(inputs, Purpose::Explain);
   prepare(inputs, outputs, Purpose::Explain, schedule);
-
   // The attention; for a layer without attention, its only operation.
   const Step* main = &*schedule.begin();
+  for (const Step& step : schedule) {
+    if (step.op->kind == OpKind::Attention) main = &step;
+  }
+  return explain_schedule(schedule, main, schedule.workspace_bytes());
+}
+
+std::string Layer::explain_backward(const LayerInputs& inputs, const LayerOutputs& outputs,
+                                    const LayerGradients& gradients) const {
+  CallArena arena(*context_);
+  Schedule schedule(arena);
+  prepare_backward(inputs, outputs, gradients, Purpose::Explain, schedule);
+  // The attention's, otherwise the one with the most FLOPs. Where nothing is wanted there is none.
+  const Step* main = nullptr;
+  for (const Step& step : schedule) {
+    const bool was_attention = main != nullptr && main->op->kind == OpKind::AttentionBackward;
+    const bool is_attention = step.op->kind == OpKind::AttentionBackward;
+    if (is_attention || (!was_attention && (main == nullptr || step.cost().flops >= main->cost().flops))) main = &step;
+  }
+  return explain_schedule(schedule, main, backward_bytes(schedule, outputs));
+}
+
+std::string Layer::explain_schedule(const Schedule& schedule, const Step* main, size_t workspace_bytes) const {
   Cost total;
   std::vector<std::string_view> reasons;
   for (const Step& step : schedule) {
@@ -67,7 +88,6 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
     total.flops += cost.flops;
     total.bytes += cost.bytes;
     add_reasons(reasons, step.plan);
-    if (step.op->kind == OpKind::Attention) main = &step;
   }
 
   JsonWriter json;
@@ -75,9 +95,9 @@ std::string Layer::explain(const LayerInputs& inputs, const LayerOutputs& output
   json.member("layer", kind());
   json.member("backend", context()->backend().name);
   json.member("device", context()->device_name());
-  write_plan(json, *main);
+  if (main != nullptr) write_plan(json, *main);
   if (context()->options().flush_subnormals) json.member("flush_subnormals", true);
-  write_count(json, "workspace_bytes", schedule.workspace_bytes());
+  write_count(json, "workspace_bytes", workspace_bytes);
   write_count(json, "flops", total.flops);
   write_count(json, "bytes", total.bytes);
   json.key("operations");

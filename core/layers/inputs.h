@@ -21,6 +21,7 @@
 namespace heed {
 
 class Cache;
+class Saved;
 
 // The words for the masks of tokenizers in messages.
 inline constexpr const char* kAttentionMask = INPUT("attention_mask");
@@ -130,6 +131,8 @@ struct LayerOutputs {
   const Tensor* weights = nullptr;
   const Tensor* log_sum_exp = nullptr;
   std::span<const LayerTap> taps = {};
+  // Gets what a backward of the call reads.
+  Saved* saved = nullptr;
 };
 
 // A tensor that a call writes: its name in messages and its member.

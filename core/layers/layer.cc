@@ -3,6 +3,7 @@
 #include "layers/layer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cinttypes>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "base/shown_text.h"
 #include "layers/cache_call.h"
 #include "layers/cache_changes.h"
+#include "layers/call_memory.h"
 #include "layers/child_seed.h"
 #include "layers/output_rows.h"
 #include "tensor/device.h"
@@ -30,9 +32,19 @@ size_t pooled_bytes(const Schedule& schedule) {
 
 }  // namespace
 
+namespace {
+
+uint64_t next_number() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
 Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parameters,
              std::span<const PossibleParameter> possible_parameters, std::span<const NamedLayer> children)
-    : context_(std::move(context)),
+    : number_(next_number()),
+      context_(std::move(context)),
       children_(context_->host_allocator()),
       parameters_(context_->host_allocator()),
       num_own_parameters_(parameters.size()),
@@ -60,6 +72,12 @@ Layer::Layer(std::shared_ptr<Context> context, std::span<const Parameter> parame
 }
 
 Layer::~Layer() = default;
+
+Value* Layer::saved_values(Schedule& schedule) {
+  Value* const values = schedule.arena().allocate_for<Value>(kMaxSavedValues);
+  std::uninitialized_value_construct_n(values, kMaxSavedValues);
+  return values;
+}
 
 bool Layer::is_initialized() const {
   for (const Parameter& parameter : parameters_) {
@@ -121,6 +139,7 @@ const OutputShapes& Layer::check_child(size_t index, const InputValues& inputs, 
   LayerCall& part = call.children[index];
   part.inputs = inputs;
   part.is_run = true;
+  if (schedule.saves_arrays()) part.saved = saved_values(schedule);
   const Schedule::InChild in_child(schedule, *part.path);
   children_[index].layer->check(schedule, purpose, part);
   return part.shapes;
@@ -133,6 +152,7 @@ void Layer::make_children(Schedule& schedule, LayerCall& call) const {
   uint32_t number = call.first_child_number;
   for (size_t i = 0; i < children_.size(); ++i) {
     LayerCall& part = call.children[i];
+    if (call.gradients != nullptr) part.gradients = call.gradients + first_parameter_of(i);
     part.path = &schedule.add_child(children_[i].name.c_str());
     part.called_dtype = call.called_dtype;
     part.called_seed = call.called_seed;
@@ -141,6 +161,14 @@ void Layer::make_children(Schedule& schedule, LayerCall& call) const {
     part.first_child_number = number + 1;
     number += 1 + children_[i].layer->num_descendants();
   }
+}
+
+size_t Layer::first_parameter_of(size_t child) const {
+  size_t first = num_own_parameters_;
+  for (size_t i = 0; children_[i].layer != children_[child].layer; ++i) {
+    if (!children_[i].is_repeated) first += children_[i].layer->parameters_.size();
+  }
+  return first;
 }
 
 uint32_t Layer::num_descendants() const {
@@ -272,7 +300,9 @@ void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& sc
   inputs.complete = check_tensors(given_inputs);
   check_devices(given, owner(), context_->device_name());
   call.called_dtype = row_dtype(inputs.complete);
-  schedule.set_form(context_->intermediate_form(call.called_dtype));
+  // The host computes what has a backward.
+  schedule.set_form(schedule.saves_arrays() && !context_->is_host() ? IntermediateForm{.all_rows = 1}
+                                                                    : context_->intermediate_form(call.called_dtype));
   inputs.read = inputs.complete;
   inputs.masked.apply(row_masks(inputs.complete), schedule, purpose, inputs.read);
   // Names every member, so that a new one does not compile until it is handled here.
@@ -291,6 +321,7 @@ void Layer::begin(const LayerInputs& given_inputs, Purpose purpose, Schedule& sc
   inputs.masked.set_rows(schedule, inputs.read, call.inputs);
   call.training = training;
   call.called_seed = training.dropout_seed;
+  if (schedule.saves_arrays()) call.saved = saved_values(schedule);
   try {
     check(schedule, purpose, call);
   } catch (Error& error) {
@@ -321,11 +352,18 @@ OutputShapes Layer::child_shapes(const LayerInputs& inputs, std::string_view chi
   return call_of(call, child, "child").shapes;
 }
 
-void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
+void Layer::require_wanted(const LayerOutputs& outputs) {
+  if (outputs.output == nullptr && outputs.saved != nullptr) {
+    fail(Status::InvalidArgument,
+         OUTPUT("output") " is " WORD("NULL") ", but " OUTPUT("saved") " is set: expected both");
+  }
   if (outputs.output == nullptr && outputs.weights == nullptr && outputs.log_sum_exp == nullptr) {
     fail(Status::InvalidArgument, "outputs has no " WORD("tensor") ", expected at least one of " OUTPUT(
                                       "output") ", " OUTPUT("weights") " and " OUTPUT("log_sum_exp"));
   }
+}
+
+void Layer::check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const {
   const auto check_one = [&](const Tensor* tensor, const char* name, const std::optional<Shape>& expected,
                              bool f32_only) {
     if (tensor == nullptr) return;
@@ -350,10 +388,17 @@ void Layer::prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purp
                     MaskHoles holes) const {
   CalledInputs called = {{}, {}, MaskedInputs(holes)};
   LayerCall call;
+  if (outputs.saved != nullptr) {
+    require_backward(inputs, outputs);
+    schedule.save_arrays();
+  }
   begin(inputs, purpose, schedule, called, call);
   for (const Parameter& parameter : parameters_) parameter.require_set();
   check_fit(call);
-  if (!fills_cache(call.inputs)) check_outputs(outputs, call.shapes);
+  if (!fills_cache(call.inputs)) {
+    require_wanted(outputs);
+    check_outputs(outputs, call.shapes);
+  }
   set_taps(outputs, called.masked, schedule, call);
   if (purpose == Purpose::Run) check_memory(called.complete, outputs);
   const OutputValues results = called.masked.results(schedule, {outputs.output, outputs.weights, outputs.log_sum_exp});
@@ -371,13 +416,8 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
     inputs.cache = &filled;
   }
   const CacheLock lock(inputs, Purpose::Shapes);
-  // The workspace is to suffice for every mask of these shapes. A mask with hidden rows before visible ones needs copies of the
-  // rows, but more intermediates do not always need more memory: where each lies depends on which of them are alive together. So
-  // both are planned, for queries and for keys.
-  constexpr MaskHoles kHoles[] = {{true, true}, {true, false}, {false, true}, {false, false}};
-  const bool has_mask = inputs.attention_mask != nullptr || inputs.decoder.self_attention_mask != nullptr;
   size_t needed = 0;
-  for (const MaskHoles& holes : std::span(kHoles).first(has_mask ? std::size(kHoles) : 1)) {
+  for (const MaskHoles& holes : each_holes(inputs)) {
     CallArena arena(*context_);
     Schedule schedule(arena);
     prepare(inputs, outputs, Purpose::Shapes, schedule, holes);
@@ -393,8 +433,13 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
   CallArena arena(*context_);
   Schedule schedule(arena);
   prepare(inputs, outputs, Purpose::Run, schedule);
+  std::optional<Workspace::Lease> saved_lease;
+  if (outputs.saved != nullptr) {
+    outputs.saved->require_device(context_->device_name());
+    saved_lease.emplace(outputs.saved->memory(), OUTPUT("saved"));
+    outputs.saved->require_bytes(schedule.saved_bytes());
+  }
   for (const Step& step : schedule) context_->require_fastest(forward_function(), step.operation, step.plan);
-  const size_t needed = schedule.workspace_bytes();
   // Everything else that can fail has passed when the cache makes room.
   const auto run = [&](void* memory) {
     std::optional<CallProgress> progress;
@@ -402,23 +447,19 @@ void Layer::forward(const LayerInputs& inputs, Workspace* workspace, const Layer
       progress.emplace(inputs.progress, INPUT("progress"), "tasks", schedule.num_tasks());
     CacheChanges changes(schedule.caches());
     changes.prepare(progress.has_value());
-    schedule.run(*context_, memory, progress ? &*progress : nullptr);
+    if (outputs.saved == nullptr) {
+      schedule.run(*context_, memory, progress ? &*progress : nullptr);
+    } else {
+      const SavedCall call = saved_call(inputs, schedule);
+      outputs.saved->set_call(std::nullopt);
+      schedule.run(*context_, memory, progress ? &*progress : nullptr, outputs.saved->data());
+      outputs.saved->set_call(call);
+    }
     changes.commit();
   };
-  if (workspace == nullptr) {
-    const Context::PooledScratch scratch(*context_, pooled_bytes(schedule));
-    run(scratch.data());
-    return;
-  }
-  check_same_device("workspace", workspace->memory().device_name(), "the " WORD("layer"), context_->device_name());
-  const Workspace::Lease lease(*workspace);
-  if (workspace->num_bytes() < needed) {
-    fail(Status::WorkspaceTooSmall,
-         "workspace has %zu bytes, but this call needs %zu: see " FUNCTION("heed_layer_workspace_size"),
-         workspace->num_bytes(), needed);
-  }
-  check_workspace_memory(inputs, outputs, workspace->data(), workspace->num_bytes());
-  run(workspace->data());
+  run_in(
+      *context_, workspace, {schedule.workspace_bytes(), pooled_bytes(schedule), FUNCTION("heed_layer_workspace_size")},
+      [&](const void* memory, size_t num_bytes) { check_workspace_memory(inputs, outputs, memory, num_bytes); }, run);
 }
 
 void Layer::fill_cache(const LayerInputs& given_inputs, Workspace* workspace) const {

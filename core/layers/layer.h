@@ -16,6 +16,7 @@
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "base/json_writer.h"
+#include "layers/backward/saved.h"
 #include "layers/child_role.h"
 #include "layers/description.h"
 #include "layers/input_rules.h"
@@ -71,6 +72,8 @@ class Layer {
   // The index of a parameter. Throws NotFound.
   size_t index_of(std::string_view name) const;
   void set_value(size_t index, ParameterValue value) { parameters_[index].set(std::move(value)); }
+  // Parameter::set_updated.
+  void set_updated_value(size_t index, ParameterValue value) { parameters_[index].set_updated(std::move(value)); }
   bool is_initialized() const;
   // The shapes and the dtype that parameters get from the inputs of a call. Throws as output_shapes; InvalidArgument if the
   // call does not read all parameters.
@@ -96,7 +99,16 @@ class Layer {
   size_t workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs) const;
   void forward(const LayerInputs& inputs, Workspace* workspace, const LayerOutputs& outputs) const;
   void fill_cache(const LayerInputs& inputs, Workspace* workspace) const;
+  // Of a call with outputs.saved.
+  size_t saved_size(const LayerInputs& inputs) const;
+  size_t backward_workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs,
+                                 const LayerGradients& gradients) const;
+  // Of `outputs` only `saved` is read: null, or what a forward of this layer with these inputs filled.
+  void backward(const LayerInputs& inputs, const LayerOutputs& outputs, Workspace* workspace,
+                const LayerGradients& gradients) const;
   std::string explain(const LayerInputs& inputs, const LayerOutputs& outputs) const;
+  std::string explain_backward(const LayerInputs& inputs, const LayerOutputs& outputs,
+                               const LayerGradients& gradients) const;
 
   // Which inputs a call of the layer reads, and why it refuses the others. Unless a kind says otherwise, it reads queries
   // alone.
@@ -152,6 +164,24 @@ class Layer {
   // Adds the operations of a call that has passed `check`. The outputs have the shapes in `call`, and all parameters
   // are set.
   virtual void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const = 0;
+  // Adds the operations of the backward of a call that `compose` has added. It writes the gradients that `gradients` and
+  // call.gradients want, and reads the inputs of `call` and what `compose` kept in call.saved.
+  virtual void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const = 0;
+  // A layer with children calls it in `compose_backward`, in the reverse order of compose_child.
+  void compose_child_backward(size_t index, Schedule& schedule, const LayerCall& call,
+                              const GradientValues& gradients) const;
+  // The gradient by a parameter, a row of the kind's table; null if the options lack it or nobody wants it.
+  GradientSum* gradient_of(const LayerCall& call, size_t row) const {
+    if (call.gradients == nullptr || index_of_row_[row] == kLacking) return nullptr;
+    GradientSum& sum = call.gradients[index_of_row_[row]];
+    return sum.to.is_given() ? &sum : nullptr;
+  }
+  // Whether the backward of the layer has a gradient by some parameter to compute.
+  bool learns(const LayerCall& call) const;
+  bool child_learns(size_t index, const LayerCall& call) const {
+    return children_[index].layer->learns(call.children[index]);
+  }
+
   // Adds each option to the JSON object by its name in heed.h, with the defaults that the layer has filled in.
   // Enumerators and bits are written in words.
   virtual void write_options(JsonWriter& json) const = 0;
@@ -170,6 +200,10 @@ class Layer {
     bool is_repeated = false;
   };
 
+  // The values of LayerCall::saved.
+  static Value* saved_values(Schedule& schedule);
+  // The index in parameters() of the first one of a child.
+  size_t first_parameter_of(size_t child) const;
   // Calls visit(index, input) for each parameter of this layer and its children that has an open dim, with the input
   // that sets the dim. `index` counts in the parameters of the called layer; `first` is the index of this layer's first
   // parameter.
@@ -181,7 +215,9 @@ class Layer {
   uint32_t num_descendants() const;
   // Checks the input sizes against the parameters that are set.
   void check_fit(const LayerCall& call) const;
-  // Checks the outputs against their expected shapes.
+  // Throws InvalidArgument if a forward has nothing to write, or saves without the output.
+  static void require_wanted(const LayerOutputs& outputs);
+  // Checks the outputs that are given against their expected shapes.
   void check_outputs(const LayerOutputs& outputs, const OutputShapes& shapes) const;
   // The call of a child by its dotted name. `argument`: the words for the name in messages. Throws NotFound; InvalidArgument
   // if the call does not run that child.
@@ -202,7 +238,21 @@ class Layer {
   // Performs all checks of a call and plans its schedule.
   void prepare(const LayerInputs& inputs, const LayerOutputs& outputs, Purpose purpose, Schedule& schedule,
                MaskHoles holes = {}) const;
+  // The same of a backward.
+  void prepare_backward(const LayerInputs& inputs, const LayerOutputs& outputs, const LayerGradients& gradients,
+                        Purpose purpose, Schedule& schedule, MaskHoles holes = {}) const;
+  void check_gradients(const LayerInputs& inputs, const LayerOutputs& outputs, const LayerGradients& gradients,
+                       const OutputShapes& shapes) const;
+  // Throws Unsupported if the call has what a backward does not go with.
+  static void require_backward(const LayerInputs& inputs, const LayerOutputs& outputs);
+  // The bytes of workspace of a planned backward.
+  static size_t backward_bytes(const Schedule& schedule, const LayerOutputs& outputs);
+  // `main`: the operation that stands for all; null: there is none.
+  std::string explain_schedule(const Schedule& schedule, const Step* main, size_t workspace_bytes) const;
+  SavedCall saved_call(const LayerInputs& inputs, const Schedule& schedule) const;
 
+  // No other layer of the process has it.
+  const uint64_t number_;
   std::shared_ptr<Context> context_;
   HostVector<Child> children_;
   HostVector<Parameter> parameters_;

@@ -2,8 +2,11 @@
 // The inputs of one layer in a call, and what `check` computes from them. The layer may be a child of the called one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
+#include "layers/backward/gradients_of_call.h"
 #include "layers/inputs.h"
 #include "layers/parameter.h"
 #include "layers/value.h"
@@ -100,6 +103,9 @@ inline constexpr IdWords kTokenTypeWords = {"the token types of the ids", "a tok
 
 struct OutputRows;
 
+// How many arrays a kind keeps from `compose` for `compose_backward`, beside its inputs.
+inline constexpr size_t kMaxSavedValues = 10;
+
 // Checked inputs, and what `check` computes for `compose`.
 struct LayerCall {
   InputValues inputs;
@@ -133,6 +139,14 @@ struct LayerCall {
   // Outputs of an attention that a caller taps, if they are requested.
   Value tapped_weights = {};
   Value tapped_log_sum_exp = {};
+  // In a call with a backward: what `compose` keeps for `compose_backward`, kMaxSavedValues of them, each with the meaning that
+  // the kind gives it. Otherwise null. Owned by the schedule.
+  Value* saved = nullptr;
+  // In a backward: the gradients by Layer::parameters() of this layer, in order. Otherwise null. Owned by the schedule.
+  GradientSum* gradients = nullptr;
+  // Of a linear layer that projects by the table of an embedding: the gradient by that table. The parent sets it in its own
+  // compose_backward.
+  GradientSum* table_gradient = nullptr;
   // Null, or the limits of the attention whose queries are the rows of this layer, (B, S, ...): rows that are no queries
   // need not be computed, and their outputs are 0.
   const KeyLimits* row_limits = nullptr;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "layers/backward/added_gradients.h"
 #include "layers/child_role.h"
 #include "layers/host_sequences.h"
 #include "ops/lengths.h"
@@ -233,6 +234,7 @@ void MaskedInputs::apply_to_keys(const RowMasks& masks, Schedule& schedule, Laye
 
 void MaskedInputs::apply(const RowMasks& masks, Schedule& schedule, Purpose purpose, LayerInputs& inputs) {
   masks_ = masks;
+  is_planned_ = purpose == Purpose::Shapes;
   appends_ = inputs.cache != nullptr;
   has_wanted_output_ = inputs.wanted_output.is_given();
   encodes_alone_ = masks.encodes_keys && inputs.queries == nullptr;
@@ -246,10 +248,9 @@ void MaskedInputs::apply(const RowMasks& masks, Schedule& schedule, Purpose purp
          masks.queries_name);
   }
   // With a cache the shapes of weights depend on how many rows are appended, as with query_lens.
-  const bool is_planned = purpose == Purpose::Shapes;
-  const bool reads = !is_planned || appends_;
+  const bool reads = !is_planned_ || appends_;
   const auto reading_of = [&](bool may_have_holes) {
-    return MaskReading{reads, is_planned ? std::optional<bool>(may_have_holes) : std::nullopt};
+    return MaskReading{reads, is_planned_ ? std::optional<bool>(may_have_holes) : std::nullopt};
   };
   queries_ = read_mask(schedule, masks.of_queries, masks.queries_name, inputs.queries, reading_of(holes_.of_queries));
   const Tensor* const keys = inputs.decoder.memory != nullptr ? inputs.decoder.memory : inputs.keys;
@@ -300,12 +301,72 @@ void MaskedInputs::gather(Schedule& schedule) const {
     add_copies_of_rows(schedule, kGather, copy->from, copy->to, copy->from.rank() - 2, copy->rows->rows);
 }
 
+Value MaskedInputs::gradient_of_output(Schedule& schedule, const Value& gradient) const {
+  const VisibleRows& visible = encodes_alone_ ? keys_ : queries_;
+  if (has_wanted_output_ || !visible.is_given() || !visible.has_holes) return gradient;
+  int32_t* rows = nullptr;
+  if (visible.is_read()) {
+    rows = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(visible.batch * visible.num_rows));
+    for (int64_t b = 0; b < visible.batch; ++b) {
+      const int64_t first = b * visible.num_rows;
+      std::copy_n(visible.rows + first, visible.num_rows, rows + first);
+      std::fill(rows + first + visible.counts[b], rows + first + visible.num_rows, -1);
+    }
+  }
+  const Value moved = schedule.reserve(DType::F32, gradient.shape());
+  add_copies_of_rows(schedule, "gather gradients of visible rows", gradient, moved, gradient.rank() - 2, rows, true);
+  return moved;
+}
+
+void MaskedInputs::move_gradient(Schedule& schedule, const VisibleRows& visible, InputGradient& gradient) {
+  if (!gradient.is_wanted()) return;
+  const Value moved = schedule.reserve(DType::F32, gradient.to.shape());
+  gradients_ = &schedule.arena().make<MovedGradient>(moved, gradient, &visible, gradients_);
+  gradient = {moved};
+}
+
+void MaskedInputs::move_gradients(Schedule& schedule, const LayerInputs& inputs, GradientValues& gradients) {
+  if (!moves_rows()) return;
+  const auto refuse = [&](const ScoreGradients& scores, const char* name) {
+    // A plan may assume rows that the call will not have.
+    if (!scores.bias.to.is_given() || is_planned_) return;
+    fail(Status::Unsupported,
+         "%s hides rows before visible ones, but %s is set: expected " WORD("NULL") ", or the visible rows first",
+         queries_.is_given() ? queries_.name : keys_.name, name);
+  };
+  refuse(*gradients.scores, ARGUMENT("gradients->bias"));
+  refuse(*gradients.self_scores, ARGUMENT("gradients->self_bias"));
+  const bool moves_queries = queries_.is_given() && queries_.has_holes;
+  const bool moves_keys = keys_.is_given() && keys_.has_holes && (masks_.encodes_keys || masks_.stores_keys);
+  const VisibleRows* const of_keys = moves_keys ? &keys_ : (moves_queries && !masks_.has_decoder ? &queries_ : nullptr);
+  if (moves_queries) move_gradient(schedule, queries_, gradients.queries);
+  // Roles that share an array keep sharing it.
+  if (of_keys != nullptr && inputs.keys != nullptr)
+    move_gradient(schedule, *of_keys, gradients.keys);
+  else if (of_keys != nullptr)
+    gradients.keys = {gradients.queries.to, gradients.queries.to};
+  if (of_keys != nullptr && inputs.values != nullptr)
+    move_gradient(schedule, *of_keys, gradients.values);
+  else if (of_keys != nullptr)
+    gradients.values = {gradients.keys.to, gradients.keys.to};
+}
+
+void MaskedInputs::spread_gradients(Schedule& schedule) const {
+  for (const MovedGradient* moved = gradients_; moved != nullptr; moved = moved->next) {
+    const Value written = written_gradient(schedule, moved->to, moved->from.shape());
+    add_copies_of_rows(schedule, kSpread, moved->from, written, moved->from.rank() - 2, moved->rows->places);
+    add_addend(schedule, written, moved->to);
+  }
+}
+
 Value MaskedInputs::moved_result(Schedule& schedule, const Value& output, Form form, const VisibleRows* rows,
                                  const VisibleRows* columns) {
   const auto has_holes = [](const VisibleRows* visible) { return visible != nullptr && visible->has_holes; };
   if (!output.is_given() || (!has_holes(rows) && !has_holes(columns))) return output;
-  const Value moved = form == Form::Rows ? Value(schedule.reserve_spread(output.shape()))
-                                         : Value(schedule.reserve(DType::F32, output.shape()));
+  // No backward reads results.
+  const bool is_spread = form == Form::Rows && !schedule.saves_arrays();
+  const Value moved = is_spread ? Value(schedule.reserve_spread(output.shape()))
+                                : Value(schedule.reserve_unsaved(DType::F32, output.shape()));
   add_copy(spreads_, schedule, {moved, output, form, rows, columns, nullptr});
   return moved;
 }

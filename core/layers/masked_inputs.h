@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -37,6 +39,15 @@ struct MaskHoles {
   bool of_keys = true;
 };
 
+// Of a size that is to suffice for every mask of some shapes, the masks that are planned for. A mask with hidden rows before visible
+// ones needs copies of the rows, but more intermediates do not always need more memory: where each lies depends on which of them are
+// alive together. So both are planned, for queries and for keys.
+inline std::span<const MaskHoles> each_holes(const LayerInputs& inputs) {
+  static constexpr MaskHoles kHoles[] = {{true, true}, {true, false}, {false, true}, {false, false}};
+  const bool has_mask = inputs.attention_mask != nullptr || inputs.decoder.self_attention_mask != nullptr;
+  return std::span(kHoles).first(has_mask ? std::size(kHoles) : 1);
+}
+
 class MaskedInputs {
  public:
   MaskedInputs() = default;
@@ -50,6 +61,16 @@ class MaskedInputs {
   void apply(const RowMasks& masks, Schedule& schedule, Purpose purpose, LayerInputs& inputs);
   // Sets the rows of a call whose inputs are `inputs`: intermediates, if they are moved.
   void set_rows(Schedule& schedule, const LayerInputs& inputs, InputValues& values);
+  // Whether rows of the call lie elsewhere than its tensors have them.
+  bool moves_rows() const { return gathers_ != nullptr; }
+  // Of a backward: the gradient by the output, with the rows where the layer has them and zeros in rows that are none.
+  // Adds a copy, unless the rows are not moved.
+  Value gradient_of_output(Schedule& schedule, const Value& gradient) const;
+  // Replaces gradients by rows that are moved by intermediates. `inputs`: as the caller gave them. Throws Unsupported for those
+  // by biases, whose rows and columns are moved, too.
+  void move_gradients(Schedule& schedule, const LayerInputs& inputs, GradientValues& gradients);
+  // Adds the copies that move_gradients needs, behind the operations of the backward.
+  void spread_gradients(Schedule& schedule) const;
   // Adds the copies that set_rows needs, before those of the layer.
   void gather(Schedule& schedule) const;
 
@@ -91,11 +112,21 @@ class MaskedInputs {
   RowMasks masks_;
   VisibleRows queries_;
   VisibleRows keys_;
+  struct MovedGradient {
+    Value from;
+    InputGradient to;
+    const VisibleRows* rows;
+    MovedGradient* next;
+  };
+  // Replaces `gradient`, if it is wanted.
+  void move_gradient(Schedule& schedule, const VisibleRows& visible, InputGradient& gradient);
   bool appends_ = false;  // to a cache, whose rows are the columns of weights
+  bool is_planned_ = false;
   bool has_wanted_output_ = false;
   bool encodes_alone_ = false;  // The results are rows of the encoder.
   Copy* gathers_ = nullptr;
   Copy* spreads_ = nullptr;
+  MovedGradient* gradients_ = nullptr;
 };
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/host_sequences.h"
 #include "ops/embedding.h"
+#include "ops/embedding_backward.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 #include "tensor/dtype_term.h"
@@ -115,6 +116,25 @@ OutputRows find_output_rows(Schedule& schedule, const InputValues& inputs, int64
   return found;
 }
 
+namespace {
+
+// The numbers of the wanted rows in one table of all rows; null if they are not read.
+const int32_t* numbers_of_rows(Schedule& schedule, const OutputRows& output_rows, int64_t batch, int64_t num_rows,
+                               bool packed) {
+  if (output_rows.rows == nullptr) return nullptr;
+  // Rows of all batch elements lie one behind the other.
+  auto* const ids = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(batch * output_rows.count));
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t i = 0; i < output_rows.count; ++i) {
+      const int32_t row = output_rows.rows[b * output_rows.count + i];
+      ids[b * output_rows.count + i] = row < 0 || packed ? row : static_cast<int32_t>(b * num_rows + row);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
 void add_output_rows(Schedule& schedule, const OutputRows& output_rows, const Value& from, const Value& to) {
   const bool packed = from.rank() == 2;
   const int64_t batch = to.dim(0);
@@ -125,17 +145,25 @@ void add_output_rows(Schedule& schedule, const OutputRows& output_rows, const Va
   schedule.set_operand(problem.table, from, {-1, -1, packed ? 0 : 1, packed ? 1 : 2});
   schedule.set_elementwise(problem.output, to);
   problem.num_table_rows = packed ? num_rows : batch * num_rows;
-  if (output_rows.rows == nullptr) return;
-  // Rows of all batch elements lie one behind the other.
-  auto* const ids = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(batch * output_rows.count));
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t i = 0; i < output_rows.count; ++i) {
-      const int32_t row = output_rows.rows[b * output_rows.count + i];
-      if (row < 0) problem.has_gaps = 1;
-      ids[b * output_rows.count + i] = row < 0 || packed ? row : static_cast<int32_t>(b * num_rows + row);
-    }
-  }
-  problem.ids = ids;
+  problem.ids = numbers_of_rows(schedule, output_rows, batch, num_rows, packed);
+  problem.has_gaps = problem.ids != nullptr && std::any_of(problem.ids, problem.ids + batch * output_rows.count,
+                                                           [](int32_t row) { return row < 0; })
+                         ? 1
+                         : 0;
+}
+
+void add_output_rows_backward(Schedule& schedule, const OutputRows& output_rows, const Value& of_wanted,
+                              const Value& of_all) {
+  const bool packed = of_all.rank() == 2;
+  const int64_t batch = of_wanted.dim(0);
+  const int64_t num_rows = of_all.dim(packed ? 0 : 1);
+  auto& problem = schedule.add<EmbeddingBackwardProblem>("gradient of all rows");
+  const int64_t sizes[] = {batch, output_rows.count, of_wanted.dim(2)};
+  std::copy_n(sizes, 3, problem.sizes + kElementwiseRank - 3);
+  schedule.set_elementwise(problem.output_gradient, of_wanted);
+  schedule.set_operand(problem.table_gradient, of_all, {-1, -1, packed ? 0 : 1, packed ? 1 : 2});
+  problem.num_table_rows = packed ? num_rows : batch * num_rows;
+  problem.ids = numbers_of_rows(schedule, output_rows, batch, num_rows, packed);
 }
 
 }  // namespace heed

@@ -31,4 +31,9 @@ OutputRows find_output_rows(Schedule& schedule, const InputValues& inputs, int64
 // Adds copies of the rows of `from`, (B, S, E) or packed (total, E), to `to`, (B, count, E).
 void add_output_rows(Schedule& schedule, const OutputRows& output_rows, const Value& from, const Value& to);
 
+// Adds the gradient by all rows, (B, S, E) or (total, E): that by the wanted ones, (B, count, E), added up where a row is wanted
+// more than once, and 0 elsewhere.
+void add_output_rows_backward(Schedule& schedule, const OutputRows& output_rows, const Value& of_wanted,
+                              const Value& of_all);
+
 }  // namespace heed

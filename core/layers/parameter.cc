@@ -34,7 +34,7 @@ Parameter::Parameter(const PossibleParameter& possible, const Shape& shape, int6
       use_(possible.use),
       projected_input_(projected_input) {}
 
-Parameter::Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value)
+Parameter::Parameter(const Parameter& other, HostString name, std::shared_ptr<SharedParameter> shared)
     : possible_(other.possible_),
       name_(std::move(name)),
       shape_(other.shape_),
@@ -42,14 +42,19 @@ Parameter::Parameter(const Parameter& other, HostString name, std::shared_ptr<st
       use_(other.use_),
       projected_input_(other.projected_input_),
       zero_row_(other.zero_row_),
-      value_(std::move(value)) {}
+      shared_(std::move(shared)) {}
 
 Parameter::Parameter(const Parameter& stated, const HostAllocator& allocator)
-    : Parameter(stated, HostString(stated.name_, allocator),
-                host_make_shared<std::optional<ParameterValue>>(allocator)) {}
+    : Parameter(stated, HostString(stated.name_, allocator), host_make_shared<SharedParameter>(allocator, allocator)) {}
 
 Parameter::Parameter(const Parameter& of_child, std::string_view child, const HostAllocator& allocator)
-    : Parameter(of_child, HostString(child, allocator) + "." + of_child.name_, of_child.value_) {}
+    : Parameter(of_child, HostString(child, allocator) + "." + of_child.name_, of_child.shared_) {}
+
+bool Parameter::has_prefix(std::string_view prefix) const {
+  const std::string_view name = name_;
+  if (prefix.empty()) return true;
+  return name.starts_with(prefix) && (name.size() == prefix.size() || name[prefix.size()] == '.');
+}
 
 void Parameter::check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const {
   bool fits = shape.rank == expected.rank;
@@ -100,6 +105,23 @@ ParameterValue Parameter::with_packed(const std::shared_ptr<const Context>& cont
   part.weight.data = value.data();
   context->pack(part, value.dim(1), {0, value.dim(0), 0, value.dim(1)}, packed->begin());
   return {context->is_host() ? Tensor::without_data(context, value.dtype(), value.shape()) : value, std::move(packed)};
+}
+
+const void* Parameter::packed_transposed(const std::shared_ptr<const Context>& context) const {
+  if (packed() == nullptr || !context->is_host()) return nullptr;
+  return shared_->transposed.get_or_make([&]() -> std::shared_ptr<const Storage> {
+    const Tensor whole = unpacked_value(context);
+    const int64_t num_outputs = whole.dim(0);
+    const int64_t num_inputs = whole.dim(1);
+    const Shape transposed = {num_inputs, num_outputs};
+    std::shared_ptr<Storage> storage = allocate_packed(context, whole.dtype(), transposed);
+    LinearPart part = weight_part(whole.dtype(), transposed);
+    part.weight.strides[2] = 1;
+    part.weight.strides[3] = num_inputs;
+    part.weight.data = whole.data();
+    context->pack(part, num_outputs, {0, num_inputs, 0, num_outputs}, storage->begin());
+    return storage;
+  });
 }
 
 Tensor Parameter::unpacked_value(const std::shared_ptr<const Context>& context) const {

@@ -13,6 +13,7 @@
 
 #include "backends/context.h"
 #include "base/host_allocator.h"
+#include "layers/backward/lazy_packing.h"
 #include "ops/linear.h"
 #include "tensor/storage.h"
 #include "tensor/tensor.h"
@@ -68,6 +69,17 @@ struct ParameterValue {
   std::shared_ptr<const Storage> packed;
 };
 
+// What a layer and its ancestors share of a parameter.
+struct SharedParameter {
+  explicit SharedParameter(const HostAllocator& allocator) : transposed(allocator) {}
+
+  std::optional<ParameterValue> value;
+  bool is_trainable = true;
+  // Of the value, for backward.
+  LazyPacking transposed;
+  uint64_t version = 0;
+};
+
 class Parameter {
  public:
   // A parameter of a kind of layer, without memory for a value. `num_heads`: how many heads share the projected axis:
@@ -96,13 +108,38 @@ class Parameter {
   void set_zero_row(int64_t row) { zero_row_ = row; }
   // Another use than that in the table.
   void set_use(Use use) { use_ = use; }
-  bool is_set() const { return value_ != nullptr && value_->has_value(); }
-  // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole and never
-  // written, since snapshots share its data.
-  const Tensor& value() const { return (*value_)->tensor; }
+  bool is_set() const { return shared_ != nullptr && shared_->value.has_value(); }
+  // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole, or written in
+  // place by an optimizer, if no snapshot shares its data.
+  const Tensor& value() const { return shared_->value->tensor; }
   // The packed form; null if the device reads the value itself.
-  const void* packed() const { return (*value_)->packed == nullptr ? nullptr : (*value_)->packed->begin(); }
-  void set(ParameterValue value) { *value_ = std::move(value); }
+  const void* packed() const { return forms().packed == nullptr ? nullptr : forms().packed->begin(); }
+  // All forms of the value.
+  const ParameterValue& forms() const { return *shared_->value; }
+  void set(ParameterValue value) {
+    set_updated(std::move(value));
+    shared_->transposed.clear();
+  }
+  // The same where the transposed form has got the new numbers already.
+  void set_updated(ParameterValue value) {
+    shared_->value = std::move(value);
+    ++shared_->version;
+  }
+  // Whether training changes it; true until set_trainable says otherwise. Only of a parameter of a layer.
+  bool is_trainable() const { return shared_->is_trainable; }
+  void set_trainable(bool is_trainable) const { shared_->is_trainable = is_trainable; }
+  // Whether something else has the memory of a form of the value, as a snapshot has. Such memory may not be written.
+  bool is_shared() const { return (value().has_data() && !value().is_only_user()) || forms().packed.use_count() > 1; }
+  // How often the parameter got other numbers.
+  uint64_t version() const { return shared_->version; }
+  // The packed form of the transposed weight, (in, out), by which backward multiplies; null if the value is not packed, and
+  // on a device with its own memory. The first call makes it, and the next value ends it. May be called from many threads. Throws the errors of
+  // unpacked_value and allocate_packed.
+  const void* packed_transposed(const std::shared_ptr<const Context>& context) const;
+  // The same if it has been made, to be written; otherwise null.
+  void* transposed() const { return shared_->transposed.get(); }
+  // Whether the name is the prefix, or begins with it and a dot; all do with an empty prefix.
+  bool has_prefix(std::string_view prefix) const;
   // The value with data: itself, or unpacked into memory of its own. Throws OutOfMemory and the errors of `read`.
   Tensor unpacked_value(const std::shared_ptr<const Context>& context) const;
   // Writes the value, row-major, to host memory: from the device, or unpacked on the context's threads. Throws the errors of
@@ -128,7 +165,7 @@ class Parameter {
   void check(const Shape& shape, DType dtype, const Shape& expected, const char* shown_name) const;
 
  private:
-  Parameter(const Parameter& other, HostString name, std::shared_ptr<std::optional<ParameterValue>> value);
+  Parameter(const Parameter& other, HostString name, std::shared_ptr<SharedParameter> shared);
 
   const PossibleParameter* possible_;
   HostString name_;
@@ -138,7 +175,7 @@ class Parameter {
   std::optional<ProjectedInput> projected_input_;
   int64_t zero_row_ = -1;
   // Shared by a layer and its ancestors. Null for a parameter that belongs to no layer.
-  std::shared_ptr<std::optional<ParameterValue>> value_;
+  std::shared_ptr<SharedParameter> shared_;
 };
 
 // Describes a projection's weight (n, e) as the part of a linear operation, with all outputs as one head. Its rows are

@@ -25,6 +25,8 @@ constexpr int64_t kMaxIntermediateBytes = INT64_MAX / 2;
        "inputs are so large that the size of the workspace overflows, expected sizes that memory can hold");
 }
 
+constexpr const char* kTrainsOnHost = "calls with a backward compute in " DTYPE("F32") " on the host";
+
 // Of a step: more than a call could run, and few enough that the tasks of all steps do not overflow.
 constexpr double kMostTasks = 0x1p40;
 
@@ -61,9 +63,60 @@ void run_step(const Context& context, const Step& step, void* scratch, CallProgr
     if (progress != nullptr && progress->is_stopped()) return;
     problem.input.data = element(linear.input, offsets[0]);
     problem.parts[0].output.data = element(linear.parts[0].output, offsets[1]);
-    if (linear.parts[0].factor.given != 0) problem.parts[0].factor.data = problem.parts[0].output.data;
+    if (linear.parts[0].factor.given != 0) problem.parts[0].factor.data = element(linear.parts[0].factor, offsets[1]);
+    if (linear.parts[0].addend.given != 0) problem.parts[0].addend.data = problem.parts[0].output.data;
+    if (linear.parts[0].sum.given != 0) problem.parts[0].sum.data = element(linear.parts[0].sum, offsets[1]);
     context.run(problem.op, step.plan, scratch, progress);
   });
+}
+
+// Calls visit(array, access) for each operand of the step; without an array for the caller's tensors.
+template <typename Visit>
+void for_each_array(const Step& step, const Visit& visit) {
+  visit_problem(*step.op, [&](const auto& problem) {
+    visit_operands(problem, [&](const auto& operand, const auto&, Access access) {
+      if (operand.given == 0) return;
+      const Address* address = step.addresses;
+      while (address != nullptr && address->data != &operand.data) address = address->next;
+      visit(address == nullptr ? nullptr : address->array, access);
+    });
+  });
+}
+
+// Whether it writes a tensor of the caller, or an array that a later step reads.
+bool is_read(const Step& step) {
+  bool result = false;
+  for_each_array(step, [&](const Intermediate* array, Access access) {
+    if (access == Access::Write || access == Access::Update) result |= array == nullptr || array->is_read;
+  });
+  return result;
+}
+
+void read_arrays_of(const Step& step) {
+  for_each_array(step, [](Intermediate* array, Access access) {
+    if (array != nullptr && access != Access::Write) array->is_read = true;
+  });
+}
+
+// Calls visit(array) for each array that the layer and its children reserved and that takes memory of the workspace.
+template <typename Visit>
+void for_each_reserved(const LayerPath& layer, const Visit& visit) {
+  for (Intermediate* array = layer.first_array; array != nullptr; array = array->next) visit(*array);
+  for (const LayerPath* child = layer.first_child; child != nullptr; child = child->next)
+    for_each_reserved(*child, visit);
+}
+
+// Takes the arrays without a use out of the lists of the layer and its children.
+void forget_unused(LayerPath& layer) {
+  Intermediate** end = &layer.first_array;
+  layer.last_array = nullptr;
+  for (Intermediate* array = layer.first_array; array != nullptr; array = array->next) {
+    if (array->first_use < 0) continue;
+    layer.last_array = *end = array;
+    end = &array->next;
+  }
+  *end = nullptr;
+  for (LayerPath* child = layer.first_child; child != nullptr; child = child->next) forget_unused(*child);
 }
 
 }  // namespace
@@ -124,10 +177,64 @@ const Tensor& Schedule::on_host(const Tensor& tensor) {
 }
 
 void Schedule::append(Op& op, const char* operation, const CommonAxes* outer_axes) {
-  Step& step = arena_.make<Step>(&op, operation, outer_axes, path_, nullptr);
+  if (!is_one_phase_) ++phase_;
+  Step& step = arena_.make<Step>(&op, operation, outer_axes, path_, nullptr, phase_);
   *end_ = &step;
   end_ = &step.next;
-  if (!is_one_phase_) ++phase_;
+  last_ = &step;
+}
+
+void Schedule::begin_use(Intermediate& array) {
+  array.first_use = phase_;
+  if (array.is_saved) {
+    array.slot = &array;
+    array.offset = static_cast<size_t>(saved_bytes_);
+    saved_bytes_ = saturating_add(saved_bytes_, array.num_bytes);
+    if (saved_bytes_ > kMaxIntermediateBytes) fail_workspace_overflow();
+    return;
+  }
+  LayerPath& owner = *array.owner;
+  (owner.last_array == nullptr ? owner.first_array : owner.last_array->next) = &array;
+  owner.last_array = &array;
+}
+
+void Schedule::drop_steps() {
+  first_ = nullptr;
+  end_ = &first_;
+}
+
+void Schedule::drop_unread_steps() {
+  // In reverse order, linked by `next`.
+  Step* last = nullptr;
+  for (Step* step = first_; step != nullptr;) {
+    Step* const following = std::exchange(step->next, last);
+    last = std::exchange(step, following);
+  }
+  first_ = nullptr;
+  end_ = &first_;
+  for (Step* step = last; step != nullptr;) {
+    Step* const before = step->next;
+    if (is_read(*step)) {
+      read_arrays_of(*step);
+      step->next = first_;
+      if (first_ == nullptr) end_ = &step->next;
+      first_ = step;
+    }
+    step = before;
+  }
+  count_uses_again();
+}
+
+void Schedule::count_uses_again() {
+  for_each_reserved(called_, [](Intermediate& array) { array.first_use = -1; });
+  for (const Step& step : *this) {
+    for (const Address* address = step.addresses; address != nullptr; address = address->next) {
+      Intermediate& array = *address->array;
+      if (array.first_use < 0) array.first_use = step.phase;
+      array.last_use = step.phase;
+    }
+  }
+  forget_unused(called_);
 }
 
 template <typename Problem>
@@ -170,6 +277,12 @@ Intermediate& Schedule::reserve(DType dtype, const Shape& shape) {
   return array;
 }
 
+Intermediate& Schedule::reserve_unsaved(DType dtype, const Shape& shape) {
+  Intermediate& array = reserve(dtype, shape);
+  array.is_saved = false;
+  return array;
+}
+
 Intermediate& Schedule::reserve_spread(const Shape& shape) {
   // A cache line.
   constexpr int64_t kGap = 16;
@@ -193,6 +306,8 @@ Intermediate& Schedule::reserve(DType dtype, int64_t num_elements, int64_t num_h
   array.num_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_bytes)));
   array.num_held_bytes = static_cast<int64_t>(round_up_to_alignment(static_cast<size_t>(num_held * size)));
   array.first_use = array.last_use = -1;
+  array.is_saved = is_saving_;
+  array.is_read = false;
   array.owner = path_;
   array.next = array.slot = nullptr;
   return array;
@@ -205,7 +320,7 @@ void Schedule::plan(const Context& context) {
   held_bytes_ = static_cast<size_t>(bytes.held);
   for (Step* step = first_; step != nullptr; step = step->next) {
     // Built in place: copying a struct that was just written stalls on store forwarding.
-    new (&step->plan) Plan(context.plan(*step->op));
+    new (&step->plan) Plan(has_saved_ ? context.plan_on_host(*step->op, kTrainsOnHost) : context.plan(*step->op));
     // One step runs at a time.
     scratch_bytes_ = std::max(scratch_bytes_, round_up_to_alignment(step->plan.scratch_bytes));
   }
@@ -221,15 +336,18 @@ int64_t Schedule::num_tasks() const {
   return count;
 }
 
-void Schedule::run(const Context& context, void* workspace, CallProgress* progress) {
+void Schedule::run(const Context& context, void* workspace, CallProgress* progress, void* saved) {
   const auto address = reinterpret_cast<uintptr_t>(workspace);
   std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
-  for (const Address* each = addresses_; each != nullptr; each = each->next) {
-    const Intermediate& array = *each->array;
-    // Computed as integers, since an operand may begin before the workspace.
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(base) + array.slot->offset;
-    *each->data = reinterpret_cast<void*>(  // NOLINT(*-no-int-to-ptr)
-        begin + static_cast<uintptr_t>(array.origin + each->offset) * size_of(array.dtype));
+  auto* const saved_base = saved == nullptr ? base + held_bytes_ + scratch_bytes_ : static_cast<std::byte*>(saved);
+  for (const Step& step : *this) {
+    for (const Address* each = step.addresses; each != nullptr; each = each->next) {
+      const Intermediate& array = *each->array;
+      // Computed as integers, since an operand may begin before the workspace.
+      const uintptr_t begin = reinterpret_cast<uintptr_t>(array.is_saved ? saved_base : base) + array.slot->offset;
+      *each->data = reinterpret_cast<void*>(  // NOLINT(*-no-int-to-ptr)
+          begin + static_cast<uintptr_t>(array.origin + each->offset) * size_of(array.dtype));
+    }
   }
   void* scratch = base + held_bytes_;
   for (const Step& step : *this) {

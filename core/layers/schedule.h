@@ -42,6 +42,14 @@ struct CacheCall;
 // Rows whose distance is a multiple of this many elements of f32 (4 KiB) map to the same cache sets.
 inline constexpr int64_t kCollidingRow = 1024;
 
+// An operand's data pointer, which Schedule::run sets once the workspace is known.
+struct Address {
+  void** data;
+  Intermediate* array;
+  int64_t offset;  // in elements
+  Address* next;
+};
+
 // One operation of a schedule.
 struct Step {
   Op* op;                        // the first member of its problem
@@ -49,6 +57,8 @@ struct Step {
   const CommonAxes* outer_axes;  // runs a linear problem once for each index of these axes; null: once
   const LayerPath* path;         // the layer that added it
   Step* next;
+  int32_t phase;
+  Address* addresses = nullptr;  // of its operands that are intermediates
   Plan plan = {};
 
   // How often the backend is called. A double, because explain also takes shapes that are too large to run.
@@ -84,6 +94,21 @@ class Schedule {
   // Keeps a tensor that was made for the call until its operations have run.
   const Tensor* keep(Tensor tensor);
 
+  // For a call with a backward. From here on arrays that are reserved are saved: each has memory of its own, in the order of
+  // first use, from the first operation that uses it to the end of the backward, in this call or a later one.
+  void save_arrays() { is_saving_ = has_saved_ = true; }
+  // Whether the call saves what its backward reads.
+  bool saves_arrays() const { return has_saved_; }
+  // From here on arrays are reserved as in any call: the operations that follow are those of the backward.
+  void begin_backward() { is_saving_ = false; }
+  // Forgets the operations added so far: an earlier call ran them, and its saved arrays are given to `run`.
+  void drop_steps();
+  // Forgets the operations that only write arrays which no later operation reads. Arrays that only they use take no memory of the
+  // workspace; those that are saved keep their places.
+  void drop_unread_steps();
+  // The bytes of all saved arrays.
+  size_t saved_bytes() const { return static_cast<size_t>(saved_bytes_); }
+
   // Adds an operation, any of ops/registry.h. `operation` is its name in explain.
   template <typename Problem>
   Problem& add(const char* operation);
@@ -92,7 +117,7 @@ class Schedule {
   void add(const char* operation, Problem& problem) {
     append(problem.op, operation, nullptr);
   }
-  // Runs once for each index of the outer axes. A factor is then the output, and there is no addend.
+  // Runs once for each index of the outer axes. An addend is then the output; factors and sums have its strides.
   LinearProblem& add_linear(const char* operation, const CommonAxes& outer_axes);
 
   // The rows that the call appends to a layer of a cache; in the arena.
@@ -148,14 +173,12 @@ class Schedule {
   // strides and, unless it is 0, origin.
   Intermediate& reserve(DType dtype, int64_t num_elements, int64_t num_held);
 
+  // Like reserve, but never saved: nothing in a backward reads it.
+  Intermediate& reserve_unsaved(DType dtype, const Shape& shape);
+
   // Records that the operation added last uses the array.
   void use(Intermediate& array) {
-    if (array.first_use < 0) {
-      array.first_use = phase_;
-      LayerPath& owner = *array.owner;
-      (owner.last_array == nullptr ? owner.first_array : owner.last_array->next) = &array;
-      owner.last_array = &array;
-    }
+    if (array.first_use < 0) begin_use(array);
     array.last_use = phase_;
   }
 
@@ -182,7 +205,7 @@ class Schedule {
     operand.dtype = value.dtype();
     if (value.tensor() == nullptr) {
       use(*value.intermediate());
-      addresses_ = &arena_.make<Address>(&operand.data, value.intermediate(), offset, addresses_);
+      last_->addresses = &arena_.make<Address>(&operand.data, value.intermediate(), offset, last_->addresses);
     } else {
       operand.data = value.tensor()->data() == nullptr ? nullptr : value.tensor()->element(offset);
     }
@@ -193,12 +216,15 @@ class Schedule {
   void plan(const Context& context);
   // The bytes of a workspace of any alignment that suffice for any valid lengths.
   size_t workspace_bytes() const;
+  // As workspace_bytes, with the saved arrays in the workspace.
+  size_t workspace_bytes_with_saved() const { return workspace_bytes() + saved_bytes(); }
   // The bytes that `run` uses of the workspace with these valid lengths.
   size_t held_bytes() const;
   // The tasks of all operations, as they are planned.
   int64_t num_tasks() const;
   // `progress`: null, or what reports the operations. If it stops the call, throws what it throws.
-  void run(const Context& context, void* workspace, CallProgress* progress = nullptr);
+  // `saved`: the memory of the saved arrays, aligned; null: they are in the workspace.
+  void run(const Context& context, void* workspace, CallProgress* progress = nullptr, void* saved = nullptr);
 
   class Iterator {
    public:
@@ -218,19 +244,15 @@ class Schedule {
   Iterator end() const { return Iterator(nullptr); }
 
  private:
-  // An operand's data pointer, which `run` sets once the workspace is known.
-  struct Address {
-    void** data;
-    const Intermediate* array;
-    int64_t offset;  // in elements
-    Address* next;
-  };
   struct HostCopy {
     const Tensor* source;
     Tensor copy;
   };
 
   void append(Op& op, const char* operation, const CommonAxes* outer_axes);
+  void begin_use(Intermediate& array);
+  // After operations were forgotten.
+  void count_uses_again();
   void destroy_kept() noexcept;
 
   CallArena& arena_;
@@ -244,11 +266,14 @@ class Schedule {
   LayerPath* path_ = &called_;
   Step* first_ = nullptr;
   Step** end_ = &first_;  // where the next step is linked
+  Step* last_ = nullptr;  // the step added last
   CacheCall* first_cache_ = nullptr;
   CacheCall* last_cache_ = nullptr;
   int32_t phase_ = -1;
   bool is_one_phase_ = false;
-  Address* addresses_ = nullptr;
+  bool is_saving_ = false;
+  bool has_saved_ = false;
+  int64_t saved_bytes_ = 0;
   // The bytes of all arrays as a whole, and of the parts that this call stores.
   size_t intermediate_bytes_ = 0;
   size_t held_bytes_ = 0;

@@ -30,11 +30,13 @@ struct Intermediate {
   // The first and the last phase that use the array; -1: none.
   int32_t first_use;
   int32_t last_use;
+  bool is_saved;       // Schedule::save_arrays
+  bool is_read;        // Schedule::drop_unread_steps
   LayerPath* owner;    // the layer that reserved it
   Intermediate* next;  // the owner's next array in the order of first use
 
-  // Set by place_intermediates. `slot`: the first of the arrays that share this memory. `offset`: that array's offset
-  // in the workspace.
+  // Set by place_intermediates, or at the first use of a saved array. `slot`: the first of the arrays that share this memory.
+  // `offset`: that array's offset in the workspace, or in the memory of saved arrays.
   Intermediate* slot;
   size_t offset;
 };

@@ -50,9 +50,9 @@ struct RowPlaces {
 };
 
 // Adds one lookup of rows: `num_rows` of them, each of `size` elements. `offset` and `strides` are those of the output.
-void add_lookup(Schedule& schedule, const char* operation, const Value& from, int64_t first, int64_t row_stride,
-                int64_t stride, int64_t num_table_rows, const int32_t* ids, const Value& to, int64_t offset,
-                std::initializer_list<std::pair<int64_t, int64_t>> axes) {
+EmbeddingProblem& add_lookup(Schedule& schedule, const char* operation, const Value& from, int64_t first,
+                             int64_t row_stride, int64_t stride, int64_t num_table_rows, const int32_t* ids,
+                             const Value& to, int64_t offset, std::initializer_list<std::pair<int64_t, int64_t>> axes) {
   auto& problem = schedule.add<EmbeddingProblem>(operation);
   auto axis = static_cast<size_t>(kElementwiseRank) - axes.size();
   schedule.set_array(problem.output, to, offset);
@@ -65,6 +65,7 @@ void add_lookup(Schedule& schedule, const char* operation, const Value& from, in
   schedule.set_array(problem.table, from, first);
   problem.table.strides[2] = row_stride;
   problem.table.strides[3] = stride;
+  return problem;
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ VisibleRows read_visible_rows(Schedule& schedule, const Tensor* mask, const char
 }
 
 void add_copies_of_rows(Schedule& schedule, const char* operation, const Value& from, const Value& to, int32_t row_axis,
-                        const int32_t* rows) {
+                        const int32_t* rows, bool has_gaps) {
   const RowPlaces source(from, row_axis);
   const RowPlaces target(to, row_axis);
   // The elements of a row, if there is an axis behind row_axis.
@@ -130,14 +131,15 @@ void add_copies_of_rows(Schedule& schedule, const char* operation, const Value& 
       for (int64_t list = 0; list < num_lists; ++list) {
         const int32_t* const of_element = rows + list / source.num_heads * target.num_rows;
         for (int64_t i = 0; i < target.num_rows; ++i)
-          *next++ = static_cast<int32_t>(list * source.num_rows + of_element[i]);
+          *next++ = of_element[i] < 0 ? -1 : static_cast<int32_t>(list * source.num_rows + of_element[i]);
       }
     }
     add_lookup(schedule, operation, from, 0, source.row_stride, stride, num_lists * source.num_rows, ids, to, 0,
                {{source.batch, target.batch_stride},
                 {source.num_heads, target.head_stride},
                 {target.num_rows, target.row_stride},
-                {size, to_stride}});
+                {size, to_stride}})
+        .has_gaps = has_gaps ? 1 : 0;
     return;
   }
   for (int64_t b = 0; b < source.batch; ++b) {
@@ -145,7 +147,8 @@ void add_copies_of_rows(Schedule& schedule, const char* operation, const Value& 
       add_lookup(schedule, operation, from, b * source.batch_stride + h * source.head_stride, source.row_stride, stride,
                  source.num_rows, rows == nullptr ? nullptr : rows + b * target.num_rows, to,
                  b * target.batch_stride + h * target.head_stride,
-                 {{target.num_rows, target.row_stride}, {size, to_stride}});
+                 {{target.num_rows, target.row_stride}, {size, to_stride}})
+          .has_gaps = has_gaps ? 1 : 0;
     }
   }
 }

@@ -49,9 +49,10 @@ VisibleRows read_visible_rows(Schedule& schedule, const Tensor* mask, const char
                               const MaskReading& reading);
 
 // Adds copies of rows: to[b, h, i] = from[b, h, rows[b][i]] for arrays (B, S, ...) or (B, H, S, ...), whose rows are along
-// `row_axis`; what follows is a row. `rows`: [batch][rows of `to`], or null if they are only planned.
+// `row_axis`; what follows is a row. `rows`: [batch][rows of `to`], or null if they are only planned. With has_gaps -1 in place of
+// a row gives zeros.
 void add_copies_of_rows(Schedule& schedule, const char* operation, const Value& from, const Value& to, int32_t row_axis,
-                        const int32_t* rows);
+                        const int32_t* rows, bool has_gaps = false);
 
 // The same for (B, Q, K) or (B, H, Q, K) along the last two axes: to[b, h, i, j] = from[b, h, rows[b][i], columns[b][j]].
 // Null: all in their order. Columns beyond num_columns keep their places.

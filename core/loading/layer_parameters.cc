@@ -242,7 +242,8 @@ const char* load(Layer& layer, const SafetensorsFile& file, std::string_view pre
     progress.begin(stored_bytes(entry, found[i], rows));
     // 1 + weight in F32, as the model computes it: 16 bits would round the sum.
     const DType stored = found[i].adds_one ? DType::F32 : entry.dtype;
-    const DType dtype = parameters[i].kept_dtype(stored, keeps_form);
+    const DType kept = parameters[i].kept_dtype(stored, keeps_form);
+    const DType dtype = options.widens ? DType::F32 : kept;
     values.push_back(loaded_value(layer.context(), fresh, parameters[i], file, entry, found[i], rows, dtype, progress));
     progress.end();
   }

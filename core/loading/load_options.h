@@ -17,6 +17,8 @@ struct LoadOptions {
   // load_accept.h.
   std::string_view accept;
   bool offers_accept = true;  // whether the called function takes it
+  // Whether parameters of 16 bits become F32.
+  bool widens = false;
   // The configuration beside the file, if it has been read already: by a layer for its children.
   const std::optional<ModelConfig>* config = nullptr;
   // Gets the names of the tensors that parameters are read from, and of those that the layers know and do not read. Some of

@@ -76,6 +76,9 @@ struct AttentionProblem {
   int32_t has_zero_key = 0;
 };
 
+// The number of query heads that share a key head.
+inline int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
+
 // The keys that every query sees.
 inline int64_t num_constant_keys(const AttentionProblem& problem) {
   return (problem.bias_key.given != 0 ? 1 : 0) + problem.has_zero_key;

@@ -51,7 +51,8 @@ Cost cost_of(const LinearProblem& problem) {
     cost.bytes += bytes_of(part.weight, {1, 1, n, e}) + bytes_of(part.bias, {1, 1, 1, n}) +
                   bytes_of_rows(problem, part, rows, part.output, n / d, d) +
                   bytes_of_rows(problem, part, rows, part.factor, n / d, d) +
-                  bytes_of_rows(problem, part, rows, part.addend, n / d, d);
+                  bytes_of_rows(problem, part, rows, part.addend, n / d, d) +
+                  bytes_of_rows(problem, part, rows, part.sum, n / d, d);
     cost.flops += rows * static_cast<double>(n) * flops_after_sum(part);
     input_bytes = std::max(input_bytes, bytes_of_rows(problem, part, rows, problem.input, 1, e));
   }

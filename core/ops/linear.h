@@ -43,6 +43,9 @@ struct LinearPart {
   float soft_cap = 0;  // 0: none
   Operand factor;      // axes (h, s, r, d); F32, F16, BF16; optional; may be the output's memory
   Operand addend;      // the same; optional
+  // axes (h, s, r, d); F32; optional; written: sum + bias, which a backward reads, also with a transform. Rows that are not wanted
+  // are not written.
+  Operand sum;
   // Applied to each head of the output. Then the output is F32, or the device's dtype of intermediates, and contiguous in
   // d.
   HeadTransform transform;
@@ -85,6 +88,7 @@ void visit_operands(Problem& problem, Visit visit) {
     visit(part.factor, Sizes<kOperandRank>{n / d, s, r, d}, Access::Read);
     visit(part.addend, Sizes<kOperandRank>{n / d, s, r, d}, Access::Read);
     visit(part.output, Sizes<kOperandRank>{n / d, s, r, d}, Access::Write);
+    visit(part.sum, Sizes<kOperandRank>{n / d, s, r, d}, Access::Write);
     visit(part.transform.norm_weight, Sizes<kOperandRank>{n / d, 1, 1, d}, Access::Read);
     visit(part.transform.rotations, Sizes<kOperandRank>{1, s, r, part.transform.rotary_size}, Access::Read);
   }

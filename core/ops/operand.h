@@ -31,7 +31,11 @@ enum class Access {
   Read,
   ReadOnHost,  // valid lengths, which are in host memory for every device
   Write,
+  Update,  // reads what is there, and writes
 };
+
+// Of a gradient that is summed: whether the sum begins with what the operand holds.
+constexpr Access access_of_sum(int32_t accumulates) { return accumulates != 0 ? Access::Update : Access::Write; }
 
 template <int rank>
 using Sizes = int64_t[rank];

@@ -8,16 +8,22 @@
 #include <type_traits>
 
 #include "ops/activate.h"
+#include "ops/activate_backward.h"
 #include "ops/attention.h"
+#include "ops/attention_backward.h"
+#include "ops/cross_entropy.h"
 #include "ops/cumulative_sum.h"
 #include "ops/dropout.h"
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
+#include "ops/embedding_backward.h"
 #include "ops/gather.h"
+#include "ops/head_transform_backward.h"
 #include "ops/linear.h"
 #include "ops/matmul.h"
 #include "ops/merge.h"
 #include "ops/norm.h"
+#include "ops/norm_backward.h"
 #include "ops/op.h"
 #include "ops/positions.h"
 #include "ops/reduce.h"
@@ -25,6 +31,7 @@
 #include "ops/rotations.h"
 #include "ops/softmax.h"
 #include "ops/sort.h"
+#include "ops/weight_gradient.h"
 
 // One row for each operation X, whose problem is XProblem. A new one is at the end, since devices know an operation by the
 // number of its row.
@@ -45,7 +52,14 @@
   OPERATION(Sort)                  \
   OPERATION(Gather)                \
   OPERATION(Matmul)                \
-  OPERATION(Rotate)
+  OPERATION(Rotate)                \
+  OPERATION(WeightGradient)        \
+  OPERATION(AttentionBackward)     \
+  OPERATION(NormBackward)          \
+  OPERATION(ActivateBackward)      \
+  OPERATION(EmbeddingBackward)     \
+  OPERATION(HeadTransformBackward) \
+  OPERATION(CrossEntropy)
 
 namespace heed {
 

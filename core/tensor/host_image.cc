@@ -58,8 +58,8 @@ Tensor host_copy(const Tensor& tensor) {
   return copy;
 }
 
-HostImage::HostImage(const Tensor& tensor)
-    : tensor_(tensor), image_(tensor.is_on_host() ? tensor : host_zeros(tensor)) {}
+HostImage::HostImage(const Tensor& tensor, bool is_updated)
+    : tensor_(tensor), image_(is_updated || tensor.is_on_host() ? host_copy(tensor) : host_zeros(tensor)) {}
 
 void HostImage::commit() const {
   if (tensor_.is_on_host() || tensor_.num_elements() == 0) return;

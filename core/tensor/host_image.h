@@ -10,11 +10,11 @@ namespace heed {
 // A dense copy of the elements in host memory, or the tensor itself if it is on the host.
 Tensor host_copy(const Tensor& tensor);
 
-// A host tensor of the same shape, which the processor writes instead of the tensor. Its initial contents are
-// undefined. The elements on the device change only in `commit`.
+// A host tensor of the same shape, which the processor writes instead of the tensor. Its initial contents are those of
+// the tensor if `is_updated`, otherwise undefined. The elements on the device change only in `commit`.
 class HostImage {
  public:
-  explicit HostImage(const Tensor& tensor);
+  explicit HostImage(const Tensor& tensor, bool is_updated = false);
 
   // The host tensor: the tensor itself if it is on the host, otherwise dense.
   const Tensor& image() const { return image_; }

@@ -60,6 +60,8 @@ class Tensor {
   // Whether both tensors have the same elements in memory, in the same order.
   bool is_same_as(const Tensor& other) const;
   bool is_read_only() const { return read_only_; }
+  // Whether no other tensor has the same storage.
+  bool is_only_user() const { return storage_.use_count() == 1; }
   const char* device_name() const { return storage_->memory()->device_name(); }
   const std::shared_ptr<const Memory>& memory() const { return storage_->memory(); }
 

@@ -138,10 +138,47 @@ AT(heed_progress, struct_size, 0);
 AT(heed_progress, report, 8);
 AT(heed_progress, user, 16);
 
-SIZE(heed_load_options, 24);
+SIZE(heed_load_options, 32);
 AT(heed_load_options, struct_size, 0);
 AT(heed_load_options, accept, 8);
 AT(heed_load_options, progress, 16);
+AT(heed_load_options, widen, 24);
+AT(heed_load_options, reserved, 28);
+
+SIZE(heed_cross_entropy_options, 24);
+AT(heed_cross_entropy_options, struct_size, 0);
+AT(heed_cross_entropy_options, ignore_index, 8);
+AT(heed_cross_entropy_options, label_smoothing, 16);
+AT(heed_cross_entropy_options, reduction, 20);
+
+SIZE(heed_squared_error_options, 24);
+AT(heed_squared_error_options, struct_size, 0);
+AT(heed_squared_error_options, factor, 8);
+AT(heed_squared_error_options, reduction, 16);
+AT(heed_squared_error_options, reserved, 20);
+
+SIZE(heed_sgd_options, 40);
+AT(heed_sgd_options, struct_size, 0);
+AT(heed_sgd_options, learning_rate, 8);
+AT(heed_sgd_options, momentum, 16);
+AT(heed_sgd_options, weight_decay, 24);
+AT(heed_sgd_options, nesterov, 32);
+AT(heed_sgd_options, reserved, 36);
+
+SIZE(heed_adamw_options, 56);
+AT(heed_adamw_options, struct_size, 0);
+AT(heed_adamw_options, learning_rate, 8);
+AT(heed_adamw_options, beta1, 16);
+AT(heed_adamw_options, beta2, 24);
+AT(heed_adamw_options, epsilon, 32);
+AT(heed_adamw_options, weight_decay, 40);
+AT(heed_adamw_options, coupled_decay, 48);
+AT(heed_adamw_options, epsilon_placement, 52);
+
+SIZE(heed_parameter_group, 24);
+AT(heed_parameter_group, struct_size, 0);
+AT(heed_parameter_group, learning_rate_factor, 8);
+AT(heed_parameter_group, weight_decay, 16);
 
 SIZE(heed_model_options, 16);
 AT(heed_model_options, struct_size, 0);
@@ -342,12 +379,28 @@ AT(heed_layer_tap, child, 8);
 AT(heed_layer_tap, weights, 16);
 AT(heed_layer_tap, log_sum_exp, 24);
 
-SIZE(heed_layer_outputs, 48);
+SIZE(heed_layer_outputs, 56);
 AT(heed_layer_outputs, struct_size, 0);
 AT(heed_layer_outputs, output, 8);
 AT(heed_layer_outputs, weights, 16);
 AT(heed_layer_outputs, log_sum_exp, 24);
 AT(heed_layer_outputs, taps, 32);
 AT(heed_layer_outputs, num_taps, 40);
+AT(heed_layer_outputs, saved, 48);
+
+SIZE(heed_layer_gradients, 96);
+AT(heed_layer_gradients, struct_size, 0);
+AT(heed_layer_gradients, output, 8);
+AT(heed_layer_gradients, queries, 16);
+AT(heed_layer_gradients, keys, 24);
+AT(heed_layer_gradients, values, 32);
+AT(heed_layer_gradients, bias, 40);
+AT(heed_layer_gradients, alibi_slopes, 48);
+AT(heed_layer_gradients, sinks, 56);
+AT(heed_layer_gradients, self_bias, 64);
+AT(heed_layer_gradients, memory, 72);
+AT(heed_layer_gradients, parameters, 80);
+AT(heed_layer_gradients, accumulate, 88);
+AT(heed_layer_gradients, reserved, 92);
 
 int main(void) { return 0; }

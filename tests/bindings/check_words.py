@@ -69,6 +69,21 @@ NOT_SAID = {
     "^num_parts": "heed_attention_merge is not wrapped",
     "^log_sum_exp": "heed_attention_merge is not wrapped",
     "^output and log_sum_exp": "heed_attention_merge is not wrapped",
+    "heed_optimizer_save": "training is not wrapped",
+    "made by heed_": "training is not wrapped",
+    "heed_gradients_": "training is not wrapped",
+    "heed_layer_set_trainable": "training is not wrapped",
+    "gradients->": "training is not wrapped",
+    "outputs->saved": "training is not wrapped",
+    "heed_layer_backward": "training is not wrapped",
+    "group->": "training is not wrapped",
+    "^learning_rate ": "training is not wrapped",
+    "logits_gradient": "training is not wrapped",
+    "predictions_gradient": "training is not wrapped",
+    "^max_norm": "training is not wrapped",
+    "^num_sets": "training is not wrapped",
+    "HEED_EPSILON_": "training is not wrapped",
+    "HEED_LOSS_": "training is not wrapped",
 }
 
 # Texts of the sources that are no sentences, or that Java and C# do not have.

@@ -282,6 +282,77 @@ TEST(BrokenExecutor, FailsReadingAndSavingParametersToo) {
   EXPECT_EQ(heed_layer_save(layer.get(), path.c_str()), HEED_OK) << heed_last_error();
 }
 
+// It skips an item of the loop over the numbers, which are changed all the same: of a step, the loop after that which looks for
+// numbers that are not finite.
+TEST(BrokenExecutor, IsReportedAfterTheNumbersOfTrainingAreChanged) {
+  Host host(run_in_order);
+  const Context context = host.make_context(3);
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 1000;
+  options.no_bias = 1;
+  const auto make = [&] {
+    Layer layer = make_linear(context.get(), options);
+    check(heed_layer_set_parameter(layer.get(), "weight", make_random(context.get(), {1000, 2000}, 3).get()));
+    return layer;
+  };
+  const Layer layer = make();
+  const Layer twin = make();
+  const Gradients gradients = make_gradients(layer.get());
+  const Gradients of_twin = make_gradients(twin.get());
+  const auto skip_in = [&](int loop) {
+    host.parallel_for = [&host, last = host.num_calls + loop](int64_t num_items, RunItem* run, void* task) {
+      run_in_order(host.num_calls == last ? num_items - 1 : num_items, run, task);
+    };
+  };
+  const Refusal refused = {HEED_ERROR_INVALID_ARGUMENT, {"parallel_for"}};
+  const auto numbers = [](const Gradients& set) {
+    return read_elements<float>(gradient_of(set.get(), "weight").get());
+  };
+
+  const Tensor one = gradient_of(gradients.get(), "weight");
+  check(heed_tensor_fill(one.get(), 1));
+  skip_in(1);
+  EXPECT_TRUE(is_refused(heed_gradients_scale(gradients.get(), 2), refused));
+  EXPECT_EQ(numbers(gradients), std::vector<float>(2000000, 2));
+  skip_in(1);
+  EXPECT_TRUE(is_refused(heed_gradients_add(of_twin.get(), gradients.get()), refused));
+  EXPECT_EQ(numbers(of_twin), numbers(gradients));
+  // In the norm, then in the product.
+  heed_gradients* set = gradients.get();
+  skip_in(1);
+  EXPECT_TRUE(is_refused(heed_gradients_clip(&set, 1, 1, nullptr), refused));
+  EXPECT_EQ(numbers(gradients), numbers(of_twin));
+  skip_in(2);
+  EXPECT_TRUE(is_refused(heed_gradients_clip(&set, 1, 1, nullptr), refused));
+  host.parallel_for = run_in_order;
+  set = of_twin.get();
+  check(heed_gradients_clip(&set, 1, 1, nullptr));
+  EXPECT_EQ(numbers(gradients), numbers(of_twin));
+
+  const Optimizer optimizer = make_adamw(context.get());
+  const Optimizer of_twins = make_adamw(context.get());
+  const auto weight = [](const Layer& of) { return read_bytes(snapshot(of.get(), "weight").get()); };
+  const auto before = weight(layer);
+  skip_in(1);
+  EXPECT_TRUE(is_refused(heed_optimizer_step(optimizer.get(), layer.get(), gradients.get()), refused));
+  host.parallel_for = run_in_order;
+  EXPECT_EQ(weight(layer), before);
+  skip_in(2);
+  EXPECT_TRUE(is_refused(heed_optimizer_step(optimizer.get(), layer.get(), gradients.get()), refused));
+  host.parallel_for = run_in_order;
+  check(heed_optimizer_step(of_twins.get(), twin.get(), of_twin.get()));
+  EXPECT_NE(weight(layer), before);
+  EXPECT_EQ(weight(layer), weight(twin));
+  // The optimizer's state is that after the step, too.
+  check(heed_optimizer_step(optimizer.get(), layer.get(), gradients.get()));
+  check(heed_optimizer_step(of_twins.get(), twin.get(), of_twin.get()));
+  EXPECT_EQ(weight(layer), weight(twin));
+  skip_in(1);
+  EXPECT_TRUE(is_refused(heed_gradients_zero(gradients.get()), refused));
+  host.parallel_for = run_in_order;
+  EXPECT_EQ(numbers(gradients), std::vector<float>(2000000, 0));
+}
+
 TEST(BrokenExecutor, FailsAForwardWithAWorkspaceToo) {
   Host host([](int64_t, RunItem*, void*) {});
   const AttentionCall call(host.make_context(3), Kind::DotProductRank4,

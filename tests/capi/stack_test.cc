@@ -231,6 +231,12 @@ TEST_F(Stack, OfTensorsAndOperations) {
            heed_activation(doubles.get(), HEED_ACTIVATION_GELU, of_doubles.get()) == HEED_OK &&
            heed_rotary_embedding(a.get(), table.get(), table.get(), nullptr, HEED_ROPE_HALF, weights.get()) == HEED_OK;
   });
+  const Tensor labels = make_tensor(context.get(), {2, 40}, HEED_I32);
+  expect_little_stack("losses", [&] {
+    double total = 0;
+    return heed_cross_entropy(a.get(), labels.get(), lens.get(), nullptr, nullptr, &total, weights.get()) == HEED_OK &&
+           heed_squared_error(a.get(), a.get(), nullptr, nullptr, &total, weights.get()) == HEED_OK;
+  });
   const std::vector<const heed_tensor*> outputs(4, a.get());
   const Tensor log_sum_exp = make_random(context.get(), {2, 40}, 3);
   const std::vector<const heed_tensor*> log_sum_exps(4, log_sum_exp.get());
@@ -254,6 +260,24 @@ TEST_F(Stack, OfTensorsAndOperations) {
       return is_right;
     });
   }
+}
+
+TEST_F(Stack, OfTraining) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("optimizer.safetensors");
+  const AttentionCall call(Kind::MultiHead);
+  const Gradients gradients = make_gradients(call.layer.get());
+  heed_gradients* const set = gradients.get();
+  const Optimizer optimizer = make_adamw(call.context.get());
+  expect_little_stack("a step", [&] {
+    double norm = 0;
+    return heed_gradients_clip(&set, 1, 1, &norm) == HEED_OK && heed_gradients_add(set, set) == HEED_OK &&
+           heed_optimizer_step(optimizer.get(), call.layer.get(), set) == HEED_OK;
+  });
+  expect_little_stack("a file of an optimizer", [&] {
+    return heed_optimizer_save(optimizer.get(), path.c_str()) == HEED_OK &&
+           heed_optimizer_load(optimizer.get(), path.c_str()) == HEED_OK;
+  });
 }
 
 // Throwing takes more stack than the function that throws.

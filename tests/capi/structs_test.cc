@@ -335,6 +335,29 @@ void expect_versions<heed_layer_outputs>() {
 }
 
 template <>
+void expect_versions<heed_layer_gradients>() {
+  const AttentionCall call(Kind::MultiHead);
+  heed_layer* const layer = call.layer.get();
+  const Tensor of_output = make_tensor(call.context.get(), dims_of(call.outputs.output));
+  heed_layer_gradients gradients = HEED_LAYER_GRADIENTS_INIT;
+  gradients.output = of_output.get();
+  const std::vector<Pass<heed_layer_gradients>> functions = {
+      [&](const heed_layer_gradients* wanted) {
+        size_t num_bytes = 0;
+        return heed_layer_backward_workspace_size(layer, &call.inputs, nullptr, wanted, &num_bytes);
+      },
+      [&](const heed_layer_gradients* wanted) {
+        return heed_layer_backward(layer, &call.inputs, nullptr, nullptr, wanted);
+      },
+      [&](const heed_layer_gradients* wanted) {
+        size_t num_bytes = 0;
+        return heed_layer_explain_backward(layer, &call.inputs, nullptr, wanted, nullptr, 0, &num_bytes);
+      },
+  };
+  for (const auto& function : functions) expect_any_version<heed_layer_gradients>(gradients, "gradients", function);
+}
+
+template <>
 void expect_versions<heed_layer_tap>() {
   const AttentionCall call(Kind::Encoder);
   const char* const child = "layers.0.self_attention";
@@ -463,6 +486,58 @@ void expect_versions<heed_load_options>() {
   });
 }
 
+// ---- training -------------------------------------------------------------------------------------------------------
+
+template <>
+void expect_versions<heed_sgd_options>() {
+  const Context context = make_context();
+  expect_any_version<heed_sgd_options>(HEED_SGD_OPTIONS_INIT, "options", [&](const heed_sgd_options* options) {
+    return make_once<heed_optimizer>(
+        [&](heed_optimizer** made) { return heed_sgd_create(context.get(), options, made); }, heed_optimizer_destroy);
+  });
+}
+
+template <>
+void expect_versions<heed_adamw_options>() {
+  const Context context = make_context();
+  expect_any_version<heed_adamw_options>(HEED_ADAMW_OPTIONS_INIT, "options", [&](const heed_adamw_options* options) {
+    return make_once<heed_optimizer>(
+        [&](heed_optimizer** made) { return heed_adamw_create(context.get(), options, made); }, heed_optimizer_destroy);
+  });
+}
+
+template <>
+void expect_versions<heed_parameter_group>() {
+  const Context context = make_context();
+  const Optimizer optimizer = make_sgd(context.get());
+  expect_any_version<heed_parameter_group>(HEED_PARAMETER_GROUP_INIT, "group", [&](const heed_parameter_group* group) {
+    return heed_optimizer_set_group(optimizer.get(), "bias", group);
+  });
+}
+
+template <>
+void expect_versions<heed_cross_entropy_options>() {
+  const Context context = make_context();
+  const Tensor logits = make_tensor(context.get(), {2, 3});
+  const Tensor labels = make_tensor(context.get(), {2}, HEED_I32);
+  expect_any_version<heed_cross_entropy_options>(
+      HEED_CROSS_ENTROPY_OPTIONS_INIT, "options", [&](const heed_cross_entropy_options* options) {
+        double total = 0;
+        return heed_cross_entropy(logits.get(), labels.get(), nullptr, options, nullptr, &total, nullptr);
+      });
+}
+
+template <>
+void expect_versions<heed_squared_error_options>() {
+  const Context context = make_context();
+  const Tensor tensor = make_tensor(context.get(), {2, 3});
+  expect_any_version<heed_squared_error_options>(
+      HEED_SQUARED_ERROR_OPTIONS_INIT, "options", [&](const heed_squared_error_options* options) {
+        double total = 0;
+        return heed_squared_error(tensor.get(), tensor.get(), options, nullptr, &total, nullptr);
+      });
+}
+
 template <>
 void expect_versions<heed_progress>() {
   const Reports reports;
@@ -532,9 +607,18 @@ TEST(StructVersions, MembersThatWereAddedAreOffInSmallerStructs) {
   EXPECT_EQ(heed_layer_forward(layer.get(), &inputs, nullptr, &call.outputs), HEED_OK) << heed_last_error();
 }
 
-// Every default is 0 but one: -1 is no id, and 0 is one.
+// Options of losses and optimizers, in which 0 is a number like others.
+template <typename Struct>
+constexpr bool is_as_written() {
+  return std::is_same_v<Struct, heed_cross_entropy_options> || std::is_same_v<Struct, heed_squared_error_options> ||
+         std::is_same_v<Struct, heed_sgd_options> || std::is_same_v<Struct, heed_adamw_options> ||
+         std::is_same_v<Struct, heed_parameter_group>;
+}
+
+// Every other default is 0 but one: -1 is no id, and 0 is one.
 template <typename Struct>
 bool is_zero_behind_size(Struct given) {
+  if constexpr (is_as_written<Struct>()) return given.struct_size == sizeof given;
   if constexpr (std::is_same_v<Struct, heed_embedding_options>) {
     if (given.padding_index != -1) return false;
     given.padding_index = 0;

@@ -196,13 +196,13 @@ TEST_F(WeightsTest, CheckTheStructOfLoadOptions) {
   EXPECT_TRUE(is_refused(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &options),
                          invalid({"options->struct_size is 15", "HEED_LOAD_OPTIONS_INIT"})));
   struct {
-    heed_load_options known = {sizeof(heed_load_options) + 8, nullptr, nullptr};
+    heed_load_options known = {sizeof(heed_load_options) + 8, nullptr, nullptr, 0, 0};
     int64_t more = 0;
   } later;
   EXPECT_EQ(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &later.known), HEED_OK);
   later.more = 1;
   EXPECT_TRUE(is_refused(heed_layer_load_weights(call.layer.get(), weights.get(), nullptr, &later.known),
-                         {HEED_ERROR_UNSUPPORTED, {"options->struct_size is 32"}}));
+                         {HEED_ERROR_UNSUPPORTED, {"options->struct_size is 40", "beyond the 32 bytes"}}));
 }
 
 // Memory of the handle, and what remains after its destruction.

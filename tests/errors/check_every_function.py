@@ -17,6 +17,7 @@ LIST = Path(__file__).with_name("every_function.txt")
 MEMORY = (
     "tests/capi/out_of_memory_test.cc",
     "tests/capi/out_of_memory_models_test.cc",
+    "tests/capi/out_of_memory_training_test.cc",
     "tests/cache/support/cache_operation.cc",
 )
 CASES = (

@@ -107,6 +107,17 @@ Topic contexts() {
                   heed_context_create(&context_options, &new_context); strides[1] = 1; strides[2] = 3;
                   heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product);
                   heed_tensor_view(new_product, 3, dims, strides, 0, &new_tensor)),
+          PROVOKE(heed_cross_entropy(new_tensor, tensor_of(HEED_I32, {2, 3}), NULL, NULL, tensor_of(HEED_F32, {2, 3}),
+                                     NULL, NULL),
+                  context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context); strides[1] = 1; strides[2] = 3;
+                  heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product);
+                  heed_tensor_view(new_product, 3, dims, strides, 0, &new_tensor)),
+          PROVOKE(heed_cross_entropy(new_product, tensor_of(HEED_I32, {2, 3}), NULL, NULL, NULL, NULL, new_tensor),
+                  context_options.strict = 1;
+                  heed_context_create(&context_options, &new_context);
+                  heed_tensor_create(new_context, HEED_F32, 3, dims, &new_product); strides[1] = 1; strides[2] = 3;
+                  heed_tensor_view(tensor, 3, dims, strides, 0, &new_tensor)),
           PROVOKE(heed_attention_merge(part_outputs, part_log_sum_exps, 1, NULL, new_product, NULL),
                   context_options.strict = 1;
                   heed_context_create(&context_options, &new_context);

@@ -65,7 +65,7 @@ class Errors : public testing::Test {
                      weights(),       weight_files(),  layer_inputs(),     sequences(),     layer_outputs(),
                      taps(),          blocks(),        stack_options(),    stacks(),        transformers(),
                      model_folders(), signals(),       caches(),           cache_calls(),   memory_caches(),
-                     cache_files()},
+                     cache_files(),   training(),      backward()},
                     unprovoked());
     std::filesystem::current_path(before);
   }

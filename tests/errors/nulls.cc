@@ -268,6 +268,66 @@ Cases of_caches() {
   };
 }
 
+Cases of_backward() {
+  return {
+      IS_NULL("layer", heed_layer_saved_size(NULL, &inputs, &num_bytes)),
+      IS_NULL("inputs", heed_layer_saved_size(layer, NULL, &num_bytes)),
+      IS_NULL("num_bytes", heed_layer_saved_size(layer, &inputs, NULL)),
+      IS_NULL("context", heed_saved_create(NULL, 64, &new_saved)),
+      IS_NULL("saved", heed_saved_create(context, 64, NULL)),
+      IS_NULL("layer", heed_layer_backward_workspace_size(NULL, &inputs, NULL, &wanted_gradients, &num_bytes)),
+      IS_NULL("inputs", heed_layer_backward_workspace_size(layer, NULL, NULL, &wanted_gradients, &num_bytes)),
+      IS_NULL("gradients", heed_layer_backward_workspace_size(layer, &inputs, NULL, NULL, &num_bytes)),
+      IS_NULL("num_bytes", heed_layer_backward_workspace_size(layer, &inputs, NULL, &wanted_gradients, NULL)),
+      IS_NULL("layer", heed_layer_backward(NULL, &inputs, NULL, NULL, &wanted_gradients)),
+      IS_NULL("inputs", heed_layer_backward(layer, NULL, NULL, NULL, &wanted_gradients)),
+      IS_NULL("gradients", heed_layer_backward(layer, &inputs, NULL, NULL, NULL)),
+      IS_NULL("layer",
+              heed_layer_explain_backward(NULL, &inputs, NULL, &wanted_gradients, text, sizeof text, &num_bytes)),
+      IS_NULL("inputs",
+              heed_layer_explain_backward(layer, NULL, NULL, &wanted_gradients, text, sizeof text, &num_bytes)),
+      IS_NULL("gradients", heed_layer_explain_backward(layer, &inputs, NULL, NULL, text, sizeof text, &num_bytes)),
+  };
+}
+
+Cases of_training() {
+  return {
+      IS_NULL("layer", heed_layer_set_trainable(NULL, "", 1)),
+      IS_NULL("layer", heed_gradients_create(NULL, NULL)),
+      IS_NULL("gradients", heed_gradients_create(layer, NULL)),
+      IS_NULL("gradients", heed_gradients_count(NULL)),
+      IS_NULL("gradients", heed_gradients_name(NULL, 0)),
+      IS_NULL("gradients", heed_gradients_tensor(NULL, "", &new_tensor)),
+      IS_NULL("name", heed_gradients_tensor(use_gradients(), NULL, &new_tensor)),
+      IS_NULL("view", heed_gradients_tensor(use_gradients(), "W_q.weight", NULL)),
+      IS_NULL("gradients", heed_gradients_zero(NULL)),
+      IS_NULL("gradients", heed_gradients_scale(NULL, 1)),
+      IS_NULL("sum", heed_gradients_add(NULL, use_gradients())),
+      IS_NULL("addend", heed_gradients_add(use_gradients(), NULL)),
+      IS_NULL("sets", heed_gradients_norm(NULL, 1, NULL)),
+      IS_NULL("norm", heed_gradients_norm(&gradients, 1, NULL), use_gradients()),
+      ALSO("sets[0] is NULL...", heed_gradients_norm(&gradients, 1, NULL)),
+      IS_NULL("sets", heed_gradients_clip(NULL, 1, 1, NULL)),
+      IS_NULL("logits", heed_cross_entropy(NULL, tensor, NULL, NULL, merged, NULL, NULL)),
+      IS_NULL("labels", heed_cross_entropy(tensor, NULL, NULL, NULL, merged, NULL, NULL)),
+      IS_NULL("predictions", heed_squared_error(NULL, tensor, NULL, merged, NULL, NULL)),
+      IS_NULL("targets", heed_squared_error(tensor, NULL, NULL, merged, NULL, NULL)),
+      IS_NULL("context", heed_sgd_create(NULL, NULL, NULL)),
+      IS_NULL("optimizer", heed_sgd_create(context, NULL, NULL)),
+      IS_NULL("context", heed_adamw_create(NULL, NULL, NULL)),
+      IS_NULL("optimizer", heed_adamw_create(context, NULL, NULL)),
+      IS_NULL("optimizer", heed_optimizer_step(NULL, layer, NULL)),
+      IS_NULL("layer", heed_optimizer_step(use_optimizer(), NULL, use_gradients())),
+      IS_NULL("gradients", heed_optimizer_step(use_optimizer(), layer, NULL)),
+      IS_NULL("optimizer", heed_optimizer_set_learning_rate(NULL, 1)),
+      IS_NULL("optimizer", heed_optimizer_set_group(NULL, NULL, NULL)),
+      IS_NULL("optimizer", heed_optimizer_save(NULL, "file")),
+      IS_NULL("path", heed_optimizer_save(use_optimizer(), NULL)),
+      IS_NULL("optimizer", heed_optimizer_load(NULL, "file")),
+      IS_NULL("path", heed_optimizer_load(use_optimizer(), NULL)),
+  };
+}
+
 Cases of_getters() {
   return {
       IS_NULL("layer", heed_layer_child_count(NULL)),
@@ -304,6 +364,8 @@ Cases nulls() {
           of_layers(),
           of_models(),
           of_caches(),
+          of_backward(),
+          of_training(),
           of_getters()};
 }
 

@@ -67,6 +67,8 @@ Topic layer_inputs();
 Topic sequences();
 Topic layer_outputs();
 Topic taps();
+Topic training();
+Topic backward();
 Topic caches();
 Topic cache_calls();
 Topic cache_files();

@@ -56,9 +56,12 @@ Scene::Scene()
 }
 
 Scene::~Scene() {
+  heed_optimizer_destroy(optimizer);
+  heed_gradients_destroy(gradients);
   heed_cache_destroy(cache);
   heed_cache_destroy(memory_cache);
   heed_cache_destroy(new_cache);
+  heed_saved_destroy(new_saved);
   heed_workspace_destroy(new_workspace);
   heed_weights_destroy(new_weights);
   heed_layer_destroy(new_layer);
@@ -83,9 +86,9 @@ void Scene::remember_tensors_of(const heed_layer_inputs& its_inputs, const heed_
 
 Scene::State Scene::state() const {
   const auto is_made = [](const void* handle) { return handle != nullptr && handle != &untouched; };
-  State now{{new_context, new_tensor, new_product, new_layer, new_workspace, new_weights, new_cache, outputs.output,
-             outputs.weights, outputs.log_sum_exp, new_outputs.output, new_outputs.weights, new_outputs.log_sum_exp,
-             tap.weights, tap.log_sum_exp, exported},
+  State now{{new_context, new_tensor, new_product, new_layer, new_workspace, new_weights, new_cache, new_saved,
+             outputs.output, outputs.weights, outputs.log_sum_exp, new_outputs.output, new_outputs.weights,
+             new_outputs.log_sum_exp, tap.weights, tap.log_sum_exp, exported},
             {heed_layer_is_initialized(layer), is_made(new_layer) ? heed_layer_is_initialized(new_layer) : -1},
             {},
             {},
@@ -326,6 +329,16 @@ void Scene::use_model(const char* family) {
 }
 
 heed_tensor* Scene::snapshot(const char* name) { return call_.keep(capi_test::snapshot(layer, name)); }
+
+heed_gradients* Scene::use_gradients() {
+  capi_test::check(heed_gradients_create(layer, &gradients));
+  return gradients;
+}
+
+heed_optimizer* Scene::use_optimizer() {
+  capi_test::check(heed_sgd_create(context, nullptr, &optimizer));
+  return optimizer;
+}
 
 heed_workspace* Scene::workspace_of(size_t size) {
   return workspaces_.emplace_back(capi_test::make_workspace(context, size)).get();

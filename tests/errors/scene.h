@@ -70,6 +70,9 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   // A whole model of a family with 40 ids and 32 positions.
   void use_model(const char* family);
   heed_workspace* workspace_of(size_t size);
+  // Make `gradients`, a set of those of `layer`, and `optimizer`.
+  heed_gradients* use_gradients();
+  heed_optimizer* use_optimizer();
 
   // Makes `cache`, and inputs those of a call that appends 3 rows to each of its sequences.
   void use_cache();
@@ -123,7 +126,7 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   };
   std::vector<Written> written_;
   struct State {
-    std::array<const void*, 16> handles;
+    std::array<const void*, 17> handles;
     std::array<int32_t, 2> initialized;
     std::array<char, 64> text;
     std::array<float, 24> memory;
@@ -143,6 +146,7 @@ class Scene : public Stage, protected capi_test::BlockOptions {
     change(new_workspace);
     change(new_weights);
     change(new_cache);
+    change(new_saved);
   }
   // The scene remembers what is in the tensor now.
   heed_tensor* remember(heed_tensor* made);
@@ -195,6 +199,11 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   const heed_tensor* part_outputs[2];
   const heed_tensor* part_log_sum_exps[2];
   heed_tensor* merged;
+
+  heed_gradients* gradients = nullptr;
+  heed_optimizer* optimizer = nullptr;
+  // Of a call of `layer`: the gradient by its output, and a tensor for that by its queries.
+  heed_layer_gradients wanted_gradients = HEED_LAYER_GRADIENTS_INIT;
 
   // An initialized multi-head attention layer with these options, and a valid call of it.
   heed_layer* layer;
@@ -251,6 +260,7 @@ class Scene : public Stage, protected capi_test::BlockOptions {
   heed_workspace* new_workspace = nullptr;
   heed_weights* new_weights = nullptr;
   heed_cache* new_cache = nullptr;
+  heed_saved* new_saved = nullptr;
   heed_layer_outputs new_outputs = HEED_LAYER_OUTPUTS_INIT;
   char text[64] = "#";
   size_t num_bytes = 0x5EED;

@@ -87,11 +87,11 @@ class CheckValues : public testing::Test {
     problem.options.dropout = 0.25;
     problem.options.training = true;
     problem.options.dropout_seed = 7;
-    problem.queries = exact(sines(2 * 4 * 3 * 2, 0.1));
-    problem.keys = exact(sines(2 * 2 * 5 * 2, 0.2));
-    problem.values = exact(sines(2 * 2 * 5 * 3, 0.3));
-    const std::vector<double> bias = sines(4 * 5, 0.4);
-    for (size_t pair = 0; pair < 2 * 4 * 3 * 5; ++pair) {
+    problem.queries = exact(sines(int64_t{2} * 4 * 3 * 2, 0.1));
+    problem.keys = exact(sines(int64_t{2} * 2 * 5 * 2, 0.2));
+    problem.values = exact(sines(int64_t{2} * 2 * 5 * 3, 0.3));
+    const std::vector<double> bias = sines(int64_t{4} * 5, 0.4);
+    for (size_t pair = 0; pair < size_t{2} * 4 * 3 * 5; ++pair) {
       const size_t h = pair / 15 % 4;
       problem.limits.bias.push_back(bias[h * 5 + pair % 5]);
     }
@@ -99,7 +99,7 @@ class CheckValues : public testing::Test {
   }
 
   AttentionProblem problem;
-  const std::vector<double> of_output = sines(2 * 4 * 3 * 3, 0.5);
+  const std::vector<double> of_output = sines(int64_t{2} * 4 * 3 * 3, 0.5);
 };
 
 TEST_F(CheckValues, AreThoseOfDotProducts) {

@@ -9,6 +9,8 @@
 
 #include "support/batch_part.h"
 #include "support/device.h"
+#include "support/gradients.h"
+#include "support/numbers.h"
 #include "support/packing.h"
 #include "support/random_block.h"
 #include "support/samples.h"
@@ -136,6 +138,42 @@ void expect_visible_rows_alone(const Call& call, const std::vector<Rows>& visibl
   }
 }
 
+// The same of gradients: those of hidden rows are 0, and what arrives there is not read. Those of the parameters are sums over the visible
+// rows.
+void expect_gradients_of_visible_rows_alone(const Call& given, const std::vector<Rows>& visible, Random& random) {
+  const Call call = training_form(given);
+  const Array of_output = make_input(random_array(result_dims(call).output, random)).contents;
+  const size_t row_axis = of_output.dims.size() - 2;
+  GradientRequest request;
+  request.of_output = of_output;
+  request.inputs = {"queries"};
+  for_each_index(of_output.dims, [&](const Dims& index, size_t i) {
+    const Rows& rows = visible[static_cast<size_t>(index[0])];
+    if (std::find(rows.begin(), rows.end(), index[row_axis]) == rows.end()) request.of_output.values[i] = kNaN;
+  });
+  const NamedResults is = backward(Runner(call), call, request);
+  GradientRequest of_part = request;
+  for (size_t b = 0; b < visible.size(); ++b) {
+    const auto element = static_cast<int64_t>(b);
+    if (visible[b].empty()) {
+      expect_spread(is.at("queries"), std::nullopt, element, visible[b], 2, 0, 0.0);
+      continue;
+    }
+    const Call part = visible_part(call, element, visible[b]);
+    of_part.of_output = chosen(slice(of_output, 0, element, 1), row_axis, visible[b]);
+    if (!of_part.sums.empty()) of_part.sums["queries"] = filled(part.queries.contents.dims, 0.0);
+    const NamedResults gradients = backward(Runner(part), part, of_part);
+    expect_spread(is.at("queries"), gradients.at("queries"), element, visible[b], 2, 0, 0.0);
+    for (const auto& [name, gradient] : gradients) of_part.sums[name] = gradient.contents;
+  }
+  for (const auto& [name, gradient] : is) {
+    if (name == "queries") continue;
+    const auto sum = of_part.sums.find(name);
+    const Array expected = sum != of_part.sums.end() ? sum->second : filled(gradient.contents.dims, 0.0);
+    EXPECT_EQ(gradient.contents.values, expected.values) << name;
+  }
+}
+
 // Self-attention of each kind.
 std::vector<Call> self_calls(Random& random, heed_dtype dtype, int64_t num_rows) {
   MultiHeadSample sample;
@@ -174,6 +212,7 @@ TEST(AttentionMask, HasTheBitsOfTheVisibleRowsAlone) {
         call.num_threads = random.one_of<int32_t>({1, 4});
         call.with_workspace = random.chance(0.5);
         expect_visible_rows_alone(call, masks.visible);
+        expect_gradients_of_visible_rows_alone(call, masks.visible, random);
       }
     }
   }
@@ -196,6 +235,7 @@ TEST(AttentionMask, OfBlocksHasTheBitsOfTheVisibleRowsAlone) {
     (is_decoder ? call.self_attention_mask : call.attention_mask) = masks.mask;
     SCOPED_TRACE(seed);
     expect_visible_rows_alone(call, masks.visible);
+    expect_gradients_of_visible_rows_alone(call, masks.visible, random);
   }
 }
 
@@ -256,6 +296,7 @@ TEST(AttentionMask, MovesMaskBiasAndPositionsWithTheRows) {
       for (double& position : positions.values) position = static_cast<double>(random.below(50));
       call.positions = make_input(positions, HEED_I32);
       expect_visible_rows_alone(call, masks.visible);
+      expect_gradients_of_visible_rows_alone(call, masks.visible, random);
     }
   }
 }

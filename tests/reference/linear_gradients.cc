@@ -48,7 +48,8 @@ Bounded plus(const Bounded& a, const Bounded& b) {
   for (size_t i = 0; i < sum.values.size(); ++i) {
     sum.values[i] = a.values[i] + b.values[i];
     const double inherited = a.errors[i] + b.errors[i];
-    sum.errors[i] = inherited + kUnitRoundoff * (std::fabs(sum.values[i]) + inherited);
+    sum.errors[i] =
+        std::isfinite(sum.values[i]) ? inherited + kUnitRoundoff * (std::fabs(sum.values[i]) + inherited) : kInfinity;
   }
   return sum;
 }

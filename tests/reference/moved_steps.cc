@@ -11,17 +11,19 @@
 namespace heed::reference {
 namespace {
 
-constexpr uint32_t kTimes = 3;
+// By chance the moves of several steps nearly cancel: about once in a hundred times they leave a hundredth of what they usually do.
+constexpr uint32_t kTimes = 6;
 
-// Moves numbers by their errors, with signs that depend on `seed`.
+// Moves numbers by half to all of their errors, in directions that depend on `seed`.
 class Mover {
  public:
   explicit Mover(uint32_t seed) : seed_(seed) {}
 
   std::vector<double> operator()(Bounded result) {
     for (size_t i = 0; i < result.values.size(); ++i) {
-      const bool up = (philox_4x32_10({count_++, 0, 0, 0}, {seed_, 0})[0] & 1) != 0;
-      result.values[i] += up ? result.errors[i] : -result.errors[i];
+      const uint32_t word = philox_4x32_10({count_++, 0, 0, 0}, {seed_, 0})[0];
+      const double part = 0.5 + 0x1p-32 * static_cast<double>(word >> 1);
+      result.values[i] += (word & 1) != 0 ? part * result.errors[i] : -part * result.errors[i];
     }
     return std::move(result.values);
   }

@@ -27,8 +27,8 @@ using NamedRows = std::map<std::string, Rows>;
 using NamedBounds = std::map<std::string, Bounded>;
 
 // The exact results, and how far an engine's may be from them. How the errors of steps add up in a result depends on the steps in
-// between. So the steps' results are moved by their whole errors, up or down at random, some times over: a result's error is
-// kTimesMoved times the largest difference in its row.
+// between. So the steps' results are moved, each up or down by half to all of its error at random, some times over: a result's error is
+// kTimesMoved times the largest difference in its row. Moved by as much as each other, two that are subtracted would not differ.
 inline constexpr double kTimesMoved = 2.0;
 NamedBounds with_moved_steps(const std::function<NamedRows(const AfterStep& after_step)>& results);
 

@@ -11,12 +11,14 @@ from pathlib import Path, PurePosixPath
 PLAIN_OPS = [
     "core/ops/activation.h",
     "core/ops/attention.h",
+    "core/ops/attention_backward.h",
     "core/ops/cached_keys.h",
     "core/ops/elementwise_functions.h",
     "core/ops/head_transform.h",
     "core/ops/norm.h",
     "core/ops/operand.h",
     "core/ops/sequence.h",
+    "core/ops/update.h",
     "core/tensor/dtype.h",
 ]
 
@@ -82,6 +84,23 @@ RULES = [
             "core/attention/**",
             "core/cache/**",
             "core/layers/*",
+            "core/layers/backward/*",
+            *ENGINE_OF_LAYERS,
+            "system",
+        ],
+    ),
+    (
+        "layers",
+        "core/layers/backward/*",
+        [
+            "core/platform/*",
+            "core/base/**",
+            "core/tensor/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/cache/**",
+            "core/layers/*",
+            "core/layers/backward/*",
             *ENGINE_OF_LAYERS,
             "system",
         ],
@@ -113,6 +132,7 @@ RULES = [
             "core/attention/**",
             "core/families/**",
             "core/layers/*",
+            "core/layers/backward/*",
             "core/loading/**",
             *ENGINE_OF_LAYERS,
             "system",
@@ -147,6 +167,24 @@ RULES = [
             "system",
         ],
     ),
+    # What trains a layer's parameters. Layers know nothing of it.
+    (
+        "training",
+        "core/training/**",
+        [
+            "core/base/**",
+            "core/tensor/**",
+            "core/ops/**",
+            "core/attention/**",
+            "core/layers/*",
+            "core/layers/backward/*",
+            "core/tensor_functions/**",
+            "core/training/**",
+            "core/backends/backend.h",
+            "core/backends/context.h",
+            "system",
+        ],
+    ),
     ("header", "capi/include/**", ["C"]),
     (
         "capi",
@@ -164,6 +202,7 @@ RULES = [
             "core/loading/**",
             "core/models/**",
             "core/tensor_functions/**",
+            "core/training/**",
             "capi/src/**",
             "capi/include/heed/heed.h",
             "system",
@@ -211,7 +250,7 @@ ONLY_IN = {"dlpack": ["core/tensor/dlpack.cc", "tests/**"], "json": ["core/base/
 C_HEADERS = re.compile(r"^(std(int|def|bool|arg|io|lib)|string|math|float|limits|\w+intrin|arm_\w+)\.h$|^c(stddef|stdint|float|limits)$")
 
 SOURCES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp", ".i", ".swg"}
-CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "families", "layers", "loading", "models", "tensor_functions"}
+CORE_FOLDERS = {"platform", "base", "tensor", "attention", "backends", "ops", "cache", "families", "layers", "loading", "models", "tensor_functions", "training"}
 INCLUDE = re.compile(r'^\s*[#%]\s*(?:include|import)\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -44,6 +44,16 @@ class Chain final : public Layer {
     }
   }
 
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override {
+    GradientValues of_child = gradients;
+    for (size_t i = num_children_; i-- > 0;) {
+      of_child.queries = gradients.queries;
+      if (i > 0) of_child.queries = {schedule.reserve(DType::F32, call.children[i].inputs.queries.shape())};
+      compose_child_backward(i, schedule, call, of_child);
+      of_child.output = of_child.queries.to;
+    }
+  }
+
   void write_options(JsonWriter& json) const override { json.member("length", num_children_); }
 
  private:

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 #include <vector>
 
@@ -138,6 +139,19 @@ TEST(Cost, CountsRepeatedOperandsOnce) {
   EXPECT_EQ(cost_of(problem).bytes, without + 2.0 * 6 * 8);
 }
 
+TEST(Cost, OfAttentionBackwardIsThatOfFiveProductsForTwo) {
+  AttentionBackwardProblem problem;
+  problem.forward = small_problem();
+  problem.forward.head_size = 8;
+  problem.forward.value_head_size = 4;
+  problem.forward.output = given();
+  problem.output_gradient = given();
+  problem.bias_gradient = given();
+  problem.bias_gradient.strides[0] = problem.bias_gradient.strides[1] = 0;
+  EXPECT_EQ(cost_of(problem.op).flops, 2.5 * cost_of(problem.forward).flops);
+  EXPECT_EQ(cost_of(problem.op).bytes, 2 * 4.0 * 2 * 6 * 5 * 4 + 4.0 * 5 * 7);
+}
+
 TEST(Cost, OfAnActivation) {
   ActivateProblem problem;
   problem.activation = Activation::Silu;
@@ -204,6 +218,8 @@ TEST(Cost, OfALinearOperationCountsWhatFollowsTheSums) {
   part.addend.dtype = DType::F16;
   EXPECT_EQ(cost_of(problem).flops, sums + 8 * outputs);
   EXPECT_EQ(cost_of(problem).bytes, 6 * outputs);
+  part.sum = given();
+  EXPECT_EQ(cost_of(problem).bytes, 10 * outputs);
 }
 
 // The keys of two batch elements, with lengths 3 and 5 of 7.
@@ -466,6 +482,106 @@ TEST(Cost, OfArrays) {
   rotate.cosines.strides[3] = 1;
   EXPECT_EQ(cost_of(rotate.op).flops, 2 * 3 * 5 * 3 * 6);
   EXPECT_EQ(cost_of(rotate.op).bytes, 4 * (240 + 240 + 15));
+
+  CrossEntropyProblem entropy;
+  entropy.batch = 2;
+  entropy.num_steps = 3;
+  entropy.num_classes = 10;
+  const auto set_strides = [](Operand& operand, DType dtype, const std::array<int64_t, 4>& strides) {
+    operand.given = 1;
+    operand.dtype = dtype;
+    std::copy_n(strides.begin(), 4, operand.strides);
+  };
+  set_strides(entropy.logits, DType::F32, {30, 0, 10, 1});
+  set_strides(entropy.labels, DType::I64, {3, 0, 1, 0});
+  set_strides(entropy.losses, DType::F64, {3, 0, 1, 0});
+  EXPECT_EQ(cost_of(entropy.op).flops, 3 * 60);
+  EXPECT_EQ(cost_of(entropy.op).bytes, 4 * 60 + (8 + 8) * 6);
+  entropy.gradient = entropy.logits;
+  EXPECT_EQ(cost_of(entropy.op).flops, 5 * 60);
+  EXPECT_EQ(cost_of(entropy.op).bytes, 2 * 4 * 60 + (8 + 8) * 6);
+}
+
+TEST(Cost, OfAWeightGradientIsThatOfTheGradientsThatAreWanted) {
+  WeightGradientProblem problem;
+  problem.batch = 2;
+  problem.rows = 3;
+  problem.input_size = 5;
+  problem.output_size = 7;
+  problem.head_size = 7;
+  problem.output_gradient = problem.input = problem.weight_gradient = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 2 * 6 * 5 * 7);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (6 * 7 + 6 * 5 + 7 * 5));
+  problem.weight_gradient = {};
+  problem.bias_gradient = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 6 * 7);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (6 * 7 + 6 * 5 + 7));
+}
+
+// Three rows of five elements.
+template <typename Problem>
+void give_rows(Problem& problem, std::initializer_list<ElementwiseOperand*> operands) {
+  problem.sizes[6] = 3;
+  problem.sizes[7] = 5;
+  for (ElementwiseOperand* operand : operands) {
+    operand->given = 1;
+    operand->strides[6] = 5;
+    operand->strides[7] = 1;
+  }
+}
+
+TEST(Cost, OfTheGradientsOfANorm) {
+  NormBackwardProblem problem;
+  give_rows(problem, {&problem.output_gradient, &problem.input, &problem.input_gradient});
+  problem.weight = given();
+  problem.kind = NormKind::Rms;
+  EXPECT_EQ(cost_of(problem.op).flops, 12 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (3 * 15 + 5));
+  problem.kind = NormKind::Layer;
+  problem.weight_gradient = problem.bias_gradient = given();
+  give_rows(problem, {&problem.addend});
+  EXPECT_EQ(cost_of(problem.op).flops, 17 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (4 * 15 + 3 * 5));
+}
+
+TEST(Cost, OfTheGradientsOfAnActivation) {
+  ActivateBackwardProblem problem;
+  give_rows(problem, {&problem.output_gradient, &problem.sum, &problem.sum_gradient});
+  problem.activation = Activation::Silu;
+  EXPECT_EQ(cost_of(problem.op).flops, 7 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * 3 * 15);
+  problem.soft_cap = 30;
+  give_rows(problem, {&problem.factor, &problem.factor_gradient});
+  EXPECT_EQ(cost_of(problem.op).flops, 14 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * 5 * 15);
+}
+
+TEST(Cost, OfTheGradientOfATable) {
+  EmbeddingBackwardProblem problem;
+  give_rows(problem, {&problem.output_gradient});
+  problem.num_table_rows = 7;
+  problem.table_gradient = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (15 + 7 * 5));
+  problem.scale = 2;
+  EXPECT_EQ(cost_of(problem.op).flops, 30);
+}
+
+TEST(Cost, OfTheGradientsOfTransformedHeads) {
+  HeadTransformBackwardProblem problem;
+  problem.num_heads = 2;
+  problem.batch = 3;
+  problem.rows = 5;
+  problem.head_size = 8;
+  problem.transform.layout = RotaryLayout::Half;
+  problem.transform.rotary_size = 6;
+  problem.output_gradient = problem.sum_gradient = problem.transform.rotations = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 240 * 3);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (2 * 240 + 15 * 6));
+  problem.transform.norm = NormKind::Rms;
+  problem.transform.norm_weight = problem.sum = problem.norm_weight_gradient = given();
+  EXPECT_EQ(cost_of(problem.op).flops, 240 * 15);
+  EXPECT_EQ(cost_of(problem.op).bytes, 4 * (3 * 240 + 15 * 6 + 2 * 2 * 8));
 }
 
 TEST(Cost, OfAnOperationIsThatOfItsProblem) {

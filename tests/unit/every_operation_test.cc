@@ -6,12 +6,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "backend_without_operations.h"
 #include "backends/call_arena.h"
 #include "backends/context.h"
 #include "backends/cpu/cpu_backend.h"
@@ -31,22 +31,9 @@ Problem empty_problem() {
   if constexpr (std::is_same_v<Problem, LinearProblem>) problem.parts[0].output_size = problem.parts[0].head_size = 1;
   if constexpr (std::is_same_v<Problem, ReduceProblem>) problem.num_reduced = 1;
   if constexpr (std::is_same_v<Problem, AttentionProblem>) problem.num_heads = problem.num_kv_heads = 1;
+  if constexpr (std::is_same_v<Problem, AttentionBackwardProblem>)
+    problem.forward.num_heads = problem.forward.num_kv_heads = 1;
   return problem;
-}
-
-// The CPU as a device with memory of its own that computes no operation.
-Backend backend_without_operations() {
-  Backend backend = cpu_backend();
-  backend.is_host = 0;
-  backend.operations = 0;
-  backend.plan = nullptr;
-  backend.run = nullptr;
-  backend.copy = [](BackendDevice*, void* destination, const void* source, size_t num_bytes, Direction, Failure*) {
-    std::memcpy(destination, source, num_bytes);
-    return Status::Ok;
-  };
-  backend.wait_idle = [](BackendDevice*) {};
-  return backend;
 }
 
 void expect_named(const Plan& plan) {
@@ -126,12 +113,30 @@ TEST(Operations, HaveABitEach) {
 
 // A plugin that was built before an operation was added knows the others by these numbers.
 constexpr std::pair<OpKind, uint64_t> kBits[] = {
-    {OpKind::Linear, 1u << 0},         {OpKind::Attention, 1u << 1},    {OpKind::Softmax, 1u << 2},
-    {OpKind::Dropout, 1u << 3},        {OpKind::Merge, 1u << 4},        {OpKind::Rotations, 1u << 5},
-    {OpKind::Positions, 1u << 6},      {OpKind::Norm, 1u << 7},         {OpKind::Embedding, 1u << 8},
-    {OpKind::Activate, 1u << 9},       {OpKind::Elementwise, 1u << 10}, {OpKind::Reduce, 1u << 11},
-    {OpKind::CumulativeSum, 1u << 12}, {OpKind::Sort, 1u << 13},        {OpKind::Gather, 1u << 14},
-    {OpKind::Matmul, 1u << 15},        {OpKind::Rotate, 1u << 16},
+    {OpKind::Linear, 1u << 0},
+    {OpKind::Attention, 1u << 1},
+    {OpKind::Softmax, 1u << 2},
+    {OpKind::Dropout, 1u << 3},
+    {OpKind::Merge, 1u << 4},
+    {OpKind::Rotations, 1u << 5},
+    {OpKind::Positions, 1u << 6},
+    {OpKind::Norm, 1u << 7},
+    {OpKind::Embedding, 1u << 8},
+    {OpKind::Activate, 1u << 9},
+    {OpKind::Elementwise, 1u << 10},
+    {OpKind::Reduce, 1u << 11},
+    {OpKind::CumulativeSum, 1u << 12},
+    {OpKind::Sort, 1u << 13},
+    {OpKind::Gather, 1u << 14},
+    {OpKind::Matmul, 1u << 15},
+    {OpKind::Rotate, 1u << 16},
+    {OpKind::WeightGradient, 1u << 17},
+    {OpKind::AttentionBackward, 1u << 18},
+    {OpKind::NormBackward, 1u << 19},
+    {OpKind::ActivateBackward, 1u << 20},
+    {OpKind::EmbeddingBackward, 1u << 21},
+    {OpKind::HeadTransformBackward, 1u << 22},
+    {OpKind::CrossEntropy, 1u << 23},
 };
 static_assert(std::size(kBits) == std::size(kKinds), "each operation has its number here");
 

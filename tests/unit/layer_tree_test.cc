@@ -46,6 +46,9 @@ class Scaled final : public Layer {
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override {
     compose_child(0, schedule, call, outputs);
   }
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override {
+    compose_child_backward(0, schedule, call, gradients);
+  }
   void write_options(JsonWriter& json) const override { json.member("inner", "linear"); }
 };
 

@@ -37,10 +37,13 @@ struct Epilogue {
   bool has_factor = false;
   bool has_addend = false;
   bool factor_is_output = false;
+  bool addend_is_output = false;
+  bool stores_sums = false;
   DType factor_dtype = DType::F32;
   DType addend_dtype = DType::F32;
   int64_t factor_step = 1;  // between elements
   int64_t addend_step = 1;
+  int64_t sum_step = 1;
 };
 
 // A product with an epilogue, and its sums without one.
@@ -66,7 +69,16 @@ class Finished {
         for_each([&](int64_t row, int64_t n) { factor_.set(index(part.factor, row, n), uniform(random)); });
       }
     }
-    if (epilogue.has_addend) {
+    if (epilogue.stores_sums) {
+      make(stored_sums_, part.sum, DType::F32, epilogue.sum_step);
+      std::ranges::fill(stored_sums_.elements, kUntouched);
+    }
+    if (epilogue.has_addend && epilogue.addend_is_output) {
+      if (!epilogue.has_factor || !epilogue.factor_is_output)
+        for_each([&](int64_t row, int64_t n) { product.output.set(product.output_index(row, n), uniform(random)); });
+      addend_ = product.output;
+      part.addend = part.output;
+    } else if (epilogue.has_addend) {
       make(addend_, part.addend, epilogue.addend_dtype, epilogue.addend_step);
       for_each([&](int64_t row, int64_t n) { addend_.set(index(part.addend, row, n), uniform(random)); });
     }
@@ -98,6 +110,15 @@ class Finished {
       }
     }
     return result;
+  }
+
+  // What LinearPart::sum must become.
+  void expect_stored_sums() const {
+    Array expected = stored_sums_;
+    std::ranges::fill(expected.elements, kUntouched);
+    for_each(
+        [&](int64_t row, int64_t n) { expected.set(index(product.problem.parts[0].sum, row, n), sum_at(row, n)); });
+    ASSERT_EQ(stored_sums_.elements, expected.elements) << "stored sums";
   }
 
   // With its bias.
@@ -140,6 +161,7 @@ class Finished {
   Array sums_;
   Array factor_;
   Array addend_;
+  Array stored_sums_;
 };
 
 constexpr Activation kAnyActivation[] = {Activation::None,
@@ -193,6 +215,8 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
         epilogue.has_factor = below(2) == 0;
         epilogue.has_addend = below(2) == 0;
         epilogue.factor_is_output = below(2) == 0;
+        epilogue.addend_is_output = below(2) == 0;
+        epilogue.stores_sums = below(2) == 0;
         if (!is_plain) {
           form.input_dtype = kElementTypes[below(3)];
           form.output_dtype = kElementTypes[below(3)];
@@ -204,6 +228,7 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
           epilogue.addend_dtype = kElementTypes[below(3)];
           epilogue.factor_step = 1 + below(2);
           epilogue.addend_step = 1 + below(2);
+          epilogue.sum_step = 1 + below(2);
         }
         Finished finished(GetParam(), kernels(), form, epilogue, seed);
         const Array expected = finished.expected();
@@ -212,7 +237,10 @@ TEST_P(LinearEpilogue, IsExactForEveryNumberOfRowsAndOutputs) {
             << rows << " rows of " << size << " outputs, seed " << seed << ", scale " << epilogue.scale << ", soft cap "
             << epilogue.soft_cap << ", activation " << static_cast<int>(epilogue.activation)
             << (epilogue.has_factor ? ", factor" : "") << (epilogue.factor_is_output ? " in the output" : "")
-            << (epilogue.has_addend ? ", addend" : "");
+            << (epilogue.has_addend ? ", addend" : "") << (epilogue.addend_is_output ? " in the output" : "")
+            << (epilogue.stores_sums ? ", stores sums" : "");
+        if (epilogue.stores_sums) finished.expect_stored_sums();
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -238,11 +266,14 @@ TEST_P(LinearEpilogue, IsExactForLargeSizes) {
         epilogue.soft_cap = packs ? 2.0f : 0.0f;
         epilogue.activation = activation;
         epilogue.has_factor = epilogue.has_addend = true;
+        epilogue.addend_is_output = epilogue.stores_sums = packs;
         Finished finished(GetParam(), kernels(), form, epilogue, 8002);
         const Array expected = finished.expected();
         finished.product.run(3);
         ASSERT_EQ(finished.product.output.elements, expected.elements)
             << rows << " rows of " << input_size << " x " << num_outputs;
+        if (packs) finished.expect_stored_sums();
+        if (HasFatalFailure()) return;
       }
     }
   }

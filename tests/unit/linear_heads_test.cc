@@ -147,7 +147,17 @@ class HeadTransforms : public testing::TestWithParam<Isa> {
     const Array before = product.output;
     const Transform transform(form, norm, layout, seed);
     product.problem.parts[0].transform = transform.transform;
+    // The heads before the transform, if they are stored besides.
+    Array sums = before;
+    std::ranges::fill(sums.elements, kUntouched);
+    if (seed % 2 == 0) {
+      product.problem.parts[0].sum = product.problem.parts[0].output;
+      product.problem.parts[0].sum.data = sums.data();
+    }
     product.run(num_workers);
+    if (seed % 2 == 0) {
+      ASSERT_EQ(sums.elements, before.elements);
+    }
     const double roundings = roundings_of(transform.transform, form.head_size);
     for (int64_t row = 0; row < form.batch * form.rows; ++row) {
       for (int64_t number = 0; number < form.num_heads; ++number) {

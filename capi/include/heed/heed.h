@@ -92,6 +92,15 @@
  *                               heed_select, heed_clip
  *   6.10 Reductions             heed_reduce, heed_reduce_axes, heed_cumulative_sum
  *   6.11 Order and selection    heed_sort, heed_top_k, heed_gather, heed_take, heed_concatenate
+ *   7.  Training
+ *   7.1  Gradients              heed_layer_set_trainable, heed_gradients_create, _destroy, _count, _name, _tensor, _zero,
+ *                               _scale, _add, _norm, _clip
+ *   7.2  Losses                 heed_cross_entropy_options, heed_cross_entropy, heed_squared_error_options,
+ *                               heed_squared_error
+ *   7.3  Optimizers             heed_sgd_create, heed_adamw_create, heed_optimizer_step, _set_learning_rate, _set_group,
+ *                               _save, _load, _destroy, heed_parameter_group
+ *   7.4  Backward               heed_layer_gradients, heed_layer_saved_size, heed_saved_create, _destroy,
+ *                               heed_layer_backward_workspace_size, _backward, _explain_backward
  *
  * OBJECTS are opaque handles, created by a function that has the handle as its last out-parameter and freed by
  * heed_<type>_destroy, which accepts NULL. The comment of each says what makes, uses and frees it, and from which threads:
@@ -101,6 +110,9 @@
  *   heed_workspace (2.3)  scratch memory for one forward at a time
  *   heed_cache (4.1)      the keys and values of sequences that grow, such as texts that are generated
  *   heed_weights (5.2)    the named tensors of a model's files
+ *   heed_gradients (7.1)  the gradients of a layer's parameters
+ *   heed_saved (7.4)      what a forward keeps for its backward
+ *   heed_optimizer (7.3)  what changes a layer's parameters by their gradients, with its state
  * Every object holds references to what it needs (its context, its storage). Destroy drops the caller's reference, in
  * any order and from any thread. Objects that are still alive when their context's handle is destroyed keep working. A
  * handle that was destroyed must not be used again.
@@ -108,10 +120,10 @@
  * ERRORS. Functions that can fail return heed_status; HEED_OK is 0. Plain getters return their value, or on a bad
  * handle or index -1, NULL or 0 bytes. Every failure stores its status and one sentence for the calling thread:
  * heed_last_status, heed_last_error. On failure out-parameters are unchanged, nothing is leaked, and every object is as
- * it was before the call, except that the tensors of outputs are undefined if a call fails while it computes: one that is
- * stopped (HEED_ERROR_CANCELLED) or whose device fails. heed never ends the process, never prints (a heed_logger gets
- * its messages), and no C++ exception leaves a function. Nearly every function can report these errors, which are not
- * repeated below:
+ * it was before the call, except that the tensors of outputs and gradients are undefined if a call fails while it
+ * computes: one that is stopped (HEED_ERROR_CANCELLED), whose device fails, or whose executor has a defect (6.1). heed
+ * never ends the process, never prints (a heed_logger gets its messages), and no C++ exception leaves a function. Nearly
+ * every function can report these errors, which are not repeated below:
  *   HEED_ERROR_INVALID_ARGUMENT   a handle, required pointer or string is NULL; an enumeration or a struct's reserved
  *                                 member holds an unknown value; a struct's struct_size is smaller than in version 0.1
  *                                 or above 65536, so that the struct was not initialized by its macro; no other byte of
@@ -121,7 +133,7 @@
  *   HEED_ERROR_INTERNAL           a bug in heed: please report the sentence
  *
  * STRUCTS begin with struct_size. Always start from the macro (HEED_..._INIT), which sets it and gives every member its
- * default; a zero member means the default too. NULL options mean the macro's values. Later versions add members at the
+ * default; a zero member means the default too, except in the options of losses and optimizers (7.2, 7.3). NULL options mean the macro's values. Later versions add members at the
  * end only; a program built against this header keeps working with them.
  *
  * TEXT RESULTS (char* text, size_t capacity, size_t* num_bytes): *num_bytes (num_bytes may be NULL if text is not) gets
@@ -216,7 +228,7 @@ typedef enum heed_status HEED_INT32 {
   HEED_ERROR_UNSUPPORTED = 3,         /* valid, but this library or device cannot do it */
   HEED_ERROR_NOT_INITIALIZED = 4,     /* the layer lacks parameters */
   HEED_ERROR_WORKSPACE_TOO_SMALL = 5, /* the sentence names both sizes */
-  HEED_ERROR_BUSY = 6,                /* the workspace or the cache is in use by another call */
+  HEED_ERROR_BUSY = 6,                /* the workspace, the cache or the heed_saved is in use by another call */
   HEED_ERROR_IO = 7,                  /* a file could not be opened, read or written */
   HEED_ERROR_CORRUPT_FILE = 8,        /* a file is not what its format says */
   HEED_ERROR_NOT_FOUND = 9,           /* no tensor or parameter has that name */
@@ -449,6 +461,7 @@ typedef struct heed_cache_inputs heed_cache_inputs;
 typedef struct heed_decoder_inputs heed_decoder_inputs;
 typedef struct heed_progress heed_progress;
 typedef struct heed_layer_tap heed_layer_tap;
+typedef struct heed_saved heed_saved;
 
 /* The inputs of a layer, which are neither changed nor kept.
  *
@@ -552,8 +565,10 @@ typedef struct heed_layer_outputs {
   heed_tensor* log_sum_exp;
   const heed_layer_tap* const* taps; /* NULL, or num_taps of them */
   int64_t num_taps;
+  heed_saved* saved; /* NULL, or gets what heed_layer_backward of the same inputs reads, so that it computes less; the output
+                        must be given, and no taps. The output keeps its bits */
 } heed_layer_outputs;
-#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL, NULL, 0 }
+#define HEED_LAYER_OUTPUTS_INIT { sizeof(heed_layer_outputs), NULL, NULL, NULL, NULL, 0, NULL }
 
 /* Scaled dot-product attention in one call: heed_dot_product_attention_create, heed_layer_forward without a workspace
  * and heed_layer_destroy, with the same bits in the results. options NULL: the macro's values. inputs and outputs are
@@ -757,7 +772,8 @@ HEED_API heed_status heed_layer_parameter_shape(const heed_layer* layer, const c
  * Before, it takes the value's dtype (F64 becomes F32) and, where the options leave it open, its input size; the layer
  * is initialized once every parameter is set. A projection's weight is kept packed, in the layout that calls read fastest,
  * and snapshots and files get back the bits that were set. So on the CPU a layer takes the memory of its weights, with
- * the outputs of each projection rounded up to whole vectors. An NPU keeps the unchanged weight besides. While weights
+ * the outputs of each projection rounded up to whole vectors, and after the first backward that multiplies by it the same
+ * once more for the transposed weight (7.4). An NPU keeps the unchanged weight besides. While weights
  * are set or loaded a layer takes in addition only the memory of what is replaced and two pieces of a weight for each
  * thread of the context, which all take part; for convolutions, and for a tied table with a padding_index, the weight
  * itself.
@@ -1710,8 +1726,11 @@ typedef struct heed_load_options {
   const heed_progress* progress; /* NULL, or reports in bytes: done are those that have been read, total is the size of all
                                     parameters in the files. Checks before the first report read headers, and tensors that
                                     may be copies of another one */
+  int32_t widen;                 /* 1: parameters of 16 bits in the file become F32, also where the layer had 16 bits before, as
+                                    training needs them (7.1); 0: they keep their dtype */
+  int32_t reserved;
 } heed_load_options;
-#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL, NULL }
+#define HEED_LOAD_OPTIONS_INIT { sizeof(heed_load_options), NULL, NULL, 0, 0 }
 
 /* Options of heed_model_create. */
 typedef struct heed_model_options {
@@ -2376,6 +2395,326 @@ HEED_API heed_status heed_take(const heed_tensor* tensor, const heed_tensor* ind
  * Errors: INVALID_ARGUMENT (num_tensors; axis; a tensor whose rank, dims or dtype differ, by its number). */
 HEED_API heed_status heed_concatenate(const heed_tensor* const* tensors, int64_t num_tensors, int32_t axis,
                                       heed_tensor* result) HEED_NOEXCEPT;
+
+/* ==== 7. Training ================================================================================================= */
+
+/* Training computes in F32, with parameters of F32 (heed_load_options.widen). docs/training.md is the guide. A training step is
+ * gradients (7.1), perhaps added up over several sets and clipped, and heed_optimizer_step (7.3). */
+
+/* ---- 7.1 Gradients ----------------------------------------------------------------------------------------------- */
+
+/* Says whether training changes parameters: those whose names are prefix, or begin with prefix and a dot, such as
+ * "layers.0.feed_forward"; NULL or "": all of the layer. All parameters are trainable at first. The layer shares this, like the
+ * values, with the layer that it is a child of and with its own children. trainable is 1 or 0. A set of gradients that was made
+ * before does not fit any more. While it runs no other thread may use the layer.
+ * Errors: NOT_FOUND (no parameter has the prefix), INVALID_ARGUMENT (trainable). */
+HEED_API heed_status heed_layer_set_trainable(heed_layer* layer, const char* prefix, int32_t trainable) HEED_NOEXCEPT;
+
+/* The gradients of a layer's trainable parameters: for each a tensor of F32 with the parameter's dims, row-major, in the context's
+ * memory, with the parameter's name, in the order of heed_layer_parameter_name.
+ *   made by   heed_gradients_create
+ *   used by   the functions below, and heed_optimizer_step
+ *   freed by  heed_gradients_destroy; views of its tensors keep their memory
+ *   threads   many may read it at once; while one changes it, no other may use it
+ * A defect of the caller's executor (6.1) is reported by _zero, _scale and _add after all gradients are changed, and by _clip before
+ * the first or after the last. */
+typedef struct heed_gradients heed_gradients;
+
+/* Makes a set of zeros for the trainable parameters of a layer, which must all be set. The set belongs to this very layer: a layer
+ * that has it as a child, or one of its children, is another one, although they share parameters. It does not keep the layer alive.
+ * Errors: NOT_INITIALIZED (a parameter is not set), UNSUPPORTED (a trainable parameter is not F32: load it with widen, or exclude it
+ * with heed_layer_set_trainable). */
+HEED_API heed_status heed_gradients_create(const heed_layer* layer, heed_gradients** gradients) HEED_NOEXCEPT;
+
+/* NULL is allowed. */
+HEED_API void heed_gradients_destroy(heed_gradients* gradients) HEED_NOEXCEPT;
+
+/* How many gradients there are; -1 for NULL. */
+HEED_API int64_t heed_gradients_count(const heed_gradients* gradients) HEED_NOEXCEPT;
+
+/* The name of a gradient's parameter; valid while the set lives. NULL for a bad handle or index. */
+HEED_API const char* heed_gradients_name(const heed_gradients* gradients, int64_t index) HEED_NOEXCEPT;
+
+/* The gradient of the parameter of that name, as a view that shares the set's memory and may be written. The caller destroys *view.
+ * Errors: NOT_FOUND (name). */
+HEED_API heed_status heed_gradients_tensor(heed_gradients* gradients, const char* name,
+                                           heed_tensor** view) HEED_NOEXCEPT;
+
+/* Sets all gradients to 0. */
+HEED_API heed_status heed_gradients_zero(heed_gradients* gradients) HEED_NOEXCEPT;
+
+/* Multiplies all gradients by factor, in double, and rounds each once.
+ * Errors: INVALID_ARGUMENT (a factor that is not finite). */
+HEED_API heed_status heed_gradients_scale(heed_gradients* gradients, double factor) HEED_NOEXCEPT;
+
+/* Adds each gradient of addend to that of sum, in F32. The sets have the same names and dims, and are on the same device; they may be
+ * of different layers, as of two copies of a model.
+ * Errors: INVALID_ARGUMENT (another count, name or dims; another device). */
+HEED_API heed_status heed_gradients_add(heed_gradients* sum, const heed_gradients* addend) HEED_NOEXCEPT;
+
+/* Writes the Euclidean norm of all gradients of num_sets sets (at least 1) together to *norm: the root of the sum of squares in
+ * double, in a fixed order, so that any number of threads gives the same bits. It is infinite or NaN if a gradient is.
+ * Errors: INVALID_ARGUMENT (num_sets; a set that is there twice; sets on several devices). */
+HEED_API heed_status heed_gradients_norm(heed_gradients* const* sets, int64_t num_sets, double* norm) HEED_NOEXCEPT;
+
+/* Multiplies all gradients of all sets by min(1, max_norm / (norm + 1e-6)), the factor of PyTorch's clip_grad_norm_, with which a
+ * norm of max_norm is lessened too. Writes the norm before to *norm; norm may be NULL. max_norm is at least 0, and may be infinite.
+ * Errors: as heed_gradients_norm; INVALID_ARGUMENT (max_norm; a gradient that is not finite, naming where it is: PyTorch would make 0
+ * of finite gradients). Nothing is changed then. */
+HEED_API heed_status heed_gradients_clip(heed_gradients* const* sets, int64_t num_sets, double max_norm,
+                                         double* norm) HEED_NOEXCEPT;
+
+/* ---- 7.2 Losses -------------------------------------------------------------------------------------------------- */
+
+/* How the losses of rows, or of elements, become total, and what the gradient is of. An item is one index of the first axis. */
+typedef enum heed_loss_reduction HEED_INT32 {
+  HEED_LOSS_MEAN = 0,         /* their sum by the number of those that count: PyTorch's "mean" */
+  HEED_LOSS_SUM = 1,          /* their sum */
+  HEED_LOSS_MEAN_OF_ITEMS = 2 /* the sum over items of the mean over all of an item, also those that do not count: the masked
+                                 loss of DJL and of d2l's Python books, whose vector of items is summed by backward */
+} heed_loss_reduction;
+
+/* Options of heed_cross_entropy. Every number is as written, 0 too: defaults are the macro's alone. */
+typedef struct heed_cross_entropy_options {
+  size_t struct_size;
+  int64_t ignore_index;  /* rows with this label do not count; may be any number. The macro has -100, as PyTorch */
+  float label_smoothing; /* from 0 to 1: this share of the target is spread evenly over all classes */
+  int32_t reduction;     /* HEED_LOSS_... */
+} heed_cross_entropy_options;
+#define HEED_CROSS_ENTROPY_OPTIONS_INIT { sizeof(heed_cross_entropy_options), -100, 0.0f, HEED_LOSS_MEAN }
+
+/* The cross-entropy of logits, (B, S, C) or (N, C) of F32, and labels, (B, S) or (N) of I32 or I64, with its gradient
+ * (docs/semantics.md, "Losses"):
+ *   losses[b, s] = log sum over c of exp(logits[b, s, c]) - (1 - smoothing) * logits[b, s, label] - smoothing * mean of logits[b, s]
+ * as PyTorch's cross_entropy. A row counts if s is less than valid_lens[b] and its label is not ignore_index. Of other rows logits are
+ * not read, and losses and gradient are 0; of rows beyond the length labels are not read either. If no row counts, total and gradient
+ * are 0, where PyTorch's mean is NaN.
+ *   valid_lens       (B) of F32, I32 or I64, each from 0 to S; NULL: S. Only of logits (B, S, C)
+ *   options          NULL: the macro's values
+ *   losses           the dims of labels, F32; NULL: not wanted
+ *   total            by options->reduction, added up in double in the order of rows; NULL: not wanted
+ *   logits_gradient  of total with respect to the logits, their dims, F32; may be logits itself, whose elements are then
+ *                    replaced; NULL: not wanted
+ * At least one of the three is given. A logit of -inf has probability 0; as the target, or with smoothing s, the loss of its row is
+ * infinite. Its gradient is -f s / C, and as the target -f (1 - s + s / C), with the factor f of the reduction.
+ * A row with NaN or +inf, or of -inf alone, has a loss and gradients of NaN. Losses that are not finite are results, not errors: total
+ * is that number. The order of sums depends on C alone, so that any number of threads gives the same bits.
+ * Errors: INVALID_ARGUMENT (rank, dims or dtypes; a label out of range, naming where it is; a length; an option; valid_lens with logits
+ * (N, C); results that share memory, except logits_gradient with logits). Nothing is written then. */
+HEED_API heed_status heed_cross_entropy(const heed_tensor* logits, const heed_tensor* labels,
+                                        const heed_tensor* valid_lens, const heed_cross_entropy_options* options,
+                                        heed_tensor* losses, double* total,
+                                        heed_tensor* logits_gradient) HEED_NOEXCEPT;
+
+/* Options of heed_squared_error. Every number is as written, 0 too: defaults are the macro's alone. */
+typedef struct heed_squared_error_options {
+  size_t struct_size;
+  double factor;     /* of each square. The macro has 1, as PyTorch's MSELoss; 0.5 is DJL's l2Loss */
+  int32_t reduction; /* HEED_LOSS_... */
+  int32_t reserved;
+} heed_squared_error_options;
+#define HEED_SQUARED_ERROR_OPTIONS_INIT { sizeof(heed_squared_error_options), 1.0, HEED_LOSS_MEAN, 0 }
+
+/* The squared error of predictions and targets, of F32 with the same dims, with its gradient: losses = factor * (predictions -
+ * targets)^2, element by element, computed in double and rounded once. It is the loss of least squares, also called L2 loss.
+ *   options               NULL: the macro's values
+ *   losses                the dims of predictions, F32; NULL: not wanted
+ *   total                 by options->reduction, added up in double in a fixed order; 0 without elements; NULL: not wanted
+ *   predictions_gradient  of total with respect to the predictions, F32; may be predictions or targets itself; NULL: not wanted.
+ *                         The gradient with respect to the targets is its negative
+ * At least one of the three is given. Losses that are not finite are results, not errors.
+ * Errors: INVALID_ARGUMENT (dims or dtypes; an option; a rank of 0 with HEED_LOSS_MEAN_OF_ITEMS; results that share memory). */
+HEED_API heed_status heed_squared_error(const heed_tensor* predictions, const heed_tensor* targets,
+                                        const heed_squared_error_options* options, heed_tensor* losses, double* total,
+                                        heed_tensor* predictions_gradient) HEED_NOEXCEPT;
+
+/* ---- 7.3 Optimizers ---------------------------------------------------------------------------------------------- */
+
+/* Changes the parameters of one layer by their gradients. In the options of optimizers every number is as written, 0 too: defaults
+ * are the macro's alone. All are finite in F32, up to 3.4e38. Schedules of learning rates are the caller's
+ * (heed_optimizer_set_learning_rate).
+ *   made by   heed_sgd_create, heed_adamw_create
+ *   used by   heed_optimizer_step, and the functions below
+ *   freed by  heed_optimizer_destroy
+ *   threads   one at a time */
+typedef struct heed_optimizer heed_optimizer;
+
+/* Stochastic gradient descent, as PyTorch's SGD without dampening:
+ *   g = gradient + weight_decay * p;  b = momentum * b + g;  p = p - learning_rate * (nesterov ? g + momentum * b : b)
+ * with b = 0 before the first step. All numbers are at least 0. */
+typedef struct heed_sgd_options {
+  size_t struct_size;
+  double learning_rate;
+  double momentum;     /* 0: none, and no memory for b */
+  double weight_decay;
+  int32_t nesterov;    /* 1: with a momentum above 0 */
+  int32_t reserved;
+} heed_sgd_options;
+#define HEED_SGD_OPTIONS_INIT { sizeof(heed_sgd_options), 1e-3, 0.0, 0.0, 0, 0 }
+
+/* Where epsilon is added. */
+typedef enum heed_epsilon_placement HEED_INT32 {
+  HEED_EPSILON_CORRECTED = 0,  /* to the root of the second moment after its bias is corrected: PyTorch, and the papers */
+  HEED_EPSILON_UNCORRECTED = 1 /* before: DJL. Gradients near epsilon and below give other steps */
+} heed_epsilon_placement;
+
+/* AdamW (Loshchilov and Hutter, 2019) and Adam (Kingma and Ba, 2015), in step t = 1, 2, ... of a parameter:
+ *   g = gradient, of Adam plus weight_decay * p;  m = m + (1 - beta1) * (g - m);  v = beta2 * v + (1 - beta2) * g^2
+ *   p = p - learning_rate * (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), of AdamW plus weight_decay * p)
+ * with m = v = 0 before the first step. A quotient by 0 counts as 0. betas are at least 0 and below 1; the other numbers are at least
+ * 0. It is computed in F32, as by PyTorch, and holds for gradients of magnitudes from about 1e-17, where epsilon does not hide them,
+ * to 1e19: the square of a smaller one loses digits or is 0, that of a larger one is infinite, and the parameter then changes by
+ * its decay alone; with gradients above 1e38 of both signs it becomes NaN, as PyTorch's. */
+typedef struct heed_adamw_options {
+  size_t struct_size;
+  double learning_rate;
+  double beta1;
+  double beta2;
+  double epsilon;
+  double weight_decay;
+  int32_t coupled_decay;     /* 1: Adam, the decay is added to the gradient */
+  int32_t epsilon_placement; /* HEED_EPSILON_... */
+} heed_adamw_options;
+#define HEED_ADAMW_OPTIONS_INIT { sizeof(heed_adamw_options), 1e-3, 0.9, 0.999, 1e-8, 1e-2, 0, HEED_EPSILON_CORRECTED }
+
+/* Makes an optimizer; options NULL: the macro's values, which are PyTorch's defaults. The caller destroys *optimizer.
+ * Errors: INVALID_ARGUMENT (an option out of range). */
+HEED_API heed_status heed_sgd_create(heed_context* context, const heed_sgd_options* options,
+                                     heed_optimizer** optimizer) HEED_NOEXCEPT;
+HEED_API heed_status heed_adamw_create(heed_context* context, const heed_adamw_options* options,
+                                       heed_optimizer** optimizer) HEED_NOEXCEPT;
+
+/* NULL is allowed. */
+HEED_API void heed_optimizer_destroy(heed_optimizer* optimizer) HEED_NOEXCEPT;
+
+/* One step: changes each parameter that has a gradient, on the context's threads; any number of them, and any instruction set,
+ * gives the same bits. gradients are a set of this layer, whose trainable parameters are still the same; they are not changed. The first
+ * step ties the optimizer to the layer. State is made at the first step of a parameter: a float for each element for momentum, two for
+ * Adam. Parameters are written in place, also where a weight is kept packed alone; where a snapshot (heed_layer_parameter) shares the
+ * memory, the parameter gets new memory, and the snapshot keeps its values. On an NPU the host computes the step on copies. While it
+ * runs no other thread may use the layer or the gradients.
+ * All checks and allocations come before the first number is written, so that a step that fails changes nothing. A defect of the
+ * caller's executor (6.1) in the loop over the numbers is reported after the step is done.
+ * Errors: INVALID_ARGUMENT (gradients of another layer, or made when other parameters were trainable; a gradient that is not finite,
+ * naming where it is: PyTorch would make NaN of the parameter; another context; another layer than in the step before; a state
+ * that was loaded with other dims; a learning rate that is not finite in F32 times the group's factor, by 1 - beta1^t, or times the
+ * weight decay), NOT_FOUND (a group without a parameter; a loaded state of a parameter that the layer lacks). */
+HEED_API heed_status heed_optimizer_step(heed_optimizer* optimizer, heed_layer* layer,
+                                         const heed_gradients* gradients) HEED_NOEXCEPT;
+
+/* Sets the learning rate of the steps that follow.
+ * Errors: INVALID_ARGUMENT (not a number of at least 0 that is finite in F32). */
+HEED_API heed_status heed_optimizer_set_learning_rate(heed_optimizer* optimizer, double learning_rate) HEED_NOEXCEPT;
+
+/* What a group of parameters has instead of the optimizer's numbers. Every number is as written, 0 too. */
+typedef struct heed_parameter_group {
+  size_t struct_size;
+  double learning_rate_factor; /* times the optimizer's learning rate */
+  double weight_decay;         /* in the place of the optimizer's */
+} heed_parameter_group;
+#define HEED_PARAMETER_GROUP_INIT { sizeof(heed_parameter_group), 1.0, 0.0 }
+
+/* Makes the parameters whose names are prefix, or begin with prefix and a dot, a group; a second call with that prefix replaces its
+ * numbers. Of several groups that a parameter is in, that of the longest prefix counts. prefix NULL or "": all parameters. group
+ * NULL: removes the group of that prefix.
+ * Errors: INVALID_ARGUMENT (group has a number out of range; a line feed in prefix), NOT_FOUND (group NULL, and no group of that
+ * prefix; no parameter of the optimizer's layer has the prefix: before the first step there is no layer, and the step finds it). */
+HEED_API heed_status heed_optimizer_set_group(heed_optimizer* optimizer, const char* prefix,
+                                              const heed_parameter_group* group) HEED_NOEXCEPT;
+
+/* Writes everything of the optimizer to a .safetensors file: options, groups, and of each parameter the number of its steps and its
+ * state. docs/training.md lists the tensors. The file is replaced as a whole.
+ * Errors: IO. */
+HEED_API heed_status heed_optimizer_save(const heed_optimizer* optimizer, const char* path) HEED_NOEXCEPT;
+
+/* Takes everything from a file of heed_optimizer_save: options, groups and state, so that training goes on with the same bits. The
+ * next step, of any layer with parameters of these names and dims, ties the optimizer to its layer. On failure nothing is changed.
+ * Errors: INVALID_ARGUMENT (a file of the other kind of optimizer), IO, CORRUPT_FILE (also a number out of range, and a tensor of a
+ * state or of groups without the one that it belongs to), NOT_FOUND (another tensor is missing). */
+HEED_API heed_status heed_optimizer_load(heed_optimizer* optimizer, const char* path) HEED_NOEXCEPT;
+
+/* ---- 7.4 Backward ------------------------------------------------------------------------------------------------ */
+
+/* heed_saved: what a forward keeps for the backward of the same call, the arrays between the operations of the layer.
+ *   made by   heed_saved_create, with the size that heed_layer_saved_size says
+ *   used by   heed_layer_forward, which fills it, and heed_layer_backward, which reads it, as outputs->saved: one call at a
+ *             time, a second one at the same time is refused (BUSY). It may be filled again and again
+ *   freed by  heed_saved_destroy, in any order with the layer
+ * A backward of another call is refused: of another layer, other shapes, other lengths, whole numbers or attention_mask, another
+ * dropout_seed. That rows in floating point, masks and biases hold what they held is for the caller to keep. */
+
+/* The number of bytes of a heed_saved for a call of the layer with these inputs (only shapes and dtypes are read).
+ * Errors: as heed_layer_backward. */
+HEED_API heed_status heed_layer_saved_size(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                           size_t* num_bytes) HEED_NOEXCEPT;
+
+/* Makes an empty heed_saved of num_bytes, which may be 0, in the context's memory. The caller destroys *saved.
+ * Errors: OUT_OF_MEMORY. */
+HEED_API heed_status heed_saved_create(heed_context* context, size_t num_bytes, heed_saved** saved) HEED_NOEXCEPT;
+
+/* Drops the caller's reference. NULL is allowed. A call in flight keeps the memory alive. */
+HEED_API void heed_saved_destroy(heed_saved* saved) HEED_NOEXCEPT;
+
+/* The gradients of a loss: `output` is read, the others are written. NULL: not wanted. All are F32 of any positive strides, each
+ * with the dims of what it is the gradient of, and each with memory of its own. */
+typedef struct heed_layer_gradients {
+  size_t struct_size;
+  const heed_tensor* output;   /* required: the gradient by the output, with its dims. Rows that are padding are not read */
+  heed_tensor* queries;        /* of inputs->queries; without keys also of its roles as keys and values: their sum */
+  heed_tensor* keys;           /* of inputs->keys; without values also of its role as values. NULL if inputs has no keys */
+  heed_tensor* values;         /* of inputs->values; NULL if inputs has none */
+  heed_tensor* bias;           /* of inputs->bias: where an axis of it has size 1, the sum over what it is repeated for */
+  heed_tensor* alibi_slopes;   /* of inputs->alibi_slopes, (H) */
+  heed_tensor* sinks;          /* of inputs->sinks, (H) */
+  heed_tensor* self_bias;      /* of inputs->decoder->self_bias, as bias */
+  heed_tensor* memory;         /* of inputs->decoder->memory */
+  heed_gradients* parameters;  /* made by heed_gradients_create of this layer; parameters that the call does not use get 0 */
+  int32_t accumulate;          /* 0: gradients are replaced; 1: they are added to what the tensors hold */
+  int32_t reserved;            /* 0 */
+} heed_layer_gradients;
+#define HEED_LAYER_GRADIENTS_INIT \
+  { sizeof(heed_layer_gradients), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+
+/* The number of bytes of workspace that heed_layer_backward of these arguments needs (only shapes and dtypes are read).
+ * outputs NULL, or without saved: with what the forward computes.
+ * Errors: as heed_layer_backward. */
+HEED_API heed_status heed_layer_backward_workspace_size(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                                        const heed_layer_outputs* outputs,
+                                                        const heed_layer_gradients* gradients,
+                                                        size_t* num_bytes) HEED_NOEXCEPT;
+
+/* Computes the gradients of a loss by the inputs and the parameters of a call from that by its output, in F32 (Rumelhart,
+ * Hinton, Williams, "Learning representations by back-propagating errors", Nature 323, 1986; of attention in memory that is
+ * linear in the sequence, Dao, "FlashAttention-2", arXiv 2307.08691). inputs are those of the forward, with its training and
+ * dropout_seed: what dropout drops is drawn again. Of outputs only saved is read; the others may be NULL, and where they are
+ * given their dims are checked. outputs NULL, or without saved: the forward is computed again, as activation checkpointing does,
+ * with the same bits in the gradients.
+ *
+ * Each gradient is a sum in an order that only the shapes decide: any number of threads gives the same bits. Gradients by the
+ * parameters begin with what their tensors hold if accumulate is 1, and add the rows in order: so with one parameter used once, a
+ * batch in parts, one after another, gives the bits of the whole batch, if the loss is a sum and nothing is dropped. A hidden pair
+ * takes part in nothing. A row whose gradient by the output is all 0 adds nothing, whatever its inputs hold, NaN too. Queries
+ * without a visible key have gradients of 0 (with HEED_EMPTY_ROWS_MEAN the values get their shares). Rule 19 of
+ * docs/semantics.md has the formulas.
+ *
+ * May be called from many threads on one layer, with tensors, gradients and saved of their own. With a workspace nothing is
+ * allocated (on the CPU), but by the first backward of the layer after its parameters got their values, which packs the weights a
+ * second time. workspace NULL: one from the context's pool.
+ * Errors: as heed_layer_forward; INVALID_ARGUMENT (output NULL; dims, dtype, memory of a gradient; a gradient of an input that is
+ * not given or of whole numbers; gradients of another layer; saved that is empty, of another call, or whose parameters have
+ * changed since), UNSUPPORTED (a cache; taps; inputs in 16 bits; a gradient of a bias with an attention_mask that hides rows
+ * before visible ones), WORKSPACE_TOO_SMALL (also for saved), BUSY (the workspace or saved). On failure gradients are undefined if
+ * the call failed while it computed, otherwise unchanged. */
+HEED_API heed_status heed_layer_backward(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                         const heed_layer_outputs* outputs, heed_workspace* workspace,
+                                         const heed_layer_gradients* gradients) HEED_NOEXCEPT;
+
+/* What heed_layer_backward of these arguments would do, as heed_layer_explain has it (a text result).
+ * Errors: as heed_layer_backward. */
+HEED_API heed_status heed_layer_explain_backward(const heed_layer* layer, const heed_layer_inputs* inputs,
+                                                 const heed_layer_outputs* outputs,
+                                                 const heed_layer_gradients* gradients, char* text, size_t capacity,
+                                                 size_t* num_bytes) HEED_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -361,6 +361,7 @@ constexpr Backend kBackend = {
     .trim = trim,
     .for_each = nullptr,
     .transpose = nullptr,
+    .update = nullptr,
     .intermediate_form = intermediate_form,
     .cache_page_rows = cache_page_rows,
     .operations = kOperations,

@@ -35,6 +35,7 @@ bool has_epilogue(const LinearPart& part) { return num_steps(part) != 0 || part.
 void add_epilogue_reasons(Plan& plan, const LinearProblem& problem, const LinearPart& part) {
   if (part.soft_cap > 0) plan.add_reason("the device has no soft cap of a product");
   if (std::fabs(part.scale) < kMinFactor) plan.add_reason(kTooSmallFactor);
+  if (part.sum.given != 0) plan.add_reason("ATB's epilogues do not keep the sums before them");
   for (const Operand* operand : {&part.factor, &part.addend}) {
     if (operand->given != 0 && !can_arrange(rows_of(problem, part, *operand))) plan.add_reason(kOutOfReach);
   }

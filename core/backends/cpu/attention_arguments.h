@@ -15,8 +15,6 @@ namespace heed::cpu {
 
 AttentionArguments arguments_of(const AttentionProblem& problem);
 
-// The number of query heads that share a key head.
-inline int64_t group_size(const AttentionProblem& problem) { return problem.num_heads / problem.num_kv_heads; }
 // The number of rows that share a key head, in the largest batch element.
 inline int64_t rows_of_group(const AttentionProblem& problem) {
   return group_size(problem) * problem.limits.num_queries;

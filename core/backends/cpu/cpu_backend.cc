@@ -126,6 +126,10 @@ void transpose(const BackendDevice* device, DType dtype, const void* from, int64
                              static_cast<int64_t>(size_of(dtype)));
 }
 
+void update(const BackendDevice* device, const UpdateArguments* arguments) {
+  device->kernels->update_elements(arguments);
+}
+
 IntermediateForm intermediate_form(const BackendDevice*, DType) { return {}; }
 
 Status packed_linear_bytes(const BackendDevice* device, const LinearPart* part, int64_t input_size, size_t* num_bytes,
@@ -187,6 +191,7 @@ const Backend& cpu_backend() {
       .trim = nullptr,
       .for_each = for_each,
       .transpose = transpose,
+      .update = update,
       .intermediate_form = intermediate_form,
       .cache_page_rows = nullptr,
       // All, because the CPU computes those that another device does not support.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "backends/cpu/clear_row.h"
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
@@ -22,13 +23,6 @@ StridedRow table_row(const KernelTable& kernels, const EmbeddingProblem& problem
   auto* const first =
       static_cast<std::byte*>(const_cast<void*>(data)) + row.first * static_cast<int64_t>(size_of(table.dtype));
   return {first, row.stride, table.dtype};
-}
-
-// 0 has no bits in any of the dtypes.
-void clear_row(const StridedRow& row, int64_t size) {
-  const size_t bytes = size_of(row.dtype);
-  for (int64_t i = 0; i < size; ++i)
-    std::memset(static_cast<std::byte*>(row.data) + i * row.stride * static_cast<int64_t>(bytes), 0, bytes);
 }
 
 }  // namespace

@@ -241,7 +241,8 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     const auto are_adjacent = [&part](const Operand& operand) {
       return operand.given == 0 || operand.strides[0] == part.head_size * operand.strides[3];
     };
-    const bool is_one_head = are_adjacent(part.output) && are_adjacent(part.factor) && are_adjacent(part.addend);
+    const bool is_one_head =
+        are_adjacent(part.output) && are_adjacent(part.factor) && are_adjacent(part.addend) && are_adjacent(part.sum);
     to.head_size = is_one_head ? part.output_size : part.head_size;
     copy_operand(to.weight, part.weight);
     copy_operand(to.bias, part.bias);
@@ -251,6 +252,7 @@ LinearArguments arguments_of(const LinearProblem& problem) {
     to.soft_cap = part.soft_cap;
     copy_operand(to.factor, part.factor);
     copy_operand(to.addend, part.addend);
+    copy_operand(to.sum, part.sum);
     to.packed = part.is_packed != 0 ? part.packed : nullptr;
     if (!part.transform.is_given()) continue;
     to.transform = &part.transform;
@@ -265,7 +267,8 @@ void merge_single_row_batch(const LinearProblem& problem, LinearArguments& argum
   arguments.input.strides[2] = arguments.input.strides[1];
   for (int32_t i = 0; i < problem.num_parts; ++i) {
     LinearPartArguments& part = arguments.parts[i];
-    for (Operand* operand : {&part.output, &part.factor, &part.addend}) operand->strides[2] = operand->strides[1];
+    for (Operand* operand : {&part.output, &part.factor, &part.addend, &part.sum})
+      operand->strides[2] = operand->strides[1];
   }
 }
 

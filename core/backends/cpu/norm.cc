@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "backends/cpu/backward/norm_gradients.h"
 #include "backends/cpu/elementwise_rows.h"
 #include "backends/cpu/engine/planned_loop.h"
 #include "backends/cpu/kernel_operand.h"
@@ -25,17 +26,6 @@ size_t row_bytes(const NormProblem& problem) {
 }
 
 double work_of_norm(const NormProblem& problem) { return count_elements(problem.sizes) * kFlopsOfNorm; }
-
-// A parameter of the row as contiguous f32 in whole vectors: in place, or copied to `memory`.
-const float* widened(const KernelTable& kernels, const Operand& operand, int64_t size, float* memory) {
-  if (operand.given == 0) return nullptr;
-  if (operand.dtype == DType::F32 && operand.strides[3] == 1 && size % kernels.lanes == 0)
-    return static_cast<const float*>(operand.data);
-  const StridedRow from = {operand.data, operand.strides[3], operand.dtype};
-  const StridedRow to = {memory, 1, DType::F32};
-  kernels.copy_row(&from, &to, size);
-  return memory;
-}
 
 }  // namespace
 

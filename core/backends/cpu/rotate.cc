@@ -33,7 +33,7 @@ size_t worker_bytes(const RotateProblem& problem) {
   return round_up_to_alignment(static_cast<size_t>(2 * problem.row_size) * size_of(problem.compute));
 }
 
-std::byte* row_of(const Operand& operand, int64_t b, int64_t h, int64_t s) {
+std::byte* rotated_row(const Operand& operand, int64_t b, int64_t h, int64_t s) {
   const int64_t index = b * operand.strides[0] + h * operand.strides[1] + s * operand.strides[2];
   return static_cast<std::byte*>(operand.data) + index * static_cast<int64_t>(size_of(operand.dtype));
 }
@@ -44,7 +44,7 @@ int64_t step_of(const Operand& operand) {
 
 int64_t position_of(const RotateProblem& problem, int64_t b, int64_t s) {
   if (problem.positions.given == 0) return s;
-  const std::byte* element = row_of(problem.positions, b, 0, s);
+  const std::byte* element = rotated_row(problem.positions, b, 0, s);
   return problem.positions.dtype == DType::I32 ? *reinterpret_cast<const int32_t*>(element)
                                                : *reinterpret_cast<const int64_t*>(element);
 }
@@ -71,8 +71,8 @@ void rotate_row(const RotateProblem& problem, int64_t number, std::byte* memory)
   T* cosines = row + problem.row_size;
   T* sines = cosines + num_pairs;
   const auto read = [&](T* to, const Operand& operand, int64_t head, int64_t place, int64_t count) {
-    convert_elements(problem.compute, to, sizeof(T), operand.dtype, row_of(operand, b, head, place), step_of(operand),
-                     count);
+    convert_elements(problem.compute, to, sizeof(T), operand.dtype, rotated_row(operand, b, head, place),
+                     step_of(operand), count);
   };
   read(row, problem.input, h, s, problem.row_size);
   read(cosines, problem.cosines, 0, position, num_pairs);
@@ -82,8 +82,8 @@ void rotate_row(const RotateProblem& problem, int64_t number, std::byte* memory)
   } else {
     rotate_pairs(row, cosines, sines, num_pairs, 1, num_pairs);
   }
-  convert_elements(problem.output.dtype, row_of(problem.output, b, h, s), step_of(problem.output), problem.compute, row,
-                   sizeof(T), problem.row_size);
+  convert_elements(problem.output.dtype, rotated_row(problem.output, b, h, s), step_of(problem.output), problem.compute,
+                   row, sizeof(T), problem.row_size);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class AdditiveAttention final : public AttentionLayer {
   bool has_heads(const InputValues&) const override { return false; }
   void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "layers/backward/added_gradients.h"
+#include "layers/kinds/backward/attention_backward.h"
+#include "layers/kinds/projection.h"
 
 namespace heed {
 namespace {
@@ -102,26 +105,53 @@ void DotProductAttention::set_attention(const InputValues& inputs, AttentionProb
   problem.value_head_size = inputs.values.dim(rank - 1);
 }
 
+void DotProductAttention::set_rows(Schedule& schedule, Operand& operand, const Value& value,
+                                   const InputValues& inputs) const {
+  const int32_t rank = inputs.queries.rank();
+  schedule.set_operand(operand, value, {batch_axis(inputs), has_heads(inputs) ? rank - 3 : -1, rank - 2, rank - 1});
+}
+
+void DotProductAttention::set_numbers(Schedule& schedule, Operand& operand, const Value& value,
+                                      const InputValues& inputs) const {
+  const int32_t rank = inputs.queries.rank();
+  schedule.set_operand(operand, value, {batch_axis(inputs), has_heads(inputs) ? rank - 3 : -1, rank - 2, -1});
+}
+
 void DotProductAttention::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
   const InputValues& inputs = call.inputs;
-  const int32_t rank = inputs.queries.rank();
-  const bool packed = is_packed(inputs);
-  const int32_t batch = packed ? -1 : 0;
-  const int32_t heads = rank == (packed ? 3 : 4) ? rank - 3 : -1;
-  const auto set = [&](Operand& operand, const Value& value) {
-    schedule.set_operand(operand, value, {batch, heads, rank - 2, rank - 1});
-  };
+  const OutputValues results = saved_results(schedule, call, outputs);
   AttentionProblem& attention = *call.attention;
   schedule.add("attention", attention);
-  set(attention.queries, inputs.queries);
-  set(attention.keys, inputs.keys);
-  if (outputs.output.is_given()) {
-    set(attention.values, inputs.values);
-    set(attention.output, outputs.output);
+  set_rows(schedule, attention.queries, inputs.queries, inputs);
+  set_rows(schedule, attention.keys, inputs.keys, inputs);
+  if (results.output.is_given()) {
+    set_rows(schedule, attention.values, inputs.values, inputs);
+    set_rows(schedule, attention.output, results.output, inputs);
   }
-  if (outputs.weights.is_given()) set(attention.weights, outputs.weights);
-  if (outputs.log_sum_exp.is_given())
-    schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {batch, heads, rank - 2, -1});
+  if (results.weights.is_given()) set_rows(schedule, attention.weights, results.weights, inputs);
+  if (results.log_sum_exp.is_given()) set_numbers(schedule, attention.log_sum_exp, results.log_sum_exp, inputs);
+  add_copies_of_results(schedule, results, outputs);
+}
+
+void DotProductAttention::compose_backward(Schedule& schedule, const LayerCall& call,
+                                           const GradientValues& gradients) const {
+  const InputValues& inputs = call.inputs;
+  const Value queries = written_gradient(schedule, gradients.queries, inputs.queries.shape());
+  const Value keys = written_gradient(schedule, gradients.keys, inputs.keys.shape());
+  const Value values = written_gradient(schedule, gradients.values, inputs.values.shape());
+  AttentionBackwardProblem& problem = add_attention_backward(schedule, call, gradients);
+  set_rows(schedule, problem.forward.queries, inputs.queries, inputs);
+  set_rows(schedule, problem.forward.keys, inputs.keys, inputs);
+  set_rows(schedule, problem.forward.values, inputs.values, inputs);
+  set_rows(schedule, problem.forward.output, call.saved[kSavedOutput], inputs);
+  set_numbers(schedule, problem.forward.log_sum_exp, call.saved[kSavedLogSumExp], inputs);
+  set_rows(schedule, problem.output_gradient, gradients.output, inputs);
+  if (queries.is_given()) set_rows(schedule, problem.queries_gradient, queries, inputs);
+  if (keys.is_given()) set_rows(schedule, problem.keys_gradient, keys, inputs);
+  if (values.is_given()) set_rows(schedule, problem.values_gradient, values, inputs);
+  add_addend(schedule, queries, gradients.queries);
+  add_addend(schedule, keys, gradients.keys);
+  add_addend(schedule, values, gradients.values);
 }
 
 void scaled_dot_product_attention(std::shared_ptr<Context> context, const AttentionOptions& options,

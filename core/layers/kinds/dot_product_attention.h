@@ -24,9 +24,15 @@ class DotProductAttention : public AttentionLayer {
   bool has_heads(const InputValues& inputs) const override;
   void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
+  // Sets an operand of rows, (B, S, D) or (B, H, S, D), or packed without B.
+  void set_rows(Schedule& schedule, Operand& operand, const Value& value, const InputValues& inputs) const;
+  // The same of numbers of the queries' rows.
+  void set_numbers(Schedule& schedule, Operand& operand, const Value& value, const InputValues& inputs) const;
+
   AttentionOptions options_;
 };
 

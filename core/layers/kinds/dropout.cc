@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "layers/backward/added_gradients.h"
 #include "layers/common_axes.h"
 #include "ops/dropout.h"
 
@@ -39,21 +40,45 @@ DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Val
   return problem;
 }
 
-void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
-  const Value& input = call.inputs.queries;
-  const float dropout = call.training.is_on ? options_.dropout : 0.0f;
-  DropoutProblem& problem =
-      add_dropout(schedule, "dropout", input, outputs.output, call.training.dropout_seed, dropout);
-  if (!outputs.addend.is_given()) return;
+DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
+                            const Value& addend, uint64_t seed, float dropout) {
+  auto& problem = schedule.add<DropoutProblem>(operation);
   // Three arrays: their axes stay apart.
-  std::fill_n(problem.sizes, kElementwiseRank, 1);
   std::ranges::copy_n(input.shape().dims.begin(), input.rank(), problem.sizes + kElementwiseRank - input.rank());
   schedule.set_elementwise(problem.input, input);
-  schedule.set_elementwise(problem.output, outputs.output);
-  schedule.set_elementwise(problem.addend, outputs.addend);
+  schedule.set_elementwise(problem.output, output);
+  schedule.set_elementwise(problem.addend, addend);
+  problem.seed = seed;
+  problem.dropout = dropout;
+  return problem;
+}
+
+void Dropout::compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const {
+  const Value& input = call.inputs.queries;
+  const uint64_t seed = call.training.dropout_seed;
+  if (!outputs.addend.is_given()) {
+    add_dropout(schedule, "dropout", input, outputs.output, seed, dropout_of(call));
+    return;
+  }
+  DropoutProblem& problem =
+      add_dropout(schedule, "dropout", input, outputs.output, outputs.addend, seed, dropout_of(call));
   if (call.row_limits == nullptr) return;
   problem.has_limits = 1;
   problem.limits = *call.row_limits;
+}
+
+void Dropout::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  constexpr const char* kOperation = "gradient of dropout's input";
+  const auto& [to, addend] = gradients.queries;
+  if (!to.is_given()) return;
+  const float dropout = dropout_of(call);
+  if (!addend.is_given()) {
+    add_dropout(schedule, kOperation, gradients.output, to, call.training.dropout_seed, dropout);
+  } else if (dropout == 0) {
+    add_sum(schedule, kOperation, gradients.output, addend, to);
+  } else {
+    add_dropout(schedule, kOperation, gradients.output, to, addend, call.training.dropout_seed, dropout);
+  }
 }
 
 void Dropout::write_options(JsonWriter& json) const { json.member("dropout", options_.dropout); }

@@ -3,6 +3,7 @@
 // its inverted form: in training the kept elements are scaled up, so that without training the layer is the identity.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "layers/kind_names.h"
@@ -20,6 +21,10 @@ struct DropoutOptions {
 DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
                             uint64_t seed, float dropout);
 
+// The same plus the addend, which has the output's shape and may be its memory. `dropout` is not 0.
+DropoutProblem& add_dropout(Schedule& schedule, const char* operation, const Value& input, const Value& output,
+                            const Value& addend, uint64_t seed, float dropout);
+
 // As a child of another layer it adds OutputValues::addend.
 class Dropout final : public Layer {
  public:
@@ -31,9 +36,12 @@ class Dropout final : public Layer {
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
+  float dropout_of(const LayerCall& call) const { return call.training.is_on ? options_.dropout : 0.0f; }
+
   DropoutOptions options_;
 };
 

@@ -178,8 +178,10 @@ Value EmbeddedLayer::check_first_children(Schedule& schedule, Purpose purpose, L
     if (role == ChildRole::Patches) check_num_patches(call, shape[1]);
     // Token types are added in place, and so runs a norm of rows that a child before made: the rows of the call, which may be
     // copies too, have their own dtype.
-    const bool is_in_place = role == ChildRole::TokenTypes ||
-                             (role == ChildRole::EmbeddingNorm && rows.intermediate() != input.intermediate());
+    // A backward of the norm reads its rows.
+    const bool is_in_place =
+        role == ChildRole::TokenTypes ||
+        (role == ChildRole::EmbeddingNorm && rows.intermediate() != input.intermediate() && !schedule.saves_arrays());
     if (!is_in_place) rows = schedule.reserve_spread(shape);
     std::construct_at(&call.arrays[i], rows);
   }
@@ -215,6 +217,25 @@ void EmbeddedLayer::compose_first_children(Schedule& schedule, const LayerCall& 
     outputs.output = call.arrays[i];
     if (role == ChildRole::TokenTypes) outputs.addend = call.arrays[i];
     compose_child(i, schedule, call, outputs);
+  }
+}
+
+void EmbeddedLayer::compose_first_children_backward(Schedule& schedule, const LayerCall& call, const Value& of_rows,
+                                                    const GradientValues& gradients) const {
+  Value of_output = of_rows;
+  for (size_t i = num_first_children_; i-- > 0;) {
+    const ChildRole role = child_role(i);
+    if (role == ChildRole::EmbeddingDropout && !drops(call)) continue;
+    GradientValues of_child;
+    of_child.output = of_output;
+    // Ids have no gradient, and the rows to which those of token types are added have that of the sum.
+    const bool reads_ids = role == ChildRole::Embedding || role == ChildRole::TokenTypes;
+    if (i == 0 && !reads_ids)
+      of_child.queries = gradients.queries;
+    else if (!reads_ids)
+      of_child.queries = {schedule.reserve_spread(call.children[i].inputs.queries.shape())};
+    compose_child_backward(i, schedule, call, of_child);
+    if (!reads_ids) of_output = of_child.queries.to;
   }
 }
 

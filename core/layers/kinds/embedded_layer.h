@@ -71,6 +71,9 @@ class EmbeddedLayer : public Layer {
   // Sets the limits of the first children's rows, once the first layer knows them.
   void set_row_limits(LayerCall& call, const KeyLimits* limits) const;
   void compose_first_children(Schedule& schedule, const LayerCall& call) const;
+  // `of_rows`: by the rows of the first layer.
+  void compose_first_children_backward(Schedule& schedule, const LayerCall& call, const Value& of_rows,
+                                       const GradientValues& gradients) const;
   // The dtype of rows: that of the inputs, or of the embedding.
   DType row_dtype(const LayerInputs& inputs) const final;
   void write_embedded_options(JsonWriter& json) const;

@@ -12,6 +12,7 @@
 
 #include "base/decimal_text.h"
 #include "base/error.h"
+#include "ops/embedding_backward.h"
 #include "ops/lengths.h"
 #include "ops/tensor_operand.h"
 #include "tensor/device.h"
@@ -155,6 +156,26 @@ void Embedding::compose(Schedule& schedule, const LayerCall& call, const OutputV
   if (outputs.addend.is_given()) schedule.set_elementwise(problem.addend, outputs.addend);
   schedule.set_elementwise(problem.output, outputs.output);
   problem.scale = options_.scale;
+}
+
+void Embedding::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  GradientSum* const sum = gradient_of(call, 0);
+  if (sum == nullptr) return;
+  const Shape& shape = call.shapes.output;
+  auto& problem = schedule.add<EmbeddingBackwardProblem>("gradient of the embedding's table");
+  std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
+  problem.num_table_rows = options_.num_embeddings;
+  schedule.set_elementwise(problem.output_gradient, gradients.output);
+  schedule.set_operand(problem.table_gradient, sum->to, {-1, -1, 0, 1});
+  problem.scale = options_.scale;
+  problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+  problem.ids = call.ids;
+  if (call.ids == nullptr || options_.padding_index < 0) return;
+  // The row of padding is not learned.
+  const int64_t num_ids = call.inputs.queries.tensor()->num_elements();
+  auto* const learned = schedule.arena().allocate_for<int32_t>(static_cast<size_t>(num_ids));
+  std::replace_copy(call.ids, call.ids + num_ids, learned, static_cast<int32_t>(options_.padding_index), -1);
+  problem.ids = learned;
 }
 
 void Embedding::write_options(JsonWriter& json) const {

@@ -34,6 +34,7 @@ class Embedding final : public Layer {
   LayerInputs check_tensors(const LayerInputs& inputs) const override;
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/feed_forward.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstddef>
 #include <optional>
@@ -9,11 +10,17 @@
 
 #include "attention/options.h"
 #include "base/error.h"
+#include "layers/kinds/backward/linear_backward.h"
 #include "layers/kinds/dropout.h"
 #include "layers/kinds/row_linear.h"
+#include "ops/activate_backward.h"
 
 namespace heed {
 namespace {
+
+// What a call with a backward keeps, in LayerCall::saved: the sums of both first linears before the activation, what the second
+// linear reads, and the same before dropout.
+enum : size_t { kSavedSum = 0, kSavedGateSum, kSavedHidden, kSavedKept };
 
 // The weights, in the order of the table; the bias of each follows it.
 enum : size_t { kFirstWeight = 0, kGateWeight = 2, kSecondWeight = 4 };
@@ -51,6 +58,14 @@ std::vector<Parameter> make_parameters(const FeedForwardOptions& options) {
   return parameters;
 }
 
+// Has the part store the sums before the activation, in an array like its output.
+Value saved_sum(Schedule& schedule, LinearPart& part, const Shape& shape) {
+  const Value sum = schedule.reserve_spread(shape);
+  schedule.set_array(part.sum, sum);
+  for (int axis = 0; axis < kOperandRank; ++axis) part.sum.strides[axis] = part.output.strides[axis];
+  return sum;
+}
+
 }  // namespace
 
 FeedForward::FeedForward(std::shared_ptr<Context> context, const FeedForwardOptions& options)
@@ -79,19 +94,83 @@ void FeedForward::compose(Schedule& schedule, const LayerCall& call, const Outpu
   Value hidden = schedule.reserve_spread(shape);
   LinearPart& first = add("first linear", kFirstWeight, input, hidden, {});
   if (options_.gated) {
+    const Value ungated = hidden;
+    // The product is in place, unless a backward reads what it is of.
+    if (call.saved != nullptr) hidden = schedule.reserve_spread(shape);
     LinearPart& gate = add("gate", kGateWeight, input, hidden, {});
     gate.activation = options_.activation;
-    schedule.set_array(gate.factor, hidden);
+    schedule.set_array(gate.factor, ungated);
     for (int axis = 0; axis < kOperandRank; ++axis) gate.factor.strides[axis] = gate.output.strides[axis];
+    if (call.saved != nullptr) {
+      call.saved[kSavedSum] = ungated;
+      call.saved[kSavedGateSum] = saved_sum(schedule, gate, shape);
+    }
   } else {
     first.activation = options_.activation;
+    if (call.saved != nullptr) call.saved[kSavedSum] = saved_sum(schedule, first, shape);
   }
+  if (call.saved != nullptr) call.saved[kSavedHidden] = hidden;
   if (call.training.is_on && options_.dropout != 0) {
     const Value kept = schedule.reserve_spread(shape);
     add_dropout(schedule, "dropout", hidden, kept, call.training.dropout_seed, options_.dropout);
     hidden = kept;
   }
+  if (call.saved != nullptr) call.saved[kSavedKept] = hidden;
   add("second linear", kSecondWeight, hidden, outputs.output, outputs.addend).scale = outputs.scale;
+}
+
+void FeedForward::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  const bool is_deep = learns(call) || gradients.queries.is_wanted();
+  if (!is_deep) return;
+  const Value& input = call.inputs.queries;
+  const Value& hidden = call.saved[kSavedHidden];
+  const Shape shape = hidden.shape();
+  const auto add = [&](size_t weight, const Value& from, const Value& of_output, const InputGradient& to, float scale,
+                       const char* parameters_operation, const char* input_operation) {
+    add_linear_backward(schedule, context(),
+                        {.parameters = {*parameter_of(weight), parameter_of(weight + 1)},
+                         .input = from,
+                         .output_gradient = of_output,
+                         .scale = scale,
+                         .weight = gradient_of(call, weight),
+                         .bias = gradient_of(call, weight + 1),
+                         .input_gradient = to,
+                         .rows = {call.row_limits},
+                         .parameters_operation = parameters_operation,
+                         .input_operation = input_operation});
+  };
+  Value of_hidden = schedule.reserve_spread(shape);
+  add(kSecondWeight, call.saved[kSavedKept], gradients.output, {of_hidden}, gradients.scale,
+      "gradients of the second linear's parameters", "gradient of the second linear's input");
+  if (call.training.is_on && options_.dropout != 0) {
+    const Value of_kept = of_hidden;
+    of_hidden = schedule.reserve_spread(shape);
+    add_dropout(schedule, "gradient of dropout's input", of_kept, of_hidden, call.training.dropout_seed,
+                options_.dropout);
+  }
+  const Value of_sum = schedule.reserve_spread(shape);
+  Value of_gate;
+  auto& activation = schedule.add<ActivateBackwardProblem>("gradient of the activation");
+  std::ranges::copy_n(shape.dims.begin(), shape.rank, activation.sizes + kElementwiseRank - shape.rank);
+  activation.activation = options_.activation;
+  schedule.set_elementwise(activation.output_gradient, of_hidden);
+  if (options_.gated) {
+    of_gate = schedule.reserve_spread(shape);
+    schedule.set_elementwise(activation.sum, call.saved[kSavedGateSum]);
+    schedule.set_elementwise(activation.factor, call.saved[kSavedSum]);
+    schedule.set_elementwise(activation.sum_gradient, of_gate);
+    schedule.set_elementwise(activation.factor_gradient, of_sum);
+  } else {
+    schedule.set_elementwise(activation.sum, call.saved[kSavedSum]);
+    schedule.set_elementwise(activation.sum_gradient, of_sum);
+  }
+  InputGradient to = gradients.queries;
+  if (options_.gated) {
+    add(kGateWeight, input, of_gate, to, 1, "gradients of the gate's parameters", "gradient of the gate's input");
+    to.addend = to.to;
+  }
+  add(kFirstWeight, input, of_sum, to, 1, "gradients of the first linear's parameters",
+      "gradient of the first linear's input");
 }
 
 void FeedForward::write_options(JsonWriter& json) const {

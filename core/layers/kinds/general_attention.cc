@@ -2,14 +2,21 @@
 #include "layers/kinds/general_attention.h"
 
 #include <cinttypes>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "layers/backward/added_gradients.h"
+#include "layers/kinds/backward/attention_backward.h"
+#include "layers/kinds/backward/linear_backward.h"
 #include "layers/kinds/projection.h"
 
 namespace heed {
 namespace {
+
+// In LayerCall::saved of a call with a backward.
+constexpr size_t kSavedKeys = kFirstSavedOfKind;
 
 constexpr PossibleParameter kParameters[] = {{.name = "W.weight", .use = Use::Projection}};
 
@@ -63,7 +70,36 @@ void GeneralAttention::compose(Schedule& schedule, const LayerCall& call, const 
   const int32_t rows = row_axis(inputs);
   schedule.set_operand(attention.queries, inputs.queries, {batch, -1, rows, rows + 1});
   schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
-  set_values_and_results(schedule, attention, inputs, outputs);
+  const OutputValues results = saved_results(schedule, call, outputs);
+  set_values_and_results(schedule, attention, inputs, results);
+  if (call.saved != nullptr) call.saved[kSavedKeys] = keys;
+  add_copies_of_results(schedule, results, outputs);
+}
+
+void GeneralAttention::compose_backward(Schedule& schedule, const LayerCall& call,
+                                        const GradientValues& gradients) const {
+  const InputValues& inputs = call.inputs;
+  const Value of_queries = written_gradient(schedule, gradients.queries, inputs.queries.shape());
+  const Value of_keys = reserve_rows(schedule, inputs.keys, 1, options_.query_size);
+  const int32_t batch = batch_axis(inputs);
+  const int32_t rows = row_axis(inputs);
+  AttentionBackwardProblem& problem = add_attention_backward(schedule, call, gradients);
+  schedule.set_operand(problem.forward.queries, inputs.queries, {batch, -1, rows, rows + 1});
+  schedule.set_operand(problem.forward.keys, call.saved[kSavedKeys], {batch, 1, 2, 3});
+  if (of_queries.is_given()) schedule.set_operand(problem.queries_gradient, of_queries, {batch, -1, rows, rows + 1});
+  set_heads(schedule, problem.keys_gradient, of_keys, 1, options_.query_size);
+  const Value of_values = set_values_backward(schedule, problem, call, gradients);
+  add_addend(schedule, of_queries, gradients.queries);
+  add_linear_backward(schedule, context(),
+                      {.parameters = {parameter_at(0)},
+                       .input = inputs.keys,
+                       .output_gradient = of_keys,
+                       .weight = gradient_of(call, 0),
+                       .input_gradient = gradients.keys,
+                       .rows = rows_with_gradient(call, ProjectedInput::Keys),
+                       .parameters_operation = kKeyParameters,
+                       .input_operation = kKeyInput});
+  add_addend(schedule, of_values, gradients.values);
 }
 
 void GeneralAttention::write_options(JsonWriter& json) const {

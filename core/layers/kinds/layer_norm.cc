@@ -10,6 +10,7 @@
 
 #include "base/decimal_text.h"
 #include "base/error.h"
+#include "ops/norm_backward.h"
 
 namespace heed {
 namespace {
@@ -68,6 +69,31 @@ void LayerNorm::compose(Schedule& schedule, const LayerCall& call, const OutputV
   if (call.row_limits == nullptr) return;
   problem.has_limits = 1;
   problem.limits = *call.row_limits;
+}
+
+void LayerNorm::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  const Value& input = call.inputs.queries;
+  GradientSum* const gain = gradient_of(call, kGain);
+  GradientSum* const shift = gradient_of(call, kShift);
+  if (gain == nullptr && shift == nullptr && !gradients.queries.is_wanted()) return;
+  auto& problem = schedule.add<NormBackwardProblem>("gradients of the norm");
+  std::ranges::copy_n(input.shape().dims.begin(), input.rank(), problem.sizes + kElementwiseRank - input.rank());
+  schedule.set_elementwise(problem.output_gradient, gradients.output);
+  schedule.set_elementwise(problem.input, input);
+  schedule.set_operand(problem.weight, parameter_at(kGain).value(), {-1, -1, -1, 0});
+  problem.kind = options_.kind;
+  problem.epsilon = options_.epsilon;
+  const auto& [to, addend] = gradients.queries;
+  if (to.is_given()) schedule.set_elementwise(problem.input_gradient, to);
+  if (to.is_given() && addend.is_given()) schedule.set_elementwise(problem.addend, addend);
+  if (gain != nullptr) {
+    schedule.set_operand(problem.weight_gradient, gain->to, {-1, -1, -1, 0});
+    problem.accumulates_weight = std::exchange(gain->is_begun, true) ? 1 : 0;
+  }
+  if (shift != nullptr) {
+    schedule.set_operand(problem.bias_gradient, shift->to, {-1, -1, -1, 0});
+    problem.accumulates_bias = std::exchange(shift->is_begun, true) ? 1 : 0;
+  }
 }
 
 void LayerNorm::write_options(JsonWriter& json) const {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/linear.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "layers/kinds/backward/linear_backward.h"
 #include "layers/kinds/row_linear.h"
+#include "ops/activate_backward.h"
 
 namespace heed {
 namespace {
+
+// In LayerCall::saved of a call with a backward.
+constexpr size_t kSavedSum = 0;
 
 // The parameters, in the order of the table.
 enum : size_t { kWeight, kBias };
@@ -57,11 +63,46 @@ void Linear::compose(Schedule& schedule, const LayerCall& call, const OutputValu
   weight().require_set();
   const ProjectionParameters parameters = {weight(), parameter_of(kBias)};
   const Value& input = call.inputs.queries;
-  LinearPart& part = call.row_limits == nullptr ? add_row_linear(schedule, "linear", parameters, input, outputs.output)
-                                                : add_row_linear(schedule, "linear", parameters, input, outputs.output,
-                                                                 Value(), call.row_limits);
+  // The backward of a cap reads what is capped.
+  const bool saves_sum = call.saved != nullptr && options_.soft_cap > 0;
+  LinearPart& part =
+      call.row_limits == nullptr && !saves_sum
+          ? add_row_linear(schedule, "linear", parameters, input, outputs.output)
+          : add_row_linear(schedule, "linear", parameters, input, outputs.output, Value(), call.row_limits);
   part.scale = options_.scale;
   part.soft_cap = options_.soft_cap;
+  if (!saves_sum) return;
+  const int32_t last = input.rank() - 1;
+  call.saved[kSavedSum] = schedule.reserve(DType::F32, call.shapes.output);
+  schedule.set_operand(part.sum, call.saved[kSavedSum], {-1, last == 2 ? 0 : -1, last - 1, last});
+}
+
+void Linear::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  Value of_sum = gradients.output;
+  const bool is_capped = options_.soft_cap > 0;
+  if (is_capped) {
+    const Shape shape = of_sum.shape();
+    of_sum = schedule.reserve(DType::F32, shape);
+    auto& problem = schedule.add<ActivateBackwardProblem>("gradient of the soft cap");
+    std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
+    problem.activation = Activation::None;
+    problem.scale = options_.scale;
+    problem.soft_cap = options_.soft_cap;
+    schedule.set_elementwise(problem.sum, call.saved[kSavedSum]);
+    schedule.set_elementwise(problem.output_gradient, gradients.output);
+    schedule.set_elementwise(problem.sum_gradient, of_sum);
+  }
+  add_linear_backward(schedule, context(),
+                      {.parameters = {weight(), parameter_of(kBias)},
+                       .input = call.inputs.queries,
+                       .output_gradient = of_sum,
+                       .scale = (is_capped ? 1 : options_.scale) * gradients.scale,
+                       .weight = table_ ? call.table_gradient : gradient_of(call, kWeight),
+                       .bias = gradient_of(call, kBias),
+                       .input_gradient = gradients.queries,
+                       .rows = {call.row_limits},
+                       .parameters_operation = "gradients of the linear's parameters",
+                       .input_operation = "gradient of the linear's input"});
 }
 
 void Linear::write_options(JsonWriter& json) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/multi_head_attention.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cmath>
@@ -12,6 +13,9 @@
 #include "base/decimal_text.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "layers/kinds/backward/attention_backward.h"
+#include "layers/kinds/backward/linear_backward.h"
+#include "ops/head_transform_backward.h"
 #include "ops/linear.h"
 #include "ops/visible_keys.h"
 #include "tensor/copy.h"
@@ -63,6 +67,19 @@ constexpr PossibleParameter kParameters[] = {
     {.name = "bias_v", .initializer = Initializer::Zeros, .option = OPTION("add_bias_kv")},
 };
 static_assert(std::size(kParameters) == kNumParameters);
+
+// What a call with a backward keeps in LayerCall::saved: the heads that the attention reads, with a norm what is
+// normalized, and the rotations of the rows.
+enum : size_t {
+  kSavedQueries = kFirstSavedOfKind,
+  kSavedKeys,
+  kSavedValues,
+  kSavedQuerySums,
+  kSavedKeySums,
+  kSavedQueryRotations,
+  kSavedKeyRotations
+};
+static_assert(kSavedKeyRotations < kMaxSavedValues);
 
 constexpr BiasesOption kBiasesOption = {kBiasAll, SETTING("biases", "HEED_BIAS_NONE"),
                                         SETTING("biases", "HEED_BIAS_ALL")};
@@ -177,6 +194,12 @@ std::optional<Tensor> own_alibi_slopes(const std::shared_ptr<Context>& context,
       numbers[h] = widen(narrow_to_bfloat16(static_cast<double>(numbers[h]))) * scale;
   }
   return context->is_host() ? slopes : converted_copy(context, slopes, DType::F32);
+}
+
+// Makes numbers of the queries' rows, (B, H, Q) or packed (H, total), an operand.
+void set_numbers_of_heads(Schedule& schedule, Operand& operand, const Value& numbers) {
+  const bool packed = numbers.rank() == 2;
+  schedule.set_operand(operand, numbers, {packed ? -1 : 0, packed ? 0 : 1, packed ? 1 : 2, -1});
 }
 
 }  // namespace
@@ -358,8 +381,7 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   const bool needs_values = has_cache ? appends : outputs.output.is_given();
   const bool unrotates = has_cache && rotary_ != nullptr && call.inputs.cache->cache->options().unrotated_keys;
   HeadTransform transform = head_transform();
-  // The score's weights, the bias key and the keys in a cache are not reordered.
-  transform.keeps_order = options_.scoring == Scoring::Additive || options_.add_bias_kv || has_cache ? 1 : 0;
+  transform.keeps_order = keeps_order(has_cache) ? 1 : 0;
   HeadTransform of_keys = transform;
   if (unrotates) {
     of_keys.layout = RotaryLayout::None;
@@ -367,13 +389,19 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   }
   const RotaryPositions::Rotations rotations =
       rotary_ != nullptr ? rotary_->add(schedule, call) : RotaryPositions::Rotations{};
+  if (call.saved != nullptr) {
+    call.saved[kSavedQueryRotations] = rotations.of_queries;
+    call.saved[kSavedKeyRotations] = rotations.of_keys;
+  }
   const auto given = [](const HeadTransform& of_head) { return of_head.is_given() ? &of_head : nullptr; };
   const WantedRows wanted = queries_wanted(call);
+  const bool saves_sums = call.saved != nullptr && transform.norm != NormKind::None;
   const Projected all[] = {
       {ProjectedInput::Queries, parameters_of(kQueryWeight), options_.head_size, wanted, given(transform),
-       parameter_of(kQueryNorm), rotations.of_queries},
+       parameter_of(kQueryNorm), rotations.of_queries, saves_sums ? &call.saved[kSavedQuerySums] : nullptr},
       {ProjectedInput::Keys, parameters_of(kKeyWeight), options_.head_size, has_cache ? wanted : WantedRows::Visible,
-       given(of_keys), parameter_of(kKeyNorm), unrotates ? Value() : rotations.of_keys},
+       given(of_keys), parameter_of(kKeyNorm), unrotates ? Value() : rotations.of_keys,
+       saves_sums ? &call.saved[kSavedKeySums] : nullptr},
       {ProjectedInput::Values, parameters_of(kValueWeight), options_.value_head_size,
        has_cache ? wanted : values_read(attention)}};
   // Queries alone are projected where the cache has the keys, keys and values alone where it gets them.
@@ -388,7 +416,6 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
 
   const bool packed = is_packed(call.inputs);
   const int32_t batch = batch_axis(call.inputs);
-  const int32_t rows = row_axis(call.inputs);
   schedule.add(has_queries ? "attention" : "store keys and values", attention);
   if (has_queries) schedule.set_operand(attention.queries, queries, {batch, 1, 2, 3});
   if (keys.is_given()) schedule.set_operand(attention.keys, keys, {batch, 1, 2, 3});
@@ -403,31 +430,31 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   set_score_terms(schedule, attention);
   if (needs_values) schedule.set_operand(attention.values, values, {batch, 1, 2, 3});
   if (outputs.weights.is_given()) schedule.set_operand(attention.weights, outputs.weights, {0, 1, 2, 3});
-  if (outputs.log_sum_exp.is_given()) {
-    if (packed)
-      schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {-1, 0, 1, -1});
-    else
-      schedule.set_operand(attention.log_sum_exp, outputs.log_sum_exp, {0, 1, 2, -1});
-  }
+  const Value log_sum_exp = saved_log_sum_exp(schedule, call, outputs.log_sum_exp);
+  if (log_sum_exp.is_given()) set_numbers_of_heads(schedule, attention.log_sum_exp, log_sum_exp);
+  if (call.saved != nullptr) std::ranges::copy(std::array{queries, keys, values}, call.saved + kSavedQueries);
   if (!outputs.output.is_given()) return;
 
+  const bool is_output = options_.no_output_projection && call.saved == nullptr;
+  const Value merged = is_output
+                           ? outputs.output
+                           : reserve_rows(schedule, call.inputs.queries, options_.num_heads, options_.value_head_size);
+  set_heads(schedule, attention.output, merged, options_.num_heads, options_.value_head_size);
+  if (call.saved != nullptr) call.saved[kSavedOutput] = merged;
+  OutputValues written = outputs;
+  written.log_sum_exp = log_sum_exp;
   if (options_.no_output_projection) {
-    // The output (B, Q, H * D) as (B, H, Q, D).
-    schedule.set_operand(attention.output, outputs.output, {batch, -1, rows, rows + 1});
-    attention.output.strides[1] =
-        options_.num_heads == 1 ? 0 : options_.value_head_size * outputs.output.stride(rows + 1);
-    attention.output.strides[3] = outputs.output.stride(rows + 1);
+    written.output = merged;
+    add_copies_of_results(schedule, written, outputs);
     return;
   }
-  const int64_t num_rows = call.inputs.queries.dim(rows);
-  const Value merged =
-      reserve_rows(schedule, packed ? 1 : attention.batch, num_rows, options_.num_heads, options_.value_head_size);
-  schedule.set_operand(attention.output, merged, {batch, 1, 2, 3});
+  add_copies_of_results(schedule, written, outputs);
+  const int32_t rows = row_axis(call.inputs);
   LinearProblem& linear = schedule.add<LinearProblem>("project output");
   linear.batch = packed ? 1 : attention.batch;
-  linear.rows = num_rows;
+  linear.rows = merged.dim(rows);
   linear.input_size = options_.num_heads * options_.value_head_size;
-  schedule.set_operand(linear.input, merged, {-1, 0, 2, 3});
+  schedule.set_operand(linear.input, merged, {-1, batch, rows, rows + 1});
   LinearPart& part = linear.parts[0];
   set_parameters(schedule, part, parameters_of(kOutputWeight));
   if (call.inputs.sequences->query_lens != nullptr) {
@@ -438,6 +465,127 @@ void MultiHeadAttention::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(part.output, outputs.output, {-1, batch, rows, rows + 1});
   part.scale = outputs.scale;
   if (outputs.addend.is_given()) schedule.set_operand(part.addend, outputs.addend, {-1, batch, rows, rows + 1});
+}
+
+void MultiHeadAttention::compose_backward(Schedule& schedule, const LayerCall& call,
+                                          const GradientValues& gradients) const {
+  const InputValues& inputs = call.inputs;
+  const auto add_projection = [&](size_t weight, const Value& input, const Value& of_output, float scale,
+                                  const InputGradient& to, const RowsWithGradient& rows,
+                                  const char* parameters_operation, const char* input_operation) {
+    add_linear_backward(schedule, context(),
+                        {.parameters = parameters_of(weight),
+                         .input = input,
+                         .output_gradient = of_output,
+                         .scale = scale,
+                         .weight = gradient_of(call, weight),
+                         .bias = gradient_of(call, weight + 1),
+                         .input_gradient = to,
+                         .rows = rows,
+                         .parameters_operation = parameters_operation,
+                         .input_operation = input_operation});
+  };
+  const RowsWithGradient query_rows = rows_with_gradient(call, ProjectedInput::Queries);
+  const Value merged = call.saved[kSavedOutput];
+  Value of_merged = gradients.output;
+  if (!options_.no_output_projection) {
+    of_merged = reserve_rows(schedule, inputs.queries, options_.num_heads, options_.value_head_size);
+    add_projection(kOutputWeight, merged, gradients.output, gradients.scale, {of_merged}, query_rows,
+                   "gradients of the output projection's parameters", "gradient of the attention's output");
+  }
+
+  const auto is_needed = [&](size_t weight, const InputGradient& to) {
+    return to.is_wanted() || gradient_of(call, weight) != nullptr || gradient_of(call, weight + 1) != nullptr;
+  };
+  const auto reserve_if = [&](bool is_wanted, const Value& like, int64_t num_heads, int64_t head_size) {
+    return is_wanted ? reserve_rows(schedule, like, num_heads, head_size) : Value();
+  };
+  const bool needs_norms = gradient_of(call, kQueryNorm) != nullptr || gradient_of(call, kKeyNorm) != nullptr;
+  const Value of_queries = reserve_if(is_needed(kQueryWeight, gradients.queries) || needs_norms, inputs.queries,
+                                      options_.num_heads, options_.head_size);
+  const Value of_keys = reserve_if(is_needed(kKeyWeight, gradients.keys) || needs_norms, inputs.keys,
+                                   options_.num_kv_heads, options_.head_size);
+  const Value of_values = reserve_if(is_needed(kValueWeight, gradients.values), inputs.values, options_.num_kv_heads,
+                                     options_.value_head_size);
+  AttentionBackwardProblem& problem = add_attention_backward(schedule, call, gradients);
+  const int32_t batch = batch_axis(inputs);
+  schedule.set_operand(problem.forward.queries, call.saved[kSavedQueries], {batch, 1, 2, 3});
+  schedule.set_operand(problem.forward.keys, call.saved[kSavedKeys], {batch, 1, 2, 3});
+  schedule.set_operand(problem.forward.values, call.saved[kSavedValues], {batch, 1, 2, 3});
+  set_heads(schedule, problem.forward.output, merged, options_.num_heads, options_.value_head_size);
+  set_numbers_of_heads(schedule, problem.forward.log_sum_exp, call.saved[kSavedLogSumExp]);
+  set_heads(schedule, problem.output_gradient, of_merged, options_.num_heads, options_.value_head_size);
+  if (of_queries.is_given())
+    set_heads(schedule, problem.queries_gradient, of_queries, options_.num_heads, options_.head_size);
+  if (of_keys.is_given())
+    set_heads(schedule, problem.keys_gradient, of_keys, options_.num_kv_heads, options_.head_size);
+  if (of_values.is_given())
+    set_heads(schedule, problem.values_gradient, of_values, options_.num_kv_heads, options_.value_head_size);
+  set_parameter_sums(schedule, call, problem);
+  if (of_queries.is_given()) compose_transform_backward(kQueryNorm, schedule, call, of_queries);
+  if (of_keys.is_given()) compose_transform_backward(kKeyNorm, schedule, call, of_keys);
+
+  if (of_queries.is_given()) {
+    add_projection(kQueryWeight, inputs.queries, of_queries, 1, gradients.queries, query_rows, kQueryParameters,
+                   kQueryInput);
+  }
+  if (of_keys.is_given()) {
+    add_projection(kKeyWeight, inputs.keys, of_keys, 1, gradients.keys, rows_with_gradient(call, ProjectedInput::Keys),
+                   kKeyParameters, kKeyInput);
+  }
+  if (of_values.is_given()) {
+    add_projection(kValueWeight, inputs.values, of_values, 1, gradients.values,
+                   rows_with_gradient(call, ProjectedInput::Values), kValueParameters, kValueInput);
+  }
+}
+
+void MultiHeadAttention::compose_transform_backward(size_t norm, Schedule& schedule, const LayerCall& call,
+                                                    const Value& of_heads) const {
+  HeadTransform transform = head_transform();
+  if (!transform.is_given()) return;
+  const bool of_queries = norm == kQueryNorm;
+  transform.keeps_order = keeps_order(false) ? 1 : 0;
+  const int32_t row_axis = of_heads.rank() - 2;
+  auto& problem =
+      schedule.add<HeadTransformBackwardProblem>(of_queries ? "gradient of the queries before norm and rotation"
+                                                            : "gradient of the keys before norm and rotation");
+  problem.batch = row_axis == 0 ? 1 : of_heads.dim(0);
+  problem.rows = of_heads.dim(row_axis);
+  problem.num_heads = of_queries ? options_.num_heads : options_.num_kv_heads;
+  problem.head_size = options_.head_size;
+  for (Operand* const operand : {&problem.output_gradient, &problem.sum_gradient}) {
+    set_heads(schedule, *operand, of_heads, problem.num_heads, options_.head_size);
+    // The axes of heads and of the batch change places.
+    std::swap(operand->strides[0], operand->strides[1]);
+  }
+  const Projected of_rows = {.input = of_queries ? ProjectedInput::Queries : ProjectedInput::Keys,
+                             .parameters = parameters_of(of_queries ? kQueryWeight : kKeyWeight),
+                             .head_size = options_.head_size,
+                             .transform = &transform,
+                             .norm_weight = parameter_of(norm),
+                             .rotations = call.saved[of_queries ? kSavedQueryRotations : kSavedKeyRotations]};
+  set_transform(schedule, problem.transform, of_rows);
+  if (transform.norm == NormKind::None) return;
+  schedule.set_operand(problem.sum, call.saved[of_queries ? kSavedQuerySums : kSavedKeySums], {1, 0, 2, 3});
+  GradientSum* const sum = gradient_of(call, norm);
+  if (sum == nullptr) return;
+  const bool is_shared = sum->to.rank() == 1;
+  schedule.set_operand(problem.norm_weight_gradient, sum->to, {is_shared ? -1 : 0, -1, -1, is_shared ? 0 : 1});
+  problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+}
+
+void MultiHeadAttention::set_parameter_sums(Schedule& schedule, const LayerCall& call,
+                                            AttentionBackwardProblem& problem) const {
+  const auto set = [&](Operand& operand, SummedGradient bit, size_t parameter, const int32_t(&axes)[kOperandRank]) {
+    set_sum(schedule, problem, operand, bit, gradient_of(call, parameter), axes);
+  };
+  set(problem.score_weights_gradient, SummedGradient::ScoreWeights, kScoreWeights, {-1, 0, -1, 1});
+  set(problem.relative_bias_gradient, SummedGradient::RelativeBias, kRelativeBias, {-1, 1, -1, 0});
+  set(problem.sinks_gradient, SummedGradient::Sinks, kSinks, {-1, 0, -1, -1});
+  set(problem.bias_key_gradient, SummedGradient::BiasKey, kBiasKey, {-1, -1, -1, 0});
+  set(problem.bias_value_gradient, SummedGradient::BiasValue, kBiasValue, {-1, -1, -1, 0});
+  problem.bias_key_gradient.strides[1] = options_.head_size;
+  problem.bias_value_gradient.strides[1] = options_.value_head_size;
 }
 
 void MultiHeadAttention::write_options(JsonWriter& json) const {

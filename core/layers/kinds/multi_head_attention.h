@@ -16,6 +16,7 @@
 #include "layers/kinds/projection.h"
 #include "layers/kinds/rotary_positions.h"
 #include "ops/attention.h"
+#include "ops/attention_backward.h"
 
 namespace heed {
 
@@ -59,6 +60,7 @@ class MultiHeadAttention final : public AttentionLayer {
   bool has_heads(const InputValues&) const override { return true; }
   void set_attention(const InputValues& inputs, AttentionProblem& problem) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
   std::optional<CachedLayer> cached_layer() const override;
   PositionUse position_use() const override;
@@ -78,6 +80,15 @@ class MultiHeadAttention final : public AttentionLayer {
   HeadTransform head_transform() const;
   // Sets what the layer itself adds to scores and softmax: ALiBi, relative bias, sinks, constant keys.
   void set_score_terms(Schedule& schedule, AttentionProblem& problem) const;
+
+  // Whether rotated elements stay in their places: the score's weights, the bias key and the keys in a cache are not reordered.
+  bool keeps_order(bool has_cache) const {
+    return options_.scoring == Scoring::Additive || options_.add_bias_kv || has_cache;
+  }
+  // Turns the gradient by transformed heads into that by the projection, in place. `norm`: the row of the norm's weight.
+  void compose_transform_backward(size_t norm, Schedule& schedule, const LayerCall& call, const Value& of_heads) const;
+  // Sets the gradients by the parameters that the attention itself reads.
+  void set_parameter_sums(Schedule& schedule, const LayerCall& call, AttentionBackwardProblem& problem) const;
 
   // With all defaults filled in.
   MultiHeadAttentionOptions options_;

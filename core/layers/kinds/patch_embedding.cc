@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "layers/kinds/backward/linear_backward.h"
 #include "layers/kinds/projection.h"
 #include "ops/dropout.h"
+#include "ops/elementwise.h"
 #include "ops/linear.h"
 
 namespace heed {
 namespace {
 
+// The parameters, in the order of the table.
+enum : size_t { kPatchWeight, kPatchBias, kClassToken };
 constexpr PossibleParameter kPatchParameters[] = {
     {.name = "weight", .use = Use::Projection},
     {.name = "bias", .initializer = Initializer::Zeros, .option = SETTING("no_bias", "0")},
@@ -114,11 +119,7 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   // A dropout of 0 is a copy.
   DropoutProblem& copy = schedule.add<DropoutProblem>("cut patches");
   std::ranges::copy_n(shape.dims.begin(), shape.rank, copy.sizes + kElementwiseRank - shape.rank);
-  schedule.set_array(copy.input, images);
-  const int64_t down = stride_of(images, 2);
-  const int64_t across = stride_of(images, 3);
-  const int64_t strides[] = {stride_of(images, 0), height * down, width * across, stride_of(images, 1), down, across};
-  std::ranges::copy(strides, copy.input.strides + kElementwiseRank - shape.rank);
+  set_images(schedule, copy.input, images);
   schedule.set_elementwise(copy.output, patches);
 
   LinearProblem& linear = schedule.add<LinearProblem>("project patches");
@@ -145,6 +146,87 @@ void PatchEmbedding::compose(Schedule& schedule, const LayerCall& call, const Ou
   schedule.set_array(token.output, rows);
   token.output.strides[kElementwiseRank - 2] = stride_of(rows, 0);
   token.output.strides[kElementwiseRank - 1] = stride_of(rows, 2);
+}
+
+void PatchEmbedding::set_images(Schedule& schedule, ElementwiseOperand& operand, const Value& images) const {
+  const int64_t down = stride_of(images, 2);
+  const int64_t across = stride_of(images, 3);
+  schedule.set_array(operand, images);
+  const int64_t strides[] = {stride_of(images, 0),
+                             options_.patch_height * down,
+                             options_.patch_width * across,
+                             stride_of(images, 1),
+                             down,
+                             across};
+  std::ranges::copy(strides, operand.strides + kElementwiseRank - std::size(strides));
+}
+
+void PatchEmbedding::compose_backward(Schedule& schedule, const LayerCall& call,
+                                      const GradientValues& gradients) const {
+  const Value& patches = call.arrays[0];
+  const Value& of_rows = gradients.output;
+  const Shape shape = patches.shape();
+  const int64_t row_stride = stride_of(of_rows, 1);
+  const auto set_rows = [&](Operand& operand) {
+    schedule.set_array(operand, of_rows, first_row() * row_stride);
+    operand.strides[1] = stride_of(of_rows, 0);
+    operand.strides[2] = row_stride;
+    operand.strides[3] = stride_of(of_rows, 2);
+  };
+  const int64_t num_rows = shape[1] * shape[2];
+  const int64_t patch_size = shape[3] * shape[4] * shape[5];
+  const auto set_patches = [&](Operand& operand, const Value& array) {
+    schedule.set_array(operand, array);
+    operand.strides[1] = num_rows * patch_size;
+    operand.strides[2] = patch_size;
+    operand.strides[3] = 1;
+  };
+  GradientSum* const weight = gradient_of(call, kPatchWeight);
+  GradientSum* const bias = gradient_of(call, kPatchBias);
+  if (weight != nullptr || bias != nullptr) {
+    auto& problem = schedule.add<WeightGradientProblem>("gradients of the patches' projection");
+    problem.batch = shape[0];
+    problem.rows = num_rows;
+    problem.input_size = patch_size;
+    problem.output_size = problem.head_size = options_.size;
+    set_rows(problem.output_gradient);
+    set_patches(problem.input, patches);
+    set_gradients(schedule, problem, weight, bias);
+  }
+  if (GradientSum* const token = gradient_of(call, kClassToken); token != nullptr) {
+    auto& problem = schedule.add<WeightGradientProblem>("gradient of the class token");
+    problem.batch = 1;
+    problem.rows = shape[0];
+    problem.output_size = problem.head_size = options_.size;
+    schedule.set_array(problem.output_gradient, of_rows);
+    problem.output_gradient.strides[2] = stride_of(of_rows, 0);
+    problem.output_gradient.strides[3] = stride_of(of_rows, 2);
+    set_gradients(schedule, problem, nullptr, token);
+  }
+  if (!gradients.queries.is_wanted()) return;
+  const Value of_patches = schedule.reserve(DType::F32, shape);
+  LinearProblem& linear = schedule.add<LinearProblem>("gradient of the patches");
+  linear.batch = shape[0];
+  linear.rows = num_rows;
+  linear.input_size = options_.size;
+  set_rows(linear.input);
+  set_patches(linear.parts[0].output, of_patches);
+  set_transposed(schedule, context(), linear.parts[0], parameter_at(0));
+
+  const auto& [to, addend] = gradients.queries;
+  constexpr const char* kOperation = "gradient of the images";
+  if (addend.is_given()) {
+    auto& sum = schedule.add<ElementwiseProblem>(kOperation);
+    std::ranges::copy_n(shape.dims.begin(), shape.rank, sum.sizes + kElementwiseRank - shape.rank);
+    schedule.set_elementwise(sum.inputs[0], of_patches);
+    set_images(schedule, sum.inputs[1], addend);
+    set_images(schedule, sum.output, to);
+    return;
+  }
+  auto& copy = schedule.add<DropoutProblem>(kOperation);
+  std::ranges::copy_n(shape.dims.begin(), shape.rank, copy.sizes + kElementwiseRank - shape.rank);
+  schedule.set_elementwise(copy.input, of_patches);
+  set_images(schedule, copy.output, to);
 }
 
 void PatchEmbedding::write_options(JsonWriter& json) const {

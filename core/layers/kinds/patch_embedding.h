@@ -37,9 +37,13 @@ class PatchEmbedding final : public Layer {
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
+  // Makes images an operand with the axes of their patches: (B, patches down, patches across, C, height, width).
+  void set_images(Schedule& schedule, ElementwiseOperand& operand, const Value& images) const;
+
   // The number of rows before those of the patches.
   int64_t first_row() const { return options_.class_token ? 1 : 0; }
 

@@ -10,9 +10,11 @@
 
 #include "attention/sequences.h"
 #include "base/error.h"
+#include "layers/backward/added_gradients.h"
 #include "layers/cache_call.h"
 #include "layers/host_sequences.h"
 #include "layers/kinds/dropout.h"
+#include "ops/embedding_backward.h"
 #include "ops/lengths.h"
 #include "ops/positions.h"
 #include "tensor/copy.h"
@@ -164,6 +166,53 @@ void PositionalEncoding::compose(Schedule& schedule, const LayerCall& call, cons
   schedule.set_operand(problem.output, sum, {-1, batch, rows, rows + 1});
   if (dropout == 0) return;
   add_dropout(schedule, "dropout", sum, outputs.output, call.training.dropout_seed, dropout);
+}
+
+const int32_t* PositionalEncoding::table_rows(Schedule& schedule, const LayerCall& call) const {
+  const KeyLimits& limits = call.attention->limits;
+  const bool is_read = (limits.has_table == 0 || limits.table != nullptr) &&
+                       (limits.positions.given == 0 || limits.positions.data != nullptr);
+  if (!is_read) return nullptr;
+  const int64_t batch = call.attention->batch;
+  const int64_t num_rows = call.inputs.queries.dim(call.inputs.queries.rank() - 2);
+  const bool packed = is_packed(call.inputs);
+  const auto num_ids = static_cast<size_t>(packed ? num_rows : batch * num_rows);
+  auto* const rows = schedule.arena().allocate_for<int32_t>(num_ids);
+  std::fill_n(rows, num_ids, -1);
+  for (int64_t b = 0; b < batch; ++b) {
+    const Sequence& sequence = sequence_of(limits, b);
+    int32_t* const of_element = rows + (packed ? sequence.query_begin : b * num_rows);
+    for (int64_t q = 0; q < sequence.query_count; ++q)
+      of_element[q] = static_cast<int32_t>(options_.first_row + position_of_query(limits, b, q));
+  }
+  return rows;
+}
+
+void PositionalEncoding::compose_backward(Schedule& schedule, const LayerCall& call,
+                                          const GradientValues& gradients) const {
+  const Shape& shape = call.shapes.output;
+  const float dropout = call.training.is_on ? options_.dropout : 0.0f;
+  GradientSum* const sum = gradient_of(call, 0);
+  const auto& [to, addend] = gradients.queries;
+  Value of_sum = gradients.output;
+  if (dropout != 0 && (sum != nullptr || to.is_given())) {
+    of_sum = to.is_given() && !addend.is_given() ? to : Value(schedule.reserve(DType::F32, shape));
+    add_dropout(schedule, "gradient of dropout's input", gradients.output, of_sum, call.training.dropout_seed, dropout);
+  }
+  if (sum != nullptr) {
+    auto& problem = schedule.add<EmbeddingBackwardProblem>("gradient of the positions' table");
+    std::ranges::copy_n(shape.dims.begin(), shape.rank, problem.sizes + kElementwiseRank - shape.rank);
+    problem.num_table_rows = options_.first_row + options_.max_positions;
+    schedule.set_elementwise(problem.output_gradient, of_sum);
+    schedule.set_operand(problem.table_gradient, sum->to, {-1, -1, 0, 1});
+    problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+    problem.ids = table_rows(schedule, call);
+  }
+  if (!to.is_given()) return;
+  if (addend.is_given())
+    add_sum(schedule, "add gradients", of_sum, addend, to);
+  else if (dropout == 0)
+    add_dropout(schedule, "gradient of the positions' input", of_sum, to, 0, 0);
 }
 
 void PositionalEncoding::check_num_rows(const KeyLimits& limits, int64_t batch, bool continues,

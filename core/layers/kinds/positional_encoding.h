@@ -43,9 +43,12 @@ class PositionalEncoding final : public Layer {
  protected:
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:
+  // The row of the table of each row of the call, and -1 for padding; null if positions are not read. In the arena.
+  const int32_t* table_rows(Schedule& schedule, const LayerCall& call) const;
   // Throws InvalidArgument if rows without given positions are more than the table has. `continues`: they continue the
   // sequences of a cache. `name`: of the input with the rows.
   void check_num_rows(const KeyLimits& limits, int64_t batch, bool continues, const char* name) const;

@@ -65,6 +65,8 @@ Intermediate& reserve_heads(Schedule& schedule, int64_t batch, int64_t rows, Key
   return array;
 }
 
+}  // namespace
+
 void set_transform(Schedule& schedule, HeadTransform& transform, const Projected& projected) {
   transform = *projected.transform;
   if (projected.norm_weight != nullptr) {
@@ -78,14 +80,10 @@ void set_transform(Schedule& schedule, HeadTransform& transform, const Projected
   }
 }
 
-// Whether some key may be hidden from all queries. Only sizes and options decide: so the plan does not depend on
-// whether lengths are read, and a larger call never takes less scratch than a smaller one.
 bool may_leave_rows_out(const KeyLimits& limits) {
   return limits.valid_lens.given != 0 || limits.has_table != 0 || limits.num_queries == 0 ||
          limits.sequence.band_first > -limits.num_queries || limits.sequence.band_last < limits.num_keys;
 }
-
-}  // namespace
 
 int64_t check_sequences(const InputValues& inputs) {
   const bool packed = is_packed(inputs);
@@ -175,8 +173,26 @@ void set_parameters(Schedule& schedule, LinearPart& part, const ProjectionParame
   if (parameters.bias != nullptr) schedule.set_operand(part.bias, parameters.bias->value(), {-1, -1, -1, 0});
 }
 
-Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size) {
-  return reserve_held_rows(schedule, batch, rows, {0, rows}, num_heads, head_size);
+Value reserve_rows(Schedule& schedule, const Value& like, int64_t num_heads, int64_t head_size) {
+  const int32_t row_axis = like.rank() - 2;
+  const int64_t batch = row_axis == 0 ? 1 : like.dim(0);
+  const int64_t num_rows = like.dim(row_axis);
+  Intermediate& array = reserve_held_rows(schedule, batch, num_rows, {0, num_rows}, num_heads, head_size);
+  const int64_t row_size = num_heads * head_size;
+  array.rank = like.rank();
+  array.dims[0] = batch;
+  array.strides[0] = num_rows * row_size;
+  array.dims[row_axis] = num_rows;
+  array.strides[row_axis] = row_size;
+  array.dims[row_axis + 1] = row_size;
+  array.strides[row_axis + 1] = 1;
+  return array;
+}
+
+void set_heads(Schedule& schedule, Operand& operand, const Value& rows, int64_t num_heads, int64_t head_size) {
+  const int32_t row_axis = rows.rank() - 2;
+  schedule.set_operand(operand, rows, {row_axis == 0 ? -1 : 0, -1, row_axis, row_axis + 1});
+  operand.strides[1] = num_heads == 1 ? 0 : head_size * rows.stride(row_axis + 1);
 }
 
 std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues& inputs, const KeyLimits& limits,
@@ -188,6 +204,12 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
   Value projected[kMaxLinearParts];
   // Reserve all arrays first, so that their order in the workspace does not depend on which inputs are equal.
   std::array<Value, kMaxLinearParts> results;
+  const auto reserve = [&](size_t i, int64_t batch, int64_t rows, KeyRange held) -> Value {
+    const int64_t num_heads = all[i].parameters.weight.value().dim(0) / all[i].head_size;
+    Intermediate& array = reserve_heads(schedule, batch, rows, held, num_heads, all[i].head_size);
+    schedule.use(array);
+    return array;
+  };
   for (size_t i = 0; i < all.size(); ++i) {
     projected[i] = value_of(inputs, all[i].input).value;
     const int64_t batch = packed ? 1 : projected[i].dim(0);
@@ -195,10 +217,8 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
     const KeyRange held = wants_less && all[i].wanted_rows != WantedRows::All
                               ? wanted_rows_of_batch(limits, all[i].wanted_rows, batch)
                               : KeyRange{0, rows};
-    const int64_t num_heads = all[i].parameters.weight.value().dim(0) / all[i].head_size;
-    Intermediate& array = reserve_heads(schedule, batch, rows, held, num_heads, all[i].head_size);
-    schedule.use(array);
-    results[i] = array;
+    results[i] = reserve(i, batch, rows, held);
+    if (all[i].sum != nullptr) *all[i].sum = reserve(i, batch, rows, held);
   }
   const auto bit_of = [&all](size_t i) { return size_t{1} << static_cast<size_t>(all[i].input); };
   size_t done = 0;
@@ -226,6 +246,7 @@ std::array<Value, kMaxLinearParts> project(Schedule& schedule, const InputValues
       if (wants_less) part.wanted_rows = all[i].wanted_rows;
       schedule.set_operand(part.output, results[i], {1, 0, 2, 3});
       if (all[i].transform != nullptr) set_transform(schedule, part.transform, all[i]);
+      if (all[i].sum != nullptr) schedule.set_operand(part.sum, *all[i].sum, {1, 0, 2, 3});
     }
   }
   return results;

@@ -44,8 +44,14 @@ struct ProjectionParameters {
 // Sets the part's parameters, and its sizes with all outputs as one head.
 void set_parameters(Schedule& schedule, LinearPart& part, const ProjectionParameters& parameters);
 
-// Reserves an intermediate (batch, heads, rows, head size) in which the heads of a row are contiguous.
-Value reserve_rows(Schedule& schedule, int64_t batch, int64_t rows, int64_t num_heads, int64_t head_size);
+// Whether some key may be hidden from all queries. Only sizes and options decide: so the plan does not depend on
+// whether lengths are read, and a larger call never takes less scratch than a smaller one.
+bool may_leave_rows_out(const KeyLimits& limits);
+
+// Reserves rows for the inputs of a call, (B, S, heads * head size) or packed (total, heads * head size), as many as `like` has.
+Value reserve_rows(Schedule& schedule, const Value& like, int64_t num_heads, int64_t head_size);
+// Makes such rows an operand with an axis of heads.
+void set_heads(Schedule& schedule, Operand& operand, const Value& rows, int64_t num_heads, int64_t head_size);
 
 // A projection of one input of a call, (B, S, E), into heads of head_size, and the rows that are needed of it.
 struct Projected {
@@ -58,7 +64,12 @@ struct Projected {
   const HeadTransform* transform = nullptr;
   const Parameter* norm_weight = nullptr;
   Value rotations = {};
+  // Null, or gets the array of what is transformed, like the projection's.
+  Value* sum = nullptr;
 };
+
+// Sets what happens to each head of a projection, with its operands.
+void set_transform(Schedule& schedule, HeadTransform& transform, const Projected& projected);
 
 // Adds the projections as one phase of the schedule. Projections of the same input become one operation, which reads it
 // once. Only the rows that wanted_rows selects for `limits` are computed. The intermediate stores one range of rows,

@@ -329,6 +329,48 @@ void Transformer::compose(Schedule& schedule, const LayerCall& call, const Outpu
   }
 }
 
+void Transformer::compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const {
+  // The gradients of both embeddings, which are one layer, and of the output by its table add up.
+  GradientSum* const table =
+      has_embedding_ && call.gradients != nullptr && call.gradients->to.is_given() ? call.gradients : nullptr;
+  const auto compose_stack = [&](size_t stack, size_t embedding, const Value& of_output, const InputGradient& to,
+                                 GradientValues& of_stack) {
+    of_stack.output = of_output;
+    of_stack.queries = to;
+    const bool learns_ids = has_embedding_ && child_learns(embedding, call);
+    if (learns_ids) of_stack.queries = {schedule.reserve_spread(call.children[stack].inputs.queries.shape())};
+    compose_child_backward(stack, schedule, call, of_stack);
+    if (!learns_ids) return;
+    GradientValues of_embedding;
+    of_embedding.output = of_stack.queries.to;
+    compose_child_backward(embedding, schedule, call, of_embedding);
+  };
+  const bool learns_memory = encodes(call) && (gradients.keys.is_wanted() || child_learns(encoder(), call) ||
+                                               (has_embedding_ && child_learns(0, call)));
+  Value of_output = gradients.output;
+  if (call.inputs.queries.is_given()) {
+    if (output_) {
+      GradientValues of_rows;
+      of_rows.output = of_output;
+      of_output = schedule.reserve_spread(call.children[output()].inputs.queries.shape());
+      of_rows.queries = {of_output};
+      if (output_->is_tied) call.children[output()].table_gradient = table;
+      compose_child_backward(output(), schedule, call, of_rows);
+    }
+    GradientValues of_decoder;
+    of_decoder.self_scores = gradients.self_scores;
+    if (learns_memory)
+      of_decoder.keys = {schedule.reserve_spread(call.children[decoder()].inputs.keys.shape())};
+    else if (!encodes(call) && gradients.memory != nullptr)
+      of_decoder.keys = next_of(*gradients.memory);
+    compose_stack(decoder(), 1, of_output, gradients.queries, of_decoder);
+    of_output = of_decoder.keys.to;
+  }
+  if (!learns_memory && (call.inputs.queries.is_given() || !encodes(call))) return;
+  GradientValues of_encoder;
+  compose_stack(encoder(), 0, of_output, gradients.keys, of_encoder);
+}
+
 void Transformer::write_options(JsonWriter& json) const {
   write_child_options(encoder(), "encoder", json);
   write_child_options(decoder(), "decoder", json);

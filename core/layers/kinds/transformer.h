@@ -43,6 +43,7 @@ class Transformer final : public Layer {
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const override;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const override;
   DType row_dtype(const LayerInputs& inputs) const override;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const override;
   void write_options(JsonWriter& json) const override;
 
  private:

@@ -8,6 +8,7 @@
 #include "attention/options.h"
 #include "base/decimal_text.h"
 #include "base/error.h"
+#include "layers/backward/added_gradients.h"
 #include "layers/cache_call.h"
 #include "layers/errors_of_member.h"
 #include "layers/kinds/dropout.h"
@@ -163,6 +164,19 @@ InputValues stored_rows(const InputValues& inputs) {
 
 }  // namespace
 
+namespace {
+
+// Of an attention whose keys and values are its queries: their gradients are one sum.
+GradientValues self_attention_gradients(const InputGradient& rows, ScoreGradients* scores) {
+  GradientValues gradients;
+  gradients.queries = rows;
+  gradients.keys = gradients.values = {rows.to, rows.to};
+  gradients.scores = scores;
+  return gradients;
+}
+
+}  // namespace
+
 void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& call) const {
   if (fills_cache(call.inputs)) {
     check_child(kCrossAttention, stored_rows(call.inputs), schedule, purpose, call);
@@ -194,7 +208,9 @@ void TransformerLayer::check(Schedule& schedule, Purpose purpose, LayerCall& cal
     }
     if (block_.output_norms) check_rows(output_norm_of(i), schedule.reserve_spread(input.shape()));
     if (!block_.norm_first || !is_last) rows = schedule.reserve_spread(input.shape());
-    if (!block_.norm_first) check_rows(norm_of(i), rows);
+    // A norm behind the sum is in place, unless its backward reads the sum.
+    if (!block_.norm_first)
+      check_rows(norm_of(i), schedule.saves_arrays() ? Value(schedule.reserve_spread(input.shape())) : rows);
     if (drops(call)) check_rows(dropout_of(i), schedule.reserve_spread(input.shape()));
   }
   for (size_t i = num_attentions(); i < num_children(); ++i) call.children[i].row_limits = call.row_limits;
@@ -230,6 +246,61 @@ void TransformerLayer::compose(Schedule& schedule, const LayerCall& call, const 
     }
     if (!block_.norm_first) compose_child(norm_of(i), schedule, call, normalized);
   }
+}
+
+void TransformerLayer::compose_sublayer_backward(size_t sublayer, Schedule& schedule, const LayerCall& call,
+                                                 const GradientValues& gradients, const Value& of_output,
+                                                 const InputGradient& rows) const {
+  Value of_result = of_output;
+  const auto add_before = [&](size_t child) {
+    GradientValues of_child;
+    of_child.output = of_result;
+    of_result = schedule.reserve_spread(of_output.shape());
+    of_child.queries = {of_result};
+    compose_child_backward(child, schedule, call, of_child);
+  };
+  if (drops(call)) add_before(dropout_of(sublayer));
+  if (block_.output_norms) add_before(output_norm_of(sublayer));
+  GradientValues of_child;
+  if (sublayer < num_attentions())
+    of_child = attention_gradients(sublayer, rows, gradients);
+  else
+    of_child.queries = rows;
+  of_child.output = of_result;
+  of_child.scale = static_cast<float>(block_.residual_scale);
+  compose_child_backward(sublayer, schedule, call, of_child);
+}
+
+void TransformerLayer::compose_backward(Schedule& schedule, const LayerCall& call,
+                                        const GradientValues& gradients) const {
+  const Shape shape = call.inputs.queries.shape();
+  Value of_output = gradients.output;
+  for (size_t i = num_sublayers_; i-- > 0;) {
+    // By the rows that the sublayer adds to; the residual takes the gradient of the sum there as it is.
+    InputGradient rows = {schedule.reserve_spread(shape)};
+    if (i == 0) rows = {gradients.queries.is_wanted() ? written_gradient(schedule, gradients.queries, shape) : Value()};
+    const bool is_normalized = block_.norm_first && has_norm(i);
+    Value of_sum = of_output;
+    if (!block_.norm_first) {
+      of_sum = schedule.reserve_spread(shape);
+      GradientValues of_norm;
+      of_norm.output = of_output;
+      of_norm.queries = {of_sum};
+      compose_child_backward(norm_of(i), schedule, call, of_norm);
+    }
+    if (rows.is_wanted()) rows.addend = of_sum;
+    if (is_normalized) {
+      GradientValues of_norm;
+      of_norm.output = schedule.reserve_spread(shape);
+      of_norm.queries = rows;
+      compose_sublayer_backward(i, schedule, call, gradients, of_sum, {of_norm.output});
+      compose_child_backward(norm_of(i), schedule, call, of_norm);
+    } else {
+      compose_sublayer_backward(i, schedule, call, gradients, of_sum, rows);
+    }
+    of_output = rows.to;
+  }
+  add_addend(schedule, of_output, gradients.queries);
 }
 
 void TransformerLayer::write_common_options(JsonWriter& json) const {
@@ -271,6 +342,11 @@ InputValues EncoderLayer::attention_inputs(size_t, const LayerCall& call, const 
   const auto& [rows, keys, values, sequences, visibility, cache, decoder, token_types, layer_offset, memory,
                wanted_output, encoder_lens] = call.inputs;
   return {.queries = queries, .keys = queries, .values = queries, .sequences = sequences, .visibility = visibility};
+}
+
+GradientValues EncoderLayer::attention_gradients(size_t, const InputGradient& queries,
+                                                 const GradientValues& gradients) const {
+  return self_attention_gradients(queries, gradients.scores);
 }
 
 void EncoderLayer::write_options(JsonWriter& json) const {
@@ -445,6 +521,17 @@ InputValues DecoderLayer::attention_inputs(size_t index, const LayerCall& call, 
           .visibility = visibility,
           .cache = decoder->memory_cache,
           .cache_layer_offset = layer_offset};
+}
+
+GradientValues DecoderLayer::attention_gradients(size_t index, const InputGradient& queries,
+                                                 const GradientValues& gradients) const {
+  if (index != kCrossAttention) return self_attention_gradients(queries, gradients.self_scores);
+  GradientValues of_attention;
+  of_attention.queries = queries;
+  of_attention.keys = gradients.keys;
+  of_attention.values = {gradients.keys.to, gradients.keys.to};
+  of_attention.scores = gradients.scores;
+  return of_attention;
 }
 
 void DecoderLayer::write_options(JsonWriter& json) const {

@@ -59,6 +59,7 @@ class TransformerLayer : public Layer {
 
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const final;
   // The member of the options that has those of attention `index`.
   virtual const char* options_of_attention(size_t index) const = 0;
   // Adds the members of TransformerLayerOptions.
@@ -68,6 +69,14 @@ class TransformerLayer : public Layer {
   // What attention `index` reads when its queries are `queries`.
   virtual InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
                                        Schedule& schedule) const = 0;
+
+  // What attention `index` gets whose queries have the gradient `queries`.
+  virtual GradientValues attention_gradients(size_t index, const InputGradient& queries,
+                                             const GradientValues& gradients) const = 0;
+  // Adds the backward of the children between rows x and f(x), whose gradient is of_output. `rows`: by x.
+  void compose_sublayer_backward(size_t sublayer, Schedule& schedule, const LayerCall& call,
+                                 const GradientValues& gradients, const Value& of_output,
+                                 const InputGradient& rows) const;
 
   size_t num_attentions() const { return num_sublayers_ - 1; }
   // Children are the sublayers, then the norms, the norms of outputs and the dropouts.
@@ -103,6 +112,8 @@ class EncoderLayer final : public TransformerLayer {
  private:
   InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
                                Schedule& schedule) const override;
+  GradientValues attention_gradients(size_t index, const InputGradient& queries,
+                                     const GradientValues& gradients) const override;
 };
 
 class DecoderLayer final : public TransformerLayer {
@@ -125,6 +136,8 @@ class DecoderLayer final : public TransformerLayer {
  private:
   InputValues attention_inputs(size_t index, const LayerCall& call, const Value& queries,
                                Schedule& schedule) const override;
+  GradientValues attention_gradients(size_t index, const InputGradient& queries,
+                                     const GradientValues& gradients) const override;
   static std::vector<Sublayer> sublayers_of(const std::shared_ptr<Context>& context,
                                             const DecoderLayerOptions& options);
 

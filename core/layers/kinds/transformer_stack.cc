@@ -199,6 +199,47 @@ void TransformerStack::compose(Schedule& schedule, const LayerCall& call, const 
   }
 }
 
+void TransformerStack::compose_backward(Schedule& schedule, const LayerCall& call,
+                                        const GradientValues& gradients) const {
+  const size_t first = num_first_children();
+  const size_t last_layer = first + num_layers_ - 1;
+  GradientSum keys = {gradients.keys.to, gradients.keys.addend.is_given()};
+  // Whether something before child i has a gradient to compute.
+  const auto goes_on = [&](size_t i) {
+    if (gradients.queries.is_wanted() || (i > first && gradients.wants_of_all_layers())) return true;
+    while (i > 0) {
+      if (child_learns(--i, call)) return true;
+    }
+    return false;
+  };
+  Value of_output = gradients.output;
+  for (size_t i = num_children(); i-- > first;) {
+    if (i == last_layer && call.output_rows != nullptr) {
+      const Value of_all = schedule.reserve_spread(call.all_rows.shape());
+      add_output_rows_backward(schedule, *call.output_rows, of_output, of_all);
+      of_output = of_all;
+    }
+    GradientValues of_child;
+    of_child.output = of_output;
+    if (i == first && first == 0)
+      of_child.queries = gradients.queries;
+    else if (goes_on(i))
+      of_child.queries = {schedule.reserve_spread(call.children[i].inputs.queries.shape())};
+    if (is_layer(i)) {
+      of_child.keys = next_of(keys);
+      of_child.scores = gradients.scores;
+      of_child.self_scores = gradients.self_scores;
+    }
+    const bool is_output = child_role(i) == ChildRole::Output;
+    if (is_output && output_->is_tied && call.gradients != nullptr && call.gradients->to.is_given())
+      call.children[i].table_gradient = call.gradients;
+    compose_child_backward(i, schedule, call, of_child);
+    of_output = of_child.queries.to;
+    if (!of_output.is_given()) return;
+  }
+  compose_first_children_backward(schedule, call, of_output, gradients);
+}
+
 void TransformerStack::write_options(JsonWriter& json) const {
   const size_t first = num_first_children();
   if (has_layers_of_their_own_) {

@@ -56,6 +56,7 @@ class TransformerStack : public EmbeddedLayer {
 
   void check(Schedule& schedule, Purpose purpose, LayerCall& call) const final;
   void compose(Schedule& schedule, const LayerCall& call, const OutputValues& outputs) const final;
+  void compose_backward(Schedule& schedule, const LayerCall& call, const GradientValues& gradients) const final;
   void write_options(JsonWriter& json) const final;
   // The member of the options that has those of a child; "": none.
   std::string options_of_child(size_t index) const;

@@ -210,6 +210,30 @@ Cache make_cache_of(heed_context* context, const heed_layer* layer, int64_t max_
   return Cache(cache);
 }
 
+Gradients make_gradients(const heed_layer* layer) {
+  heed_gradients* gradients = nullptr;
+  check(heed_gradients_create(layer, &gradients));
+  return Gradients(gradients);
+}
+
+Tensor gradient_of(heed_gradients* gradients, const char* name) {
+  heed_tensor* view = nullptr;
+  check(heed_gradients_tensor(gradients, name, &view));
+  return Tensor(view);
+}
+
+Optimizer make_sgd(heed_context* context, const heed_sgd_options& options) {
+  heed_optimizer* optimizer = nullptr;
+  check(heed_sgd_create(context, &options, &optimizer));
+  return Optimizer(optimizer);
+}
+
+Optimizer make_adamw(heed_context* context, const heed_adamw_options& options) {
+  heed_optimizer* optimizer = nullptr;
+  check(heed_adamw_create(context, &options, &optimizer));
+  return Optimizer(optimizer);
+}
+
 Workspace make_workspace(heed_context* context, size_t num_bytes) {
   heed_workspace* workspace = nullptr;
   check(heed_workspace_create(context, num_bytes, &workspace));

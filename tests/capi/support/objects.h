@@ -23,6 +23,9 @@ using property::Workspace;
 
 using Cache = std::unique_ptr<heed_cache, property::Destroyer<heed_cache_destroy>>;
 
+using Gradients = std::unique_ptr<heed_gradients, property::Destroyer<heed_gradients_destroy>>;
+using Optimizer = std::unique_ptr<heed_optimizer, property::Destroyer<heed_optimizer_destroy>>;
+
 using Dims = std::vector<int64_t>;
 
 // The dtype for elements of C++ type T.
@@ -101,6 +104,13 @@ Layer make_model(heed_context* context, const std::string& folder, const heed_mo
 Layer make_child(const heed_layer* layer, const char* name);
 // A contiguous cache of the sizes of a layer's attentions.
 Cache make_cache_of(heed_context* context, const heed_layer* layer, int64_t max_sequences, int64_t capacity);
+// A set of gradients of the layer, 0 each.
+Gradients make_gradients(const heed_layer* layer);
+// The gradient of that name; it shares the set's memory.
+Tensor gradient_of(heed_gradients* gradients, const char* name);
+// With the macro's options, unless others are given.
+Optimizer make_sgd(heed_context* context, const heed_sgd_options& options = HEED_SGD_OPTIONS_INIT);
+Optimizer make_adamw(heed_context* context, const heed_adamw_options& options = HEED_ADAMW_OPTIONS_INIT);
 Workspace make_workspace(heed_context* context, size_t num_bytes);
 
 }  // namespace heed::capi_test

@@ -36,6 +36,15 @@ void call_all(heed_tensor* a, heed_tensor* b, heed_tensor* c, heed_tensor* resul
   succeeded(heed_matmul(a, b, result));
   succeeded(heed_rotary_embedding(a, b, b, c, number, result));
   succeeded(heed_rotary_embedding(a, b, c, nullptr, number, result));
+  heed_cross_entropy_options entropy = HEED_CROSS_ENTROPY_OPTIONS_INIT;
+  entropy.reduction = number;
+  entropy.ignore_index = axis;
+  double total = 0;
+  succeeded(heed_cross_entropy(a, b, c, &entropy, nullptr, &total, result));
+  succeeded(heed_cross_entropy(a, b, nullptr, nullptr, c, &total, a));
+  heed_squared_error_options squared = HEED_SQUARED_ERROR_OPTIONS_INIT;
+  squared.reduction = number;
+  succeeded(heed_squared_error(a, b, &squared, c, &total, result));
   const heed_tensor* const tensors[] = {a, b, c};
   succeeded(heed_concatenate(tensors, 3, axis, result));
 }

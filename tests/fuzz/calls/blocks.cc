@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, feed-forward networks, embeddings, encoder and decoder layers, stacks of them and Transformers: each call makes a
 // layer, runs it with a batch, and with each element alone, with a tap, after it was saved and loaded, or with caches. All give the
-// same bits. So do the visible rows of a mask, whatever the hidden ones hold, and rows whose output alone is wanted. Wrong inputs
-// must be refused.
+// same bits. So do the visible rows of a mask, whatever the hidden ones hold, and rows whose output alone is wanted; and so do
+// gradients, whatever is saved. Wrong inputs must be refused.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -13,6 +13,7 @@
 
 #include "capi/support/attention_call.h"
 #include "fuzz/calls/checks.h"
+#include "fuzz/calls/gradients.h"
 #include "fuzz/calls/machine.h"
 #include "fuzz/calls/row_mask.h"
 #include "support/activations.h"
@@ -288,6 +289,8 @@ class BlockCall {
     require(!must_be_refused(), "wrong masks and wanted rows are refused");
     require_hidden_rows_are_not_read(*whole);
     require_wanted_rows(all, *whole);
+    // Chosen by a byte of the call, so that older programs of the corpus keep their meaning.
+    if (seed_ % 4 == 0) differentiate(all);
     // All of them would take too long for each call.
     switch (bytes.below(4)) {
       case 0: run_each_alone(*whole); break;
@@ -575,6 +578,15 @@ class BlockCall {
       return heed_workspace_wrap(context_, num_bytes == 0 ? nullptr : scratch.get(), num_bytes, out);
     }));
     require(run(all, exact.get()) == whole, "a workspace of the size that was asked for suffices and changes no bit");
+  }
+
+  void differentiate(const heed_layer_inputs& all) {
+    const std::optional<std::vector<uint8_t>> gradients = gradients_of(context_, layer_, all);
+    if (!gradients || (!own_mask_ && !keys_mask_)) return;
+    spoils_hidden_rows_ = true;
+    const heed_layer_inputs spoiled = inputs(0, batch_);
+    spoils_hidden_rows_ = false;
+    require(gradients_of(context_, layer_, spoiled) == gradients, "hidden rows have no part in gradients");
   }
 
   void run_each_alone(const std::vector<uint8_t>& whole) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of layers with inputs that fit each other, and sometimes with a mistake. If forward accepts a call, its results
-// must agree with the f64 reference, and have the same bits with a workspace of exactly the needed size. If it refuses
-// a call, it must write nothing.
+// must agree with the f64 reference, and have the same bits with a workspace of exactly the needed size; and its gradients can be
+// computed. If it refuses a call, it must write nothing.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fuzz/calls/checks.h"
+#include "fuzz/calls/gradients.h"
 #include "fuzz/calls/layers.h"
 #include "fuzz/calls/machine.h"
 #include "property/support/packing.h"
@@ -500,6 +501,8 @@ void Machine::call_layer() {
           "a workspace of the size that was asked for is large enough");
   tensors.require_unchanged_inputs();
   require(are_the_same(after, read_results(outputs)), "a workspace changes no bit");
+  if (passed_inputs.is_whole()) gradients_of(context, layer->handle.get(), inputs);
+  tensors.require_unchanged_inputs();
 }
 
 // Shape-only tensors of any size: nothing may be accessed, and nothing may overflow.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "reference/philox.h"
-#include "reference/transformer.h"
 #include "support/activations.h"
 #include "support/device.h"
 #include "support/packing.h"
@@ -140,16 +139,20 @@ reference::FeedForward feed_forward_of(const Call& call, const heed_feed_forward
   return network;
 }
 
-reference::AttentionResult solve_block(const Call& call) {
-  const Call padded = is_packed(call) ? padded_form(call, 0.0) : call;
+reference::TransformerStack stack_of(const Call& call) {
   reference::TransformerStack stack;
   for (int64_t i = 0; i < std::max<int64_t>(1, call.block->num_layers); ++i)
     stack.layers.push_back(layer_at(call, prefix_of_layer(call, i), first_child_of_layer(*call.block, i)));
   stack.compute_format = compute_format(call.queries.dtype);
   if (call.block->final_norm) stack.final_norm = row_norm_of(call, call.block->norm, "norm.");
+  return stack;
+}
+
+reference::AttentionResult solve_block(const Call& call) {
+  const Call padded = is_packed(call) ? padded_form(call, 0.0) : call;
   const std::vector<double> encoder_rows = padded.keys ? padded.keys->contents.values : std::vector<double>();
   reference::AttentionResult result;
-  result.output = reference::transform(stack, padded.queries.contents.values, encoder_rows);
+  result.output = reference::transform(stack_of(call), padded.queries.contents.values, encoder_rows);
   clear_padding(padded, result.output);
   return is_packed(call) ? packed_results(call, result) : result;
 }

@@ -7,6 +7,7 @@
 
 #include "reference/feed_forward.h"
 #include "reference/norm.h"
+#include "reference/transformer.h"
 #include "support/call.h"
 
 namespace heed::property {
@@ -18,6 +19,9 @@ Call layer_of_stack(const Call& call, int64_t index);
 reference::Norm row_norm_of(const Call& call, const heed_layer_norm_options& options, const std::string& prefix);
 reference::FeedForward feed_forward_of(const Call& call, const heed_feed_forward_options& options,
                                        const std::string& prefix);
+
+// What solve_block() solves, of a packed call in its padded form. A layer by itself is a stack of one.
+reference::TransformerStack stack_of(const Call& call);
 
 // The output alone, in the shape of result_dims.
 reference::AttentionResult solve_block(const Call& call);

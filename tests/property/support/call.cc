@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <utility>
 
 #include "reference/error_bound.h"
 #include "reference/multi_head_attention.h"
 #include "reference/positions.h"
+#include "support/arguments.h"
 #include "support/block_reference.h"
 #include "support/packing.h"
 
@@ -69,110 +69,6 @@ Layer make_layer(heed_context* context, const Call& call) {
   check(heed_dot_product_attention_create(context, &options, &layer));
   return Layer(layer);
 }
-
-// The tensors of one forward call, and the structs that refer to them.
-class Arguments {
- public:
-  Arguments(heed_context* context, const heed_layer* layer, const Call& call) : context_(context) {
-    inputs_.queries = add_input(call.queries);
-    if (call.keys) inputs_.keys = add_input(*call.keys);
-    if (call.values) inputs_.values = add_input(*call.values);
-    if (call.valid_lens) inputs_.valid_lens = add_input(*call.valid_lens);
-    if (call.mask) inputs_.mask = add_input(*call.mask);
-    if (call.bias) inputs_.bias = add_input(*call.bias);
-    if (call.alibi_slopes) inputs_.alibi_slopes = add_input(*call.alibi_slopes);
-    if (call.sinks) inputs_.sinks = add_input(*call.sinks);
-    if (call.positions) sequences_.positions = add_input(*call.positions);
-    if (call.query_lens) sequences_.query_lens = add_input(*call.query_lens);
-    if (call.query_offsets) sequences_.query_offsets = add_input(*call.query_offsets);
-    if (call.key_offsets) sequences_.key_offsets = add_input(*call.key_offsets);
-    if (call.key_positions) sequences_.key_positions = add_input(*call.key_positions);
-    if (call.positions || call.query_lens || call.query_offsets || call.key_offsets || call.key_positions)
-      inputs_.sequences = &sequences_;
-    if (call.attention_mask) inputs_.attention_mask = add_input(*call.attention_mask);
-    if (call.self_valid_lens) decoder_.self_valid_lens = add_input(*call.self_valid_lens);
-    if (call.self_mask) decoder_.self_mask = add_input(*call.self_mask);
-    if (call.self_bias) decoder_.self_bias = add_input(*call.self_bias);
-    if (call.self_attention_mask) decoder_.self_attention_mask = add_input(*call.self_attention_mask);
-    if (call.self_valid_lens || call.self_mask || call.self_bias || call.self_attention_mask)
-      inputs_.decoder = &decoder_;
-    inputs_.dropout_seed = call.dropout_seed;
-    inputs_.training = call.training;
-    inputs_.cache = call.cache;
-    if (call.cache_layout) read_from_cache(layer, call);
-
-    const ResultDims dims = result_dims(call);
-    outputs_.output = add_output(output_, call.output, dims.output);
-    outputs_.weights = add_output(weights_, call.weights, dims.weights);
-    outputs_.log_sum_exp = add_output(log_sum_exp_, call.log_sum_exp, dims.log_sum_exp);
-  }
-
-  const heed_layer_inputs* inputs() const { return &inputs_; }
-  const heed_layer_outputs* outputs() const { return &outputs_; }
-
-  Results read() const {
-    for (const HostTensor& tensor : input_tensors_) {
-      if (!tensor.input_is_untouched()) throw std::logic_error("forward changed an input");
-    }
-    return {read(output_), read(weights_), read(log_sum_exp_)};
-  }
-
- private:
-  const heed_tensor* add_input(const Input& input) { return input_tensors_.emplace_back(context_, input).handle(); }
-
-  void read_from_cache(const heed_layer* layer, const Call& call) {
-    const reference::AttentionSizes sizes = sizes_of(call);
-    heed_cache_options options = HEED_CACHE_OPTIONS_INIT;
-    options.layout = *call.cache_layout;
-    options.max_sequences = std::max<int64_t>(sizes.batch, 1);
-    options.num_kv_heads = sizes.num_kv_heads;
-    options.head_size = sizes.head_size;
-    options.value_head_size = sizes.value_head_size;
-    options.capacity = std::max<int64_t>(sizes.num_keys, 1);
-    if (options.layout == HEED_CACHE_PAGED) {
-      options.page_size = 16;
-      options.num_pages = options.max_sequences * ((options.capacity + 15) / 16);
-    }
-    heed_cache* cache = nullptr;
-    check(heed_cache_create(context_, &options, &cache));
-    cache_.reset(cache);
-    cached_.cache = cache;
-    heed_layer_inputs filled = HEED_LAYER_INPUTS_INIT;
-    filled.keys = std::exchange(inputs_.keys, nullptr);
-    filled.values = std::exchange(inputs_.values, nullptr);
-    filled.cache = &cached_;
-    check(heed_layer_fill_cache(layer, &filled, nullptr));
-    cached_.use = HEED_CACHE_READ;
-    inputs_.cache = &cached_;
-  }
-
-  heed_tensor* add_output(std::optional<HostTensor>& tensor, const std::optional<OutputRequest>& request,
-                          const Dims& right_dims) {
-    if (!request) return nullptr;
-    const Dims& dims = request->dims ? *request->dims : right_dims;
-    Random random(7);
-    tensor.emplace(context_, request->dtype, dims, make_strides(request->layout, dims, random), request->unused_before);
-    return tensor->handle();
-  }
-
-  static std::optional<Result> read(const std::optional<HostTensor>& tensor) {
-    if (!tensor) return std::nullopt;
-    if (!tensor->padding_is_untouched()) throw std::logic_error("forward wrote between the elements of a result");
-    return Result{tensor->dtype(), tensor->read(), tensor->read_bytes()};
-  }
-
-  heed_context* context_;
-  std::vector<HostTensor> input_tensors_;
-  std::unique_ptr<heed_cache, Destroyer<heed_cache_destroy>> cache_;
-  heed_cache_inputs cached_ = HEED_CACHE_INPUTS_INIT;
-  std::optional<HostTensor> output_;
-  std::optional<HostTensor> weights_;
-  std::optional<HostTensor> log_sum_exp_;
-  heed_sequence_inputs sequences_ = HEED_SEQUENCE_INPUTS_INIT;
-  heed_decoder_inputs decoder_ = HEED_DECODER_INPUTS_INIT;
-  heed_layer_inputs inputs_ = HEED_LAYER_INPUTS_INIT;
-  heed_layer_outputs outputs_ = HEED_LAYER_OUTPUTS_INIT;
-};
 
 reference::Alignment alignment_of(int32_t causal_or_window) {
   static_assert(int{HEED_CAUSAL_TOP_LEFT} == int{HEED_WINDOW_TOP_LEFT});
@@ -291,41 +187,6 @@ reference::AttentionLimits reference_limits(const Call& given, const Call& call)
   return limits;
 }
 
-testing::AssertionResult agree_one(const char* name, const std::optional<Result>& result,
-                                   const reference::Bounded& expected, AccuracyStatistics* statistics) {
-  if (!result) return testing::AssertionSuccess();
-  const reference::Format format = format_of(result->dtype);
-  const std::vector<double>& actual = result->contents.values;
-  if (actual.size() != expected.values.size()) {
-    return testing::AssertionFailure() << name << " has " << actual.size() << " elements, expected "
-                                       << expected.values.size();
-  }
-  testing::AssertionResult verdict = testing::AssertionSuccess();
-  for_each_index(result->contents.dims, [&](const Dims& index, size_t i) {
-    const double value = expected.values[i];
-    const double error = expected.errors[i];
-    const double fraction = reference::used_fraction(format, value, error, actual[i]);
-    const bool may_be_nan = !expected.may_be_nan.empty() && expected.may_be_nan[i] != 0;
-    const bool accepted = reference::accepts(format, value, error, actual[i]) || (may_be_nan && std::isnan(actual[i]));
-    if (statistics != nullptr) {
-      ++statistics->elements;
-      if (!std::isnan(value) && !std::isfinite(error)) ++statistics->without_bound;
-      // In a narrower dtype the final rounding is nearly the whole error and nearly the whole bound.
-      if (result->dtype == HEED_F32 && fraction > statistics->largest_fraction) {
-        statistics->largest_fraction = fraction;
-        statistics->where = name;
-      }
-    }
-    if (accepted || !verdict) return;
-    verdict = testing::AssertionFailure() << name << " at " << testing::PrintToString(index);
-    char text[160];
-    std::snprintf(text, sizeof text, ": got %.9g, expected %.17g within %.3g (difference %.3g, %.3g of the bound)",
-                  actual[i], value, error, actual[i] - value, fraction);
-    verdict << text;
-  });
-  return verdict;
-}
-
 }  // namespace
 
 reference::Projection projection_of(const Call& call, const std::string& name) {
@@ -424,15 +285,13 @@ Runner::Runner(const Call& call) {
 }
 
 Results Runner::forward(const Call& call, heed_workspace* workspace) const {
-  return on_device([&](Fallback fallback) {
-    Opened& opened = opened_[static_cast<size_t>(fallback)];
-    if (opened.layer == nullptr) opened = open(made_for_, fallback);
-    const Arguments arguments(opened.context.get(), opened.layer.get(), call);
+  return on_device([&](heed_context* context, heed_layer* layer) {
+    const Arguments arguments(context, layer, call);
     if (call.in_one_call) {
       const heed_dot_product_attention_options options = dot_product_options(call);
-      check(heed_scaled_dot_product_attention(opened.context.get(), &options, arguments.inputs(), arguments.outputs()));
+      check(heed_scaled_dot_product_attention(context, &options, arguments.inputs(), arguments.outputs()));
     } else {
-      check(heed_layer_forward(opened.layer.get(), arguments.inputs(), workspace, arguments.outputs()));
+      check(heed_layer_forward(layer, arguments.inputs(), workspace, arguments.outputs()));
     }
     return arguments.read();
   });
@@ -490,29 +349,39 @@ reference::MultiHeadProblem problem_with_projections(const Call& given, const Ca
   return problem;
 }
 
-reference::AttentionResult solve_padded(const Call& given, const Call& call) {
+bool is_dot_product(const Call& call) {
+  return call.kind == Kind::DotProductRank3 || call.kind == Kind::DotProductRank4;
+}
+
+reference::AttentionProblem problem_without_projections(const Call& given, const Call& call) {
   const std::optional<reference::Format> format = compute_format(call.queries.dtype);
-  if (call.kind == Kind::DotProductRank3 || call.kind == Kind::DotProductRank4) {
-    reference::AttentionProblem problem;
-    problem.sizes = sizes_of(call);
-    problem.options = reference_options(call);
-    problem.limits = reference_limits(given, call);
-    problem.compute_format = format;
-    const auto as_read = [&](const Input& input) {
-      if (format) return reference::as_read(input.contents.values, format);
-      reference::Bounded exact;
-      exact.values = input.contents.values;
-      return exact;
-    };
-    problem.queries = as_read(call.queries);
-    problem.keys = as_read(keys_of(call));
-    problem.values = as_read(values_of(call));
-    return reference::attention(problem);
-  }
+  reference::AttentionProblem problem;
+  problem.sizes = sizes_of(call);
+  problem.options = reference_options(call);
+  problem.limits = reference_limits(given, call);
+  problem.compute_format = format;
+  const auto as_read = [&](const Input& input) {
+    if (format) return reference::as_read(input.contents.values, format);
+    reference::Bounded exact;
+    exact.values = input.contents.values;
+    return exact;
+  };
+  problem.queries = as_read(call.queries);
+  problem.keys = as_read(keys_of(call));
+  problem.values = as_read(values_of(call));
+  return problem;
+}
+
+reference::AttentionResult solve_padded(const Call& given, const Call& call) {
+  if (is_dot_product(call)) return reference::attention(problem_without_projections(given, call));
   return reference::multi_head_attention(problem_with_projections(given, call));
 }
 
 }  // namespace
+
+reference::AttentionProblem attention_problem(const Call& call) {
+  return problem_without_projections(call, is_packed(call) ? padded_form(call, 0.0) : call);
+}
 
 reference::MultiHeadProblem multi_head_problem(const Call& call) {
   return problem_with_projections(call, is_packed(call) ? padded_form(call, 0.0) : call);
@@ -533,11 +402,49 @@ void AccuracyStatistics::add(const AccuracyStatistics& other) {
   }
 }
 
+testing::AssertionResult agree(const char* name, const Result& result, const reference::Bounded& expected,
+                               AccuracyStatistics* statistics) {
+  const reference::Format format = format_of(result.dtype);
+  const std::vector<double>& actual = result.contents.values;
+  if (actual.size() != expected.values.size()) {
+    return testing::AssertionFailure() << name << " has " << actual.size() << " elements, expected "
+                                       << expected.values.size();
+  }
+  testing::AssertionResult verdict = testing::AssertionSuccess();
+  for_each_index(result.contents.dims, [&](const Dims& index, size_t i) {
+    const double value = expected.values[i];
+    const double error = expected.errors[i];
+    const double fraction = reference::used_fraction(format, value, error, actual[i]);
+    const bool may_be_nan = !expected.may_be_nan.empty() && expected.may_be_nan[i] != 0;
+    const bool accepted = reference::accepts(format, value, error, actual[i]) || (may_be_nan && std::isnan(actual[i]));
+    if (statistics != nullptr) {
+      ++statistics->elements;
+      if (!std::isnan(value) && !std::isfinite(error)) ++statistics->without_bound;
+      // In a narrower dtype the final rounding is nearly the whole error and nearly the whole bound.
+      if (result.dtype == HEED_F32 && fraction > statistics->largest_fraction) {
+        statistics->largest_fraction = fraction;
+        statistics->where = name;
+      }
+    }
+    if (accepted || !verdict) return;
+    verdict = testing::AssertionFailure() << name << " at " << testing::PrintToString(index);
+    char text[160];
+    std::snprintf(text, sizeof text, ": got %.9g, expected %.17g within %.3g (difference %.3g, %.3g of the bound)",
+                  actual[i], value, error, actual[i] - value, fraction);
+    verdict << text;
+  });
+  return verdict;
+}
+
 testing::AssertionResult agree(const Results& results, const reference::AttentionResult& expected,
                                AccuracyStatistics* statistics) {
-  testing::AssertionResult verdict = agree_one("output", results.output, expected.output, statistics);
-  if (verdict) verdict = agree_one("weights", results.weights, expected.weights, statistics);
-  if (verdict) verdict = agree_one("log_sum_exp", results.log_sum_exp, expected.log_sum_exp, statistics);
+  testing::AssertionResult verdict = testing::AssertionSuccess();
+  const auto compare = [&](const char* name, const std::optional<Result>& result, const reference::Bounded& bounds) {
+    if (verdict && result) verdict = agree(name, *result, bounds, statistics);
+  };
+  compare("output", results.output, expected.output);
+  compare("weights", results.weights, expected.weights);
+  compare("log_sum_exp", results.log_sum_exp, expected.log_sum_exp);
   return verdict;
 }
 

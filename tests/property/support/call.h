@@ -129,6 +129,16 @@ class Runner {
   // Throws CallFailed. Checks that the inputs, and the memory between elements of results, are unchanged.
   Results forward(const Call& call, heed_workspace* workspace = nullptr) const;
 
+  // What attempt(context, layer) returns, which makes one call on the device; see on_device.
+  template <typename Attempt>
+  auto on_device(const Attempt& attempt) const {
+    return property::on_device([&](Fallback fallback) {
+      Opened& opened = opened_[static_cast<size_t>(fallback)];
+      if (opened.layer == nullptr) opened = open(made_for_, fallback);
+      return attempt(opened.context.get(), opened.layer.get());
+    });
+  }
+
   size_t workspace_size(const Call& call) const;
   GuardedWorkspace make_workspace(size_t num_bytes) const;
 
@@ -151,7 +161,9 @@ Results run(const Call& call);
 // The expected results with their error bounds, in the shapes of result_dims.
 reference::AttentionResult solve(const Call& call);
 
-// What solve() solves for multi-head attention, of a packed call in its padded form.
+// What solve() solves for dot-product attention, of a packed call in its padded form.
+reference::AttentionProblem attention_problem(const Call& call);
+// The same for the kinds with parameters.
 reference::MultiHeadProblem multi_head_problem(const Call& call);
 
 // The largest used fraction of rule 15's bound over all compared elements.
@@ -164,7 +176,10 @@ struct AccuracyStatistics {
   void add(const AccuracyStatistics& other);
 };
 
-// Whether every result lies within the reference's bounds.
+// Whether a result lies within the reference's bounds.
+testing::AssertionResult agree(const char* name, const Result& result, const reference::Bounded& expected,
+                               AccuracyStatistics* statistics);
+// Whether every result does.
 testing::AssertionResult agree(const Results& results, const reference::AttentionResult& expected,
                                AccuracyStatistics* statistics = nullptr);
 

@@ -32,14 +32,20 @@ void run_loop(const Plan& plan, const Workers& workers, const Function& function
   workers.for_each(plan.num_tasks, plan.num_threads, choice_of<LoopChoice>(plan).flops, function);
 }
 
-// Plans such a loop, each worker of which needs worker_bytes of scratch memory.
-inline void plan_loop_with_scratch(Plan& plan, double num_tasks, double flops, size_t worker_bytes,
-                                   int32_t num_workers) {
+// Plans such a loop, each worker of which needs worker_bytes of scratch memory, and all of them shared_bytes, a double as above.
+inline void plan_loop_with_scratch(Plan& plan, double num_tasks, double flops, size_t worker_bytes, int32_t num_workers,
+                                   double shared_bytes = 0) {
   plan_loop(plan, num_tasks, flops, num_workers);
   const ScratchLayout layout = {.worker_bytes = worker_bytes,
+                                .shared_bytes = static_cast<size_t>(std::min(shared_bytes, 0x1p60)),
                                 .num_workers = Workers::num_with_scratch(num_tasks, flops, num_workers)};
   plan.scratch_bytes = layout.num_bytes();
   set_choice(plan, LoopChoice{flops, layout});
+}
+
+// The memory that all workers of a plan by plan_loop_with_scratch share.
+inline std::byte* shared_scratch(const Plan& plan, void* memory) {
+  return Scratch(choice_of<LoopChoice>(plan).scratch, memory).shared();
 }
 
 // Calls function(task, own) for each task of a plan by plan_loop_with_scratch; `own` is the worker's part of the memory.

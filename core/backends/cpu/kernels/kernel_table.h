@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/kernels/attention/attention.h"
+#include "backends/cpu/kernels/attention/backward.h"
 #include "backends/cpu/kernels/linear/linear.h"
 #include "backends/cpu/kernels/rows/row_kernels.h"
 
@@ -18,6 +19,16 @@ struct KernelTable {
   // Scratch bytes of a task with num_rows rows, without its key ranges.
   size_t (*flash_scratch_bytes)(const AttentionProblem* problem, int64_t num_rows);
   void (*flash_attention)(const AttentionArguments* arguments, const AttentionTask* task, void* scratch);
+
+  // ---- attention_backward ----
+  int32_t backward_block_queries;
+  int32_t backward_block_keys;
+  int64_t backward_chunk_keys;  // of a task
+  size_t (*backward_scratch_bytes)(const AttentionBackwardProblem* problem);
+  int64_t (*backward_query_floats)(const AttentionProblem* problem);
+  void (*attention_backward)(const BackwardArguments* arguments, const BackwardTask* task, void* scratch);
+  // Adds task->query_sums, which it overwrites, to the gradient of the queries, or writes it there for chunk 0.
+  void (*backward_add_queries)(const BackwardArguments* arguments, const BackwardTask* task, void* scratch);
 
   // ---- decode_attention ----
   int32_t decode_block_keys;

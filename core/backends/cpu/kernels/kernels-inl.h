@@ -3,6 +3,7 @@
 // HEED_ISA_TEXT, HEED_ISA_TABLE and the choice of its shim, and includes this file.
 #pragma once
 
+#include "backends/cpu/kernels/attention/attention_backward-inl.h"
 #include "backends/cpu/kernels/attention/cached_attention-inl.h"
 #include "backends/cpu/kernels/attention/decode_attention-inl.h"
 #include "backends/cpu/kernels/attention/flash_attention-inl.h"
@@ -19,6 +20,13 @@ extern constexpr KernelTable HEED_ISA_TABLE = {
     .flash_block_keys = HEED_ISA_NAMESPACE::kBlockKeys,
     .flash_scratch_bytes = HEED_ISA_NAMESPACE::flash_scratch_bytes,
     .flash_attention = HEED_ISA_NAMESPACE::flash_attention,
+    .backward_block_queries = static_cast<int32_t>(HEED_ISA_NAMESPACE::kBlockQueries),
+    .backward_block_keys = static_cast<int32_t>(HEED_ISA_NAMESPACE::kGroupKeys),
+    .backward_chunk_keys = HEED_ISA_NAMESPACE::kChunkKeys,
+    .backward_scratch_bytes = HEED_ISA_NAMESPACE::backward_scratch_bytes,
+    .backward_query_floats = HEED_ISA_NAMESPACE::backward_query_floats,
+    .attention_backward = HEED_ISA_NAMESPACE::attention_backward,
+    .backward_add_queries = HEED_ISA_NAMESPACE::backward_add_queries,
     .decode_block_keys = static_cast<int32_t>(HEED_ISA_NAMESPACE::kRowBlockKeys),
     .decode_max_size = HEED_ISA_NAMESPACE::kDecodeMaxSize,
     .decode_scratch_bytes = HEED_ISA_NAMESPACE::decode_scratch_bytes,

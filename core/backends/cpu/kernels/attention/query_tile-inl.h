@@ -112,7 +112,7 @@ static void make_query_tile(const AttentionProblem& problem, const AttentionTask
 
 HEED_INLINE int64_t head_of(const TileTask& task, int64_t row) {
   const AttentionProblem& problem = *task.problem;
-  return task.kv_head * (problem.num_heads / problem.num_kv_heads) + row / task.sequence->query_count;
+  return task.kv_head * group_size(problem) + row / task.sequence->query_count;
 }
 HEED_INLINE int64_t query_of(const TileTask& task, int64_t row) { return row % task.sequence->query_count; }
 

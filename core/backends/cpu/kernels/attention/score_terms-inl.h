@@ -55,14 +55,14 @@ HEED_INLINE int64_t relative_bias_floats(const AttentionProblem& problem) {
 
 // Floats of all heads that share a key head.
 HEED_INLINE int64_t all_relative_bias_floats(const AttentionProblem& problem) {
-  return problem.num_heads / problem.num_kv_heads * relative_bias_floats(problem);
+  return group_size(problem) * relative_bias_floats(problem);
 }
 
 template <LanesAre lanes>
 static void expand_relative_bias(const AttentionProblem& problem, int64_t kv_head, float* to) {
   if (problem.relative_bias.given == 0) return;
   const Operand& table = problem.relative_bias;
-  const int64_t group = problem.num_heads / problem.num_kv_heads;
+  const int64_t group = group_size(problem);
   const int64_t last = 2 * problem.max_distance;
   for (int64_t g = 0; g < group; ++g) {
     float* biases = to + g * relative_bias_floats(problem) + kRepeatedEnds;
@@ -277,7 +277,7 @@ struct RelativeBias {
 static RelativeBias find_relative_bias(const TileTask& task, const QueryTile& query_tile, int64_t first_lane,
                                        int64_t k0) {
   const AttentionProblem& problem = *task.problem;
-  const int64_t first_head = task.kv_head * (problem.num_heads / problem.num_kv_heads);
+  const int64_t first_head = task.kv_head * group_size(problem);
   RelativeBias bias = {};
   bias.last = 2 * problem.max_distance;
   bool is_consecutive = true;
@@ -491,8 +491,7 @@ static RowTerms find_terms(const AttentionArguments& arguments, const CachedRow&
   if (terms.has_alibi)
     terms.slope = -static_cast<const float*>(problem.alibi_slopes.data)[row.head * problem.alibi_slopes.strides[1]];
   if (problem.relative_bias.data != nullptr)
-    terms.relative_bias =
-        relative_biases_of(problem, relative_bias, row.head % (problem.num_heads / problem.num_kv_heads));
+    terms.relative_bias = relative_biases_of(problem, relative_bias, row.head % group_size(problem));
   terms.has_distances = terms.has_alibi || terms.relative_bias != nullptr || cached.has_window != 0;
   terms.has_terms = terms.has_distances || terms.pairs.mask != nullptr || terms.pairs.bias != nullptr;
   return terms;

@@ -31,6 +31,7 @@ struct LinearPartArguments {
   float soft_cap;      // 0: no cap
   Operand factor;      // (h, s, r, d)
   Operand addend;      // (h, s, r, d)
+  Operand sum;         // (h, s, r, d); gets the sums with their bias; null data: it is not wanted
   const void* packed;  // from pack_linear; null: the kernel reads `weight`
   // [s]; null: all rows of each batch element. Wanted rows are numbered through the whole batch.
   const RowRange* ranges;

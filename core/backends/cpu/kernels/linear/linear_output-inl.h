@@ -68,10 +68,10 @@ struct PanelOutput {
   float bias_block[kPanelColumns];
 };
 
-// Whether sums are changed before they are stored, apart from the bias.
+// Whether something happens to sums, apart from the bias, before they are stored.
 HEED_INLINE bool has_epilogue(const LinearPartArguments& part) {
-  return part.activation != Activation::None || part.scale != 1 || part.soft_cap > 0 || part.factor.data != nullptr ||
-         part.addend.data != nullptr;
+  return part.sum.data != nullptr || part.activation != Activation::None || part.scale != 1 || part.soft_cap > 0 ||
+         part.factor.data != nullptr || part.addend.data != nullptr;
 }
 
 static void find_pieces(const LinearPartArguments& part, PanelRange panel, PanelOutput& output) {
@@ -154,11 +154,13 @@ struct TileRows {
   int64_t output[kLinearRows] = {};
   int64_t factor[kLinearRows] = {};
   int64_t addend[kLinearRows] = {};
+  int64_t sum[kLinearRows] = {};
 
   void set(const LinearPartArguments& part, const RowCursor& cursor, int64_t i) {
     output[i] = cursor.offset_in(part.output);
     factor[i] = cursor.offset_in(part.factor);
     addend[i] = cursor.offset_in(part.addend);
+    sum[i] = cursor.offset_in(part.sum);
   }
 };
 
@@ -191,9 +193,21 @@ static void scale_and_cap(const LinearPartArguments& part, int64_t count, float*
   if (part.soft_cap > 0) cap_vectors<kLanes>(part.soft_cap, count / kLanes, sums);
 }
 
+// Stores one row of a tile to the elements of its pieces in the operand of sums.
+static void store_sums(const Operand& operand, const PanelOutput& output, int64_t row_offset, const float* from) {
+  for (int64_t p = 0; p < output.num_pieces; ++p) {
+    const Piece& piece = output.pieces[p];
+    const int64_t offset = row_offset + piece.head * operand.strides[0] + piece.d * operand.strides[3];
+    char* to = const_cast<char*>(element_address(operand, offset));
+    narrow_row(from + piece.first, piece.count, to, operand.dtype, operand.strides[3]);
+  }
+}
+
 // Completes the sums of `count` rows of a tile, [count][width], which have their bias, and stores them.
 static void finish_rows(const LinearPartArguments& part, const PanelOutput& output, const TileRows& rows, int64_t count,
                         int64_t width, float* sums) {
+  for (int64_t i = 0; part.sum.data != nullptr && i < count; ++i)
+    store_sums(part.sum, output, rows.sum[i], sums + i * width);
   if (part.scale != 1 || part.soft_cap > 0) scale_and_cap(part, count * width, sums);
   activate_row(part.activation, sums, count * width);
   if (output.is_whole) {

@@ -69,20 +69,25 @@ static RowMoments moments_of(const float* row, int64_t size, NormKind kind, floa
 constexpr float kScaleOfLarge = 0x1p-80f;
 constexpr float kLeastEpsilonOfLarge = 0x1p-126f;
 
+// Of numbers of any magnitude.
+static RowMoments moments_of_any(const float* row, int64_t size, NormKind kind, float epsilon) {
+  const RowMoments moments = moments_of(row, size, kind, epsilon, 1.0f);
+  if (moments.is_finite) return moments;
+  const float scaled = epsilon * kScaleOfLarge * kScaleOfLarge;
+  return moments_of(row, size, kind, scaled > kLeastEpsilonOfLarge ? scaled : kLeastEpsilonOfLarge, kScaleOfLarge);
+}
+
+// The row in whole vectors of f32: in place, or copied to `scratch`.
+static const float* contiguous_row(const StridedRow& row, int64_t size, float* scratch) {
+  if (row.dtype == DType::F32 && row.stride == 1 && size % kLanes == 0) return static_cast<const float*>(row.data);
+  widen_row(static_cast<const char*>(row.data), row.dtype, row.stride, size, scratch);
+  return scratch;
+}
+
 static void norm_row(const NormArguments* arguments) {
-  const StridedRow& input = arguments->input;
   const int64_t size = arguments->size;
-  const float* row = static_cast<const float*>(input.data);
-  if (input.dtype != DType::F32 || input.stride != 1 || size % kLanes != 0) {
-    widen_row(static_cast<const char*>(input.data), input.dtype, input.stride, size, arguments->scratch);
-    row = arguments->scratch;
-  }
-  RowMoments moments = moments_of(row, size, arguments->kind, arguments->epsilon, 1.0f);
-  if (!moments.is_finite) {
-    const float epsilon = arguments->epsilon * kScaleOfLarge * kScaleOfLarge;
-    moments = moments_of(row, size, arguments->kind, epsilon > kLeastEpsilonOfLarge ? epsilon : kLeastEpsilonOfLarge,
-                         kScaleOfLarge);
-  }
+  const float* row = contiguous_row(arguments->input, size, arguments->scratch);
+  const RowMoments moments = moments_of_any(row, size, arguments->kind, arguments->epsilon);
   const Vec scale = broadcast(moments.scale);
   const Vec shift = broadcast(moments.shift);
   const Vec correction = broadcast(moments.correction);

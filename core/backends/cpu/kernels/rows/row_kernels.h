@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 #include "backends/cpu/kernels/linear/matmul.h"
+#include "backends/cpu/kernels/linear/weight_gradient.h"
+#include "backends/cpu/kernels/rows/gradients.h"
 #include "backends/cpu/kernels/rows/rows.h"
 #include "ops/activation.h"
 #include "ops/elementwise_functions.h"
+#include "ops/update.h"
 
 // KERNEL(name, parameters...) for each of these functions, which have no result. The files below say what they do.
 #define HEED_ROW_KERNELS(KERNEL)                                                                                  \
@@ -22,14 +25,31 @@
          float scale)                                                                                             \
   KERNEL(activation_row, Activation activation, const StridedRow* input, const StridedRow* output, int64_t count) \
   KERNEL(element_block, ElementFunction function, const float* a, const float* b, float* output, int64_t count)   \
-  KERNEL(matmul_block, const MatmulBlock* block)
+  KERNEL(matmul_block, const MatmulBlock* block)                                                                  \
+  KERNEL(norm_backward_row, const NormBackwardArguments* arguments)                                               \
+  KERNEL(norm_gradients, const NormGradientArguments* arguments, int64_t first, int64_t count)                    \
+  KERNEL(activation_backward_row, const ActivateBackwardArguments* arguments)                                     \
+  KERNEL(rotate_backward_row, const RotateBackwardArguments* arguments)                                           \
+  KERNEL(rows_with_gradient, const WeightGradientArguments* arguments, int64_t* row_numbers, int64_t* num_rows)   \
+  KERNEL(weight_gradient_task, const WeightGradientArguments* arguments, const WeightGradientTask* task,          \
+         float* scratch)                                                                                          \
+  KERNEL(bias_gradient_task, const WeightGradientArguments* arguments, int64_t first_output, int64_t count)       \
+  KERNEL(sum_powers, CrossEntropyRow* row)                                                                        \
+  KERNEL(scale_and_subtract, float* values, int64_t count, float factor, float subtrahend)                        \
+  KERNEL(update_elements, const UpdateArguments* arguments)
 
 #ifdef HEED_ISA_TABLE
 #include "backends/cpu/kernels/attention/merge-inl.h"
 #include "backends/cpu/kernels/linear/matmul-inl.h"
+#include "backends/cpu/kernels/linear/weight_gradient-inl.h"
+#include "backends/cpu/kernels/rows/activation_backward-inl.h"
 #include "backends/cpu/kernels/rows/activation_row-inl.h"
+#include "backends/cpu/kernels/rows/cross_entropy-inl.h"
 #include "backends/cpu/kernels/rows/dropout-inl.h"
 #include "backends/cpu/kernels/rows/element_functions-inl.h"
 #include "backends/cpu/kernels/rows/norm-inl.h"
+#include "backends/cpu/kernels/rows/norm_backward-inl.h"
+#include "backends/cpu/kernels/rows/rotate_backward-inl.h"
 #include "backends/cpu/kernels/rows/softmax-inl.h"
+#include "backends/cpu/kernels/rows/update-inl.h"
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels for softmax, dropout, merging, norms and embeddings: one row.
+// Arguments of the kernels for softmax, dropout, merging, norms, embeddings and cross-entropy: one row.
 #pragma once
 
 #include <stddef.h>
@@ -49,6 +49,17 @@ struct NormArguments {
   NormKind kind;
   float epsilon;
   float* scratch;  // for whole vectors
+};
+
+// The logits of a row, and its sums.
+struct CrossEntropyRow {
+  const float* logits;
+  float* powers;  // of e, to be written; may be the logits; null: none
+  int64_t count;
+  int32_t sums_logits;  // 1: sum_of_logits is wanted
+  float maximum;
+  double sum_of_powers;  // of e^(logit - maximum)
+  double sum_of_logits;
 };
 
 }  // namespace heed::cpu

@@ -53,11 +53,13 @@ HEED_INLINE Vec finish_tanh(const PartialTanh& begun) {
 // tanh(-x) = -tanh(x) bitwise. -0, subnormals, infinities and NaN are correct.
 HEED_INLINE Vec tanh(Vec x) { return finish_tanh(begin_tanh(x)); }
 
+// 1 / cap, which overflows if the cap is so small that all results are subnormal.
+HEED_INLINE float inverse_of_cap(float cap) { return 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__; }
+
 // Elements x of `count` vectors, at least one, become cap * tanh(x / cap). The vectors are `step` elements apart.
 template <int64_t step>
 static void cap_vectors(float cap, int64_t count, float* values) {
-  // 1 / cap overflows if the cap is so small that all results are subnormal.
-  const float inverse = 1.0f / cap < __FLT_MAX__ ? 1.0f / cap : __FLT_MAX__;
+  const float inverse = inverse_of_cap(cap);
   PartialTanh begun = begin_tanh(load(values) * broadcast(inverse));
   for (int64_t i = 1; i <= count; ++i) {
     // The vector begun in the last iteration is not used.

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "golden/support/golden_file.h"
+#include "golden/support/torch_backward.h"
+#include "golden/support/torch_case.h"
 #include "golden/support/torch_file.h"
+#include "golden/support/torch_reference.h"
 
 namespace heed::golden {
 namespace {
@@ -97,6 +100,36 @@ TEST_P(TorchAttention, AgreesWithPyTorch) {
   });
 }
 
+// 4e-6 is the file's own figure for an engine in f32.
+constexpr double kGradientTolerance = 4e-6;
+
+TEST_P(TorchAttention, HasPyTorchsGradients) {
+  const TorchCase torch_case(torch_file(), GetParam());
+  if (torch_case.gradients().empty()) GTEST_SKIP() << "the case has none";
+  const Json& options = torch_case.options();
+  const Context context = make_context();
+  const GoldenFile file(context.get(), torch_file().name());
+  const Inputs tensors(file, GetParam());
+  heed_layer_inputs inputs = tensors.given;
+  inputs.training = options.contains("dropout") ? 1 : 0;
+  inputs.dropout_seed = options.value("seed", uint64_t{0});
+  heed_dot_product_attention_options heed_options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  set_shared_options(options, heed_options);
+  const Layer layer = capi_test::make_dot_product(context.get(), heed_options);
+  reference::NamedRows gradients = backward(context.get(), layer.get(), inputs, torch_case.cotangent());
+  gradients["query"] = gradients.at("queries");
+  gradients["key"] = gradients.at("keys");
+  gradients["value"] = gradients.at("values");
+  for (const std::string& name : torch_case.gradients()) {
+    const std::vector<double>& numbers = gradients.at(name).values;
+    // One bias for all keys of a row changes nothing: what is left of its gradient of 0 is rounding.
+    if (GetParam() == "bias_bhq1" && name == "bias")
+      expect_numbers(numbers, std::vector<double>(numbers.size()), 1e-6, 1.0);
+    else
+      torch_case.expect_gradient(name, numbers, kGradientTolerance);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(File, TorchAttention, testing::ValuesIn(cases_of_dot_product()),
                          [](const auto& golden) { return golden.param; });
 
@@ -116,7 +149,30 @@ Tensor identity(heed_context* context, int64_t size) {
   return capi_test::make_tensor_of(context, {size, size}, elements);
 }
 
-class TorchLayer : public testing::TestWithParam<std::string> {};
+class TorchLayer : public testing::TestWithParam<std::string> {
+ protected:
+  // Of the table and the sinks.
+  static void expect_gradients_of_parameters(const std::string& name, heed_context* context, const heed_layer* layer,
+                                             const heed_layer_inputs& inputs) {
+    const TorchCase torch_case(torch_file(), name);
+    if (torch_case.gradients().empty()) return;
+    const std::vector<int64_t> dims = torch_case.dims("cotangent");
+    std::vector<double> of_output;
+    for (int64_t b = 0; b < dims[0]; ++b) {
+      const std::vector<double> all = torch_case.cotangent();
+      const auto begin = all.begin() + b * dims[1] * dims[2] * dims[3];
+      const std::vector<double> rows =
+          with_first_axes_swapped({begin, begin + dims[1] * dims[2] * dims[3]}, dims[1], dims[2]);
+      of_output.insert(of_output.end(), rows.begin(), rows.end());
+    }
+    const reference::NamedRows gradients = backward(context, layer, inputs, of_output);
+    for (const auto& [torch_name, parameter] :
+         {std::pair{"relative_table", "relative_bias.weight"}, std::pair{"sinks", "sinks"}}) {
+      if (torch_case.has(std::string("grad.") + torch_name))
+        torch_case.expect_gradient(torch_name, gradients.at(parameter).values, kGradientTolerance);
+    }
+  }
+};
 
 // The same numbers from a multi-head layer that has slopes, table or sinks by itself, with identities as projections.
 TEST_P(TorchLayer, AgreesWithPyTorch) {
@@ -164,6 +220,7 @@ TEST_P(TorchLayer, AgreesWithPyTorch) {
     inputs.keys = keys.get();
     inputs.values = values.get();
     inputs.valid_lens = tensors.valid_lens.get();
+    if (!on_ascend()) expect_gradients_of_parameters(name, context.get(), layer.get(), inputs);
     Outputs outputs = forward(layer.get(), inputs);
     const Tensor merged = std::move(outputs.output);
     const Dims dims = capi_test::dims_of(merged.get());

@@ -13,7 +13,10 @@
 
 #include "golden/support/from_torch.h"
 #include "golden/support/golden_file.h"
+#include "golden/support/torch_backward.h"
+#include "golden/support/torch_case.h"
 #include "golden/support/torch_file.h"
+#include "golden/support/torch_reference.h"
 
 namespace heed::golden {
 namespace {
@@ -128,6 +131,37 @@ class TorchBlocks : public testing::TestWithParam<std::string> {
     });
   }
 
+  void expect_the_files_gradients(Causal causal) {
+    const Context context = make_context();
+    const GoldenFile file(context.get(), kFile);
+    const Block block(context.get(), options_, causal);
+    const std::string by = options_["by"];
+    const std::vector<double> of_output = in_rows(file, "cotangent");
+    const auto load = [&](const Layer& layer, const std::string& prefix) {
+      check(heed_layer_load(layer.get(), file.path().c_str(), (name() + ".param" + prefix).c_str()));
+    };
+    if (by.find("Encoder") != std::string::npos) {
+      const Layer layer = by == "TransformerEncoder" ? block.encoder() : block.encoder_layer();
+      load(layer, "");
+      return expect_gradients(backward(context.get(), layer.get(), encoder_inputs(file, causal), of_output), "", "src");
+    }
+    const Layer decoder = by == "TransformerDecoderLayer" ? block.decoder_layer() : block.decoder();
+    if (by != "Transformer") {
+      load(decoder, "");
+      const heed_layer_inputs inputs = decoder_inputs(file, rows(file, "memory"), causal);
+      return expect_gradients(backward(context.get(), decoder.get(), inputs, of_output), "", "tgt");
+    }
+    HEED_SKIP_ON_ASCEND("the device computes the encoder's output, which no forward saves");
+    const Layer encoder = block.encoder();
+    load(decoder, ".decoder");
+    heed_tensor* const memory = keep(encode(file, encoder, name() + ".param.encoder", causal));
+    const reference::NamedRows of_decoder =
+        backward(context.get(), decoder.get(), decoder_inputs(file, memory, causal), of_output);
+    expect_gradients(of_decoder, "decoder.", "tgt");
+    expect_gradients(backward(context.get(), encoder.get(), encoder_inputs(file, causal), of_decoder.at("keys").values),
+                     "encoder.", "src");
+  }
+
   const Json options_ = the_file().options_of(GetParam());
 
  private:
@@ -167,33 +201,39 @@ class TorchBlocks : public testing::TestWithParam<std::string> {
     check(heed_layer_forward(layer.get(), &inputs, nullptr, &outputs));
     return output;
   }
-  Tensor encode(const GoldenFile& file, const Layer& layer, const std::string& prefix, Causal causal) {
-    check(heed_layer_load(layer.get(), file.path().c_str(), prefix.c_str()));
+  heed_layer_inputs encoder_inputs(const GoldenFile& file, Causal causal) {
     const Visibility source = visibility(file, "src", causal);
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
     inputs.queries = rows(file, "src");
     inputs.valid_lens = source.lens;
     inputs.mask = source.mask;
     inputs.bias = source.bias;
-    return forward(layer, inputs);
+    return inputs;
   }
-  Tensor decode(const GoldenFile& file, const Layer& layer, const std::string& prefix, heed_tensor* memory,
-                Causal causal) {
-    check(heed_layer_load(layer.get(), file.path().c_str(), prefix.c_str()));
+  // Valid until the next ones.
+  heed_layer_inputs decoder_inputs(const GoldenFile& file, heed_tensor* memory, Causal causal) {
     const Visibility target = visibility(file, "tgt", causal);
     const Visibility cross = visibility(file, "memory", causal);
-    heed_decoder_inputs decoder = HEED_DECODER_INPUTS_INIT;
-    decoder.self_valid_lens = target.lens;
-    decoder.self_mask = target.mask;
-    decoder.self_bias = target.bias;
+    decoder_.self_valid_lens = target.lens;
+    decoder_.self_mask = target.mask;
+    decoder_.self_bias = target.bias;
     heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
     inputs.queries = rows(file, "tgt");
     inputs.keys = memory;
     inputs.valid_lens = cross.lens;
     inputs.mask = cross.mask;
     inputs.bias = cross.bias;
-    inputs.decoder = &decoder;
-    return forward(layer, inputs);
+    inputs.decoder = &decoder_;
+    return inputs;
+  }
+  Tensor encode(const GoldenFile& file, const Layer& layer, const std::string& prefix, Causal causal) {
+    check(heed_layer_load(layer.get(), file.path().c_str(), prefix.c_str()));
+    return forward(layer, encoder_inputs(file, causal));
+  }
+  Tensor decode(const GoldenFile& file, const Layer& layer, const std::string& prefix, heed_tensor* memory,
+                Causal causal) {
+    check(heed_layer_load(layer.get(), file.path().c_str(), prefix.c_str()));
+    return forward(layer, decoder_inputs(file, memory, causal));
   }
 
   Tensor output_of(const GoldenFile& file, const Block& block, Causal causal) {
@@ -214,14 +254,51 @@ class TorchBlocks : public testing::TestWithParam<std::string> {
     return turned(keep(std::move(output)));
   }
 
+  // Expects those of the layer whose parameters' names begin with `prefix` in the file, and which reads `rows`: "src" or "tgt".
+  void expect_gradients(const reference::NamedRows& gradients, const std::string& prefix,
+                        const std::string& rows) const {
+    const TorchCase torch_case(the_file(), name());
+    const auto expect = [&](const std::string& gradient, const std::vector<double>& numbers) {
+      // 1e-5 is the file's own figure for an engine in f32.
+      torch_case.expect_gradient(gradient, numbers, 1e-5);
+    };
+    const auto expect_rows = [&](const std::string& input, const std::vector<double>& numbers) {
+      const int64_t batch = options_["B"];
+      const int64_t num_rows = options_[input == "tgt" ? "T" : "S"];
+      expect(input, options_["batch_first"] ? numbers : with_first_axes_swapped(numbers, batch, num_rows));
+    };
+    const bool is_decoder = rows == "tgt";
+    for (const std::string& gradient : torch_case.gradients()) {
+      if (gradient == rows)
+        expect_rows(gradient, gradients.at("queries").values);
+      else if (gradient == "memory" && is_decoder)
+        expect_rows(gradient, gradients.at("keys").values);
+      else if (gradient == rows + "_mask")
+        expect(gradient, gradients.at(is_decoder ? "self_bias" : "bias").values);
+      else if (gradient == "memory_mask" && is_decoder)
+        expect(gradient, gradients.at("bias").values);
+      else if (!gradient.ends_with("_mask") && gradient != "src" && gradient != "tgt" && gradient.starts_with(prefix))
+        expect(gradient, torch_gradient(gradients, gradient.substr(prefix.size())));
+    }
+  }
+
+  std::vector<double> in_rows(const GoldenFile& file, const char* tensor) {
+    return numbers_of(turned(keep(file.load((name() + "." + tensor).c_str()))).get());
+  }
+
+  heed_decoder_inputs decoder_ = HEED_DECODER_INPUTS_INIT;
   std::vector<Tensor> kept_;
 };
 
 TEST_P(TorchBlocks, AgreeWithPyTorch) { expect_the_files_output(Causal::Mask); }
 
+TEST_P(TorchBlocks, HavePyTorchsGradients) { expect_the_files_gradients(Causal::Mask); }
+
 class CausalTorchBlocks : public TorchBlocks {};
 
 TEST_P(CausalTorchBlocks, AgreeWithPyTorchByTheOptionCausal) { expect_the_files_output(Causal::Option); }
+
+TEST_P(CausalTorchBlocks, HavePyTorchsGradientsByTheOptionCausal) { expect_the_files_gradients(Causal::Option); }
 
 std::vector<std::string> causal_cases() {
   std::vector<std::string> cases = the_file().cases();

@@ -14,6 +14,8 @@
 
 #include "golden/support/from_torch.h"
 #include "golden/support/golden_file.h"
+#include "golden/support/torch_backward.h"
+#include "golden/support/torch_case.h"
 #include "golden/support/torch_file.h"
 
 namespace heed::golden {
@@ -74,8 +76,19 @@ class TorchLayers : public testing::TestWithParam<std::string> {
     return output;
   }
 
-  const Json options_ = the_file().options_of(GetParam());
+  // The gradients of the file's input, by heed's names, from the file's cotangent.
+  reference::NamedRows gradients(const GoldenFile& file, const heed_layer* layer, const heed_tensor* input) const {
+    heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
+    inputs.queries = input;
+    return backward(file.context(), layer, inputs, torch_case_.cotangent());
+  }
+
+  const TorchCase torch_case_{the_file(), GetParam()};
+  const Json& options_ = torch_case_.options();
 };
+
+// The file's own figure for gradients by an engine in f32.
+constexpr double kGradientTolerance = 1e-6;
 
 class TorchNorms : public TorchLayers {
  protected:
@@ -108,6 +121,30 @@ TEST_P(TorchNorms, AgreeWithPyTorchRowByRow) {
                   capi_test::make_slice(expected.get(), 0, row, 1).get(), kTolerance * property::coarseness(HEED_F32));
     }
   });
+}
+
+// Row by row, as above. The rows of equal numbers divide by the root of epsilon alone.
+TEST_P(TorchNorms, HavePyTorchsGradients) {
+  const Context context = make_context();
+  const GoldenFile file(context.get(), kFile);
+  const reference::NamedRows gradients = this->gradients(file, make_norm(file).get(), load(file, "input.x").get());
+  for (const char* parameter : {"weight", "bias"}) {
+    if (torch_case_.has(std::string("grad.") + parameter))
+      torch_case_.expect_gradient(parameter, gradients.at(parameter).values, kGradientTolerance);
+  }
+  const std::vector<double> expected = torch_case_.numbers("grad.x");
+  const std::vector<double>& numbers = gradients.at("queries").values;
+  ASSERT_EQ(numbers.size(), expected.size());
+  const size_t size = options_["size"];
+  for (size_t first = 0; first < expected.size(); first += size) {
+    SCOPED_TRACE("row " + std::to_string(first / size));
+    const auto row_of = [&](const std::vector<double>& rows) {
+      const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+      return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(size));
+    };
+    const std::vector<double> row = row_of(expected);
+    expect_numbers(row_of(numbers), row, kGradientTolerance, largest_magnitude(row));
+  }
 }
 
 std::string name_of_norm(const testing::TestParamInfo<std::string>& golden) {
@@ -171,6 +208,24 @@ TEST_P(TorchActivations, AgreeWithPyTorchElementByElement) {
   });
 }
 
+TEST_P(TorchActivations, HavePyTorchsGradients) {
+  heed_feed_forward_options heed_options = HEED_FEED_FORWARD_OPTIONS_INIT;
+  heed_options.hidden_size = 1;
+  heed_options.activation = activation_of(name().substr(std::string("activation_").size())).value();
+  heed_options.no_bias = 1;
+  const Context context = make_context();
+  const GoldenFile file(context.get(), kFile);
+  heed_layer* made = nullptr;
+  check(heed_feed_forward_create(context.get(), &heed_options, &made));
+  const Layer layer(made);
+  const Tensor one = capi_test::make_tensor_of(context.get(), {1, 1}, std::vector{1.0f});
+  for (const char* parameter : {"W_1.weight", "W_2.weight"})
+    check(heed_layer_set_parameter(made, parameter, one.get()));
+  const Tensor x = load(file, "input.x");
+  const Tensor column = capi_test::make_reshaped(x.get(), {heed_tensor_dim(x.get(), 0), 1});
+  torch_case_.expect_gradient("x", gradients(file, made, column.get()).at("queries").values, kGradientTolerance);
+}
+
 INSTANTIATE_TEST_SUITE_P(File, TorchActivations, testing::ValuesIn(cases_of("activation_")),
                          [](const auto& golden) { return golden.param; });
 
@@ -189,8 +244,13 @@ TEST_P(TorchFeedForward, AgreesWithPyTorch) {
     check(heed_feed_forward_create(context.get(), &heed_options, &made));
     const Layer layer(made);
     set_parameters(file, made);
-    expect_near(forward(made, load(file, "input.x").get()).get(), load(file, "output").get(),
-                kTolerance * property::coarseness(HEED_F32));
+    const Tensor x = load(file, "input.x");
+    expect_near(forward(made, x.get()).get(), load(file, "output").get(), kTolerance * property::coarseness(HEED_F32));
+    if (on_ascend()) return;
+    const reference::NamedRows gradients = this->gradients(file, made, x.get());
+    for (const std::string& gradient : torch_case_.gradients())
+      torch_case_.expect_gradient(gradient, gradients.at(gradient == "x" ? "queries" : gradient).values,
+                                  kGradientTolerance);
   });
 }
 
@@ -218,6 +278,9 @@ TEST_P(TorchEmbedding, IsPyTorchsRoundedOnce) {
     ASSERT_EQ(is.size(), expected.size());
     // The scale is rounded to F32 too.
     for (size_t i = 0; i < is.size(); ++i) EXPECT_NEAR(is[i], expected[i], 2.01 * 0x1p-24 * std::abs(expected[i]));
+    if (on_ascend()) return;
+    const Tensor ids = load(file, "input.ids");
+    torch_case_.expect_gradient("weight", gradients(file, made, ids.get()).at("weight").values, kGradientTolerance);
   });
 }
 

@@ -8,13 +8,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "golden/support/from_torch.h"
 #include "golden/support/golden_file.h"
+#include "golden/support/torch_backward.h"
+#include "golden/support/torch_case.h"
 #include "golden/support/torch_file.h"
+#include "golden/support/torch_reference.h"
 
 namespace heed::golden {
 namespace {
@@ -150,6 +154,34 @@ TEST_P(TorchMultiHead, AgreesWithPyTorch) {
       expected = expect_zeros_in_hidden_rows(context.get(), options, weights.get(), expected.get());
     expect_near(weights.get(), expected.get(), 1e-6 * coarser);
   });
+}
+
+TEST_P(TorchMultiHead, HasPyTorchsGradients) {
+  const TorchFile torch_file(kFile);
+  const TorchCase torch_case(torch_file, GetParam());
+  const Json& options = torch_case.options();
+  const Context context = make_context();
+  const GoldenFile file(context.get(), kFile);
+  const TorchInputs inputs(file, torch_case.name(), options);
+  const Layer layer = capi_test::make_multi_head(context.get(), heed_options(options));
+  check(heed_layer_load(layer.get(), file.path().c_str(), (torch_case.name() + ".param").c_str()));
+  const int64_t batch = options["B"];
+  const bool batch_first = options["batch_first"];
+  const auto turned = [&](const std::vector<double>& rows, int64_t first, int64_t second) {
+    return batch_first ? rows : with_first_axes_swapped(rows, first, second);
+  };
+  const reference::NamedRows gradients =
+      backward(context.get(), layer.get(), inputs.get(), turned(torch_case.cotangent(), options["Q"], batch));
+  const std::map<std::string, std::string> inputs_of = {{"query", "queries"}, {"key", "keys"}, {"value", "values"}};
+  for (const std::string& name : torch_case.gradients()) {
+    std::vector<double> gradient;
+    if (const auto input = inputs_of.find(name); input != inputs_of.end())
+      gradient = turned(gradients.at(input->second).values, batch, options[name == "query" ? "Q" : "K"]);
+    else
+      gradient = name.ends_with("_mask") ? gradients.at("bias").values : torch_gradient(gradients, name);
+    // 8e-6 is the file's own figure for an engine in f32.
+    torch_case.expect_gradient(name, gradient, 8e-6);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(File, TorchMultiHead, testing::ValuesIn(TorchFile(kFile).cases()),

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "golden/support/golden_file.h"
+#include "golden/support/torch_backward.h"
+#include "golden/support/torch_case.h"
 #include "golden/support/torch_file.h"
 
 namespace heed::golden {
@@ -34,6 +37,20 @@ class TorchScores : public testing::TestWithParam<std::string> {
     expect_near(outputs.output.get(), load(file, "output").get(), 1e-6 * coarser);
     expect_near(outputs.weights.get(), load(file, "weights").get(), 1e-6 * coarser);
   }
+  // Those of inputs, and those of parameters by heed's names. 4e-6 is the file's own figure for an engine in f32.
+  void expect_the_files_gradients(const GoldenFile& file, const Layer& layer, const Inputs& inputs,
+                                  const std::map<std::string, std::string>& parameters = {}) const {
+    if (property::on_ascend()) return;
+    const TorchFile torch_file(kFile);
+    const TorchCase torch_case(torch_file, name());
+    const reference::NamedRows gradients = backward(file.context(), layer.get(), inputs.given, torch_case.cotangent());
+    std::map<std::string, std::string> names = parameters;
+    names.insert({{"query", "queries"}, {"key", "keys"}, {"value", "values"}});
+    for (const std::string& gradient : torch_case.gradients()) {
+      const auto other = names.find(gradient);
+      torch_case.expect_gradient(gradient, gradients.at(other != names.end() ? other->second : gradient).values, 4e-6);
+    }
+  }
 };
 
 class D2lAdditive : public TorchScores {};
@@ -50,6 +67,7 @@ TEST_P(D2lAdditive, AgreesWithD2l) {
     set_parameters(file, layer.get(), {"W_q.weight", "W_k.weight", "w_v.weight"});
     const Inputs inputs(file, name());
     expect_the_files_results(file, forward(layer.get(), inputs.given));
+    expect_the_files_gradients(file, layer, inputs);
   });
 }
 
@@ -77,6 +95,7 @@ TEST_P(AdditiveHeads, AgreesWithTheFormula) {
     set_parameters(file, layer.get(), {"W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight", "w_v.weight"});
     const Inputs inputs(file, name());
     expect_the_files_results(file, forward(layer.get(), inputs.given));
+    expect_the_files_gradients(file, layer, inputs);
   });
 }
 
@@ -95,6 +114,7 @@ TEST_P(LuongGeneral, AgreesWithTheFormula) {
     check(heed_layer_set_parameter(layer.get(), "W.weight", load(file, "param.W").get()));
     const Inputs inputs(file, name());
     expect_the_files_results(file, forward(layer.get(), inputs.given));
+    expect_the_files_gradients(file, layer, inputs, {{"W", "W.weight"}});
   });
 }
 

@@ -22,6 +22,35 @@ using Numbers = std::vector<float>;
 
 class Device : public Simulated {};
 
+Layer make_line(heed_context* context) {
+  heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
+  options.output_size = 2;
+  options.no_bias = 1;
+  Layer layer = capi_test::make_linear(context, options);
+  property::check(heed_layer_set_parameter(layer.get(), "weight", make_tensor(context, {2, 3}).get()));
+  return layer;
+}
+
+// Neither may be read at the address of the other.
+TEST_F(Device, SetsOfGradientsAreOnOne) {
+  const Context npu = make_npu_context();
+  const Context cpu = capi_test::make_context();
+  const Layer layers[] = {make_line(npu.get()), make_line(cpu.get())};
+  const capi_test::Gradients gradients[] = {capi_test::make_gradients(layers[0].get()),
+                                            capi_test::make_gradients(layers[1].get())};
+  for (const int first : {0, 1}) {
+    heed_gradients* const sets[] = {gradients[first].get(), gradients[1 - first].get()};
+    double norm = 7;
+    EXPECT_TRUE(is_refused(heed_gradients_norm(sets, 2, &norm),
+                           {HEED_ERROR_INVALID_ARGUMENT, {"sets[1] is on device", "sets[0] is on"}}));
+    EXPECT_TRUE(is_refused(heed_gradients_clip(sets, 2, 1, &norm),
+                           {HEED_ERROR_INVALID_ARGUMENT, {"sets[1] is on device", "sets[0] is on"}}));
+    EXPECT_EQ(norm, 7);
+    EXPECT_TRUE(is_refused(heed_gradients_add(sets[0], sets[1]),
+                           {HEED_ERROR_INVALID_ARGUMENT, {"addend is on device", "sum is on"}}));
+  }
+}
+
 std::string describe(heed_context* context) {
   char text[1024] = "";
   size_t num_bytes = 0;

@@ -167,5 +167,18 @@ TEST(Epilogue, ThatATBCannotComputeIsComputedOnTheHost) {
   }
 }
 
+TEST(Epilogue, WhoseSumsAreStoredIsComputedOnTheHost) {
+  const auto context = Context::open(simulated_npu());
+  Product product(context, DType::BF16);
+  const Tensor sums = Tensor::zeros(context, DType::F32, {2, 1});
+  product.part().scale = 2;
+  set(product.part().sum, sums, 1);
+  const Plan plan = product.plan();
+  EXPECT_EQ(plan.on_host, 1);
+  EXPECT_STREQ(plan.not_fastest[0], "ATB's epilogues do not keep the sums before them");
+  EXPECT_EQ(product.run(), (std::vector<float>{4, 10}));
+  EXPECT_EQ(numbers_of(sums), (std::vector<float>{2, 5}));
+}
+
 }  // namespace
 }  // namespace heed

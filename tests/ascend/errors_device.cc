@@ -155,12 +155,18 @@ errors_test::Topic gaps() {
           PROVOKE(heed_add(tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}), tensor_of(HEED_F16, {2, 3}))),
           PROVOKE(heed_reduce(HEED_REDUCE_SUM, tensor_of(HEED_F16, {2, 3}), 0, tensor_of(HEED_F16, {3}))),
           PROVOKE(heed_matmul(tensor_of(HEED_F16, {1, 0}), tensor_of(HEED_F16, {0, 1}), tensor_of(HEED_F16, {1, 1}))),
+          PROVOKE(heed_cross_entropy(tensor_of(HEED_F32, {2, 3}), tensor_of(HEED_I32, {2}), NULL, NULL,
+                                     tensor_of(HEED_F32, {2}), NULL, NULL)),
           PROVOKE(heed_attention_merge(&part_output, &part_log_sum_exp, 1, NULL, tensor_of(HEED_F16, {2, 3, 4}), NULL),
                   part_output = tensor_of(HEED_F16, {2, 3, 4});
                   part_log_sum_exp = tensor_of(HEED_F32, {2, 3})),
           PROVOKE(heed_layer_forward(new_layer, &input, NULL, &outputs), dropout_options.dropout = 0.5f;
                   heed_dropout_create(context, &dropout_options, &new_layer); input.training = 1;
                   outputs.output = tensor_of(HEED_F16, {3, 4})),
+          PROVOKE(heed_layer_backward(attention, &inputs, NULL, NULL, &gradients),
+                  inputs.queries = tensor_of(HEED_F32, {2, 5, 16});
+                  gradients.output = tensor_of(HEED_F32, {2, 5, 16});
+                  gradients.queries = tensor_of(HEED_F32, {2, 5, 16})),
       }};
 }
 

@@ -70,6 +70,7 @@ class NpuScene : public errors_test::Stage {
   heed_layer* attention;
   heed_layer_inputs inputs = HEED_LAYER_INPUTS_INIT;
   heed_layer_outputs outputs = HEED_LAYER_OUTPUTS_INIT;
+  heed_layer_gradients gradients = HEED_LAYER_GRADIENTS_INIT;
   // Multi-head attention of one head of 16 elements; set `rope` to use `rope_options`.
   heed_multi_head_attention_options multi_head = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   heed_rope_options rope_options = HEED_ROPE_OPTIONS_INIT;

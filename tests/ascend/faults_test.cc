@@ -9,6 +9,7 @@
 
 #include "ascend/support/rotary_layer.h"
 #include "ascend/support/simulated.h"
+#include "ascend/support/training.h"
 #include "cache/support/caches.h"
 #include "cache/support/step.h"
 #include "capi/support/refusal.h"
@@ -138,6 +139,25 @@ std::vector<float> run_a_model() {
   return capi_test::read_floats(context.get(), logits.get());
 }
 
+// The same for a step of training, whose backward the host computes.
+std::vector<float> run_a_step() {
+  heed_context_options options = npu_options();
+  options.strict = 0;
+  Training network(capi_test::make_context(&options), trained_kind("feed-forward network"));
+  network.save();
+  property::check(network.forward());
+  property::check(network.backward());
+  heed_gradients* const sets[] = {network.gradients.get()};
+  property::check(heed_gradients_clip(sets, 1, 1.0, nullptr));
+  const capi_test::Optimizer optimizer = capi_test::make_adamw(network.context.get());
+  property::check(heed_optimizer_step(optimizer.get(), network.layer.get(), network.gradients.get()));
+  std::vector<float> all;
+  for (const Numbers& numbers : {network.numbers(), network.parameters()}) {
+    for (const auto& [name, elements] : numbers) all.insert(all.end(), elements.begin(), elements.end());
+  }
+  return all;
+}
+
 struct Outcome {
   heed_status status = HEED_OK;
   std::string sentence;
@@ -178,11 +198,12 @@ int num_that_fail_so(const std::string& fault, const std::string& code, const st
   return num_hit;
 }
 
-// For layers, a model and a cache. At least `least` calls must have failed.
+// For layers, a model, a cache and a step of training. At least `least` calls must have failed.
 void expect_each_to_fail_so(const std::string& fault, const std::string& code, const std::vector<heed_status>& allowed,
                             int least) {
   int num_hit = 0;
-  for (const auto run : {run_layers, run_a_model, run_a_cache}) num_hit += num_that_fail_so(fault, code, allowed, run);
+  for (const auto run : {run_layers, run_a_model, run_a_cache, run_a_step})
+    num_hit += num_that_fail_so(fault, code, allowed, run);
   EXPECT_GE(num_hit, least) << fault;
 }
 

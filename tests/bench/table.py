@@ -8,6 +8,8 @@ from pathlib import Path
 
 SECONDS = "seconds of "
 RATIO = "ratio to "
+# The measures whose targets are upper limits.
+AT_MOST = ("us", "mb", "wake", "idle", "forwards", "optimizer", "workspace")
 
 
 class Row:
@@ -75,6 +77,37 @@ def print_main(rows: list[Row], rows_of: dict) -> None:
     print_table("Time of a call", head, [main_line(row, rows_of.get((row.case, 1))) for row in rows])
 
 
+def training_line(row: Row, alone: Row | None) -> list[str]:
+    def milliseconds(seconds: float) -> str:
+        return f"{1e3 * seconds:.1f}" if seconds < 0.1 else f"{1e3 * seconds:.0f}"
+
+    both = [one["forward"] + one["backward"] for one in (row, alone) if one is not None]
+    fastest = row.fastest()
+    return [
+        row.case,
+        str(row.threads),
+        milliseconds(row["forward"]),
+        f"{100 * row['forward_share_of_peak']:.0f} %",
+        milliseconds(row["backward"]) + (" ?" if row["disturbed"] > 0 else ""),
+        f"{milliseconds(row['least_backward'])} to {milliseconds(row['most_backward'])}",
+        f"{100 * row['share_of_peak']:.0f} %",
+        f"{row['forwards']:.2f}",
+        f"{both[1] / both[0]:.2f}" if alone is not None and row.threads > 1 else "",
+        f"{fastest} {milliseconds(row[SECONDS + fastest])}" if fastest else "absent",
+        f"**{row.peers[fastest]:.2f}**" if fastest else "",
+        milliseconds(row["optimizer"]) if row.has("optimizer") else "",
+        f"{100 * row['optimizer_of_step']:.1f} %" if row.has("optimizer") else "",
+        f"{row['workspace_bytes'] / 2**20:.1f}",
+        f"{row['saved_bytes'] / 2**20:.1f}",
+    ]
+
+
+def print_training(rows: list[Row], rows_of: dict) -> None:
+    head = ["case", "threads", "forward, ms", "its share of peak", "backward, ms", "least to most", "share of peak", "over forward"]
+    head += ["both over 1 thread", "both of a peer, ms", "its time over heed's", "optimizer, ms", "of a step", "workspace, MB", "saved, MB"]
+    print_table("Training", head, [training_line(row, rows_of.get((row.case, 1))) for row in rows])
+
+
 def print_idle(rows: list[Row]) -> None:
     head = ["case", "threads", "at once, us", "10 ms apart", "apart, caller asleep", "processor time of that", "work"]
     keys = ["at_once", "apart", "apart_asleep", "processor", "work"]
@@ -89,6 +122,11 @@ def time_by_meter(row: Row) -> float:
     return row["flops"] / row["share_of_peak"]
 
 
+def time_of_call(row: Row) -> float:
+    """Of a case of training: forward and backward."""
+    return row["seconds"] if row.has("seconds") else row["forward"] + row["backward"]
+
+
 def measured(row: Row, measure: str, rows_of: dict) -> float | None:
     """The value of a target's measure for that row; None if the run lacks it."""
     kind, _, of = measure.partition(":")
@@ -97,7 +135,10 @@ def measured(row: Row, measure: str, rows_of: dict) -> float | None:
         return row.peers.get(peer)
     if kind == "threads":
         alone = rows_of.get((row.case, 1))
-        return None if alone is None else alone["seconds"] / row["seconds"]
+        return None if alone is None else time_of_call(alone) / time_of_call(row)
+    if kind == "workspace":
+        other = rows_of.get((of, row.threads))
+        return None if other is None else row["workspace_bytes"] / other["workspace_bytes"]
     if kind == "over":
         other = rows_of.get((of, row.threads))
         return None if other is None else time_by_meter(other) / time_by_meter(row)
@@ -108,6 +149,8 @@ def measured(row: Row, measure: str, rows_of: dict) -> float | None:
         "mb": lambda: row["extra_bytes"] / 2**20 / row.threads,
         "wake": lambda: row["apart"] / row["at_once"],
         "idle": lambda: row["processor"] / row["work"],
+        "forwards": lambda: row["forwards"],
+        "optimizer": lambda: row["optimizer_of_step"],
     }
     return values[kind]()
 
@@ -125,7 +168,7 @@ def print_targets(path: str, rows: list[Row], rows_of: dict) -> None:
             value = measured(row, measure, rows_of)
             if value is None:
                 continue
-            at_most = measure in ("us", "mb", "wake", "idle")
+            at_most = measure.partition(":")[0] in AT_MOST
             is_met = value <= float(bound) if at_most else value >= float(bound)
             wanted = f"{'<=' if at_most else '>='} {bound}"
             lines.append([case, str(row.threads), measure, wanted, f"{value:.3f}", "" if is_met else "missed"])
@@ -231,6 +274,7 @@ def main() -> None:
         print_conditions(contexts[0], all_rows)
         print()
         print_main([row for row in all_rows if row.has("seconds")], rows_of)
+        print_training([row for row in all_rows if row.has("backward")], rows_of)
         print_idle([row for row in all_rows if row.has("apart")])
         print_targets(targets, all_rows, rows_of)
         for benchmark in benchmarks:

@@ -25,6 +25,13 @@ ENGINE = [
     ("attention without a mask, AVX2 forced", r"(bert|s\d+_h)\w*/avx2"),
     ("causal attention, AVX2 forced", r"causal\w*/avx2"),
 ]
+TRAINING = [
+    ("attention, nothing hidden", r"backward_(s\d+|b8)\w*"),
+    ("causal attention", r"backward_causal_\w+"),
+    ("a projection's gradient by its input", r"backward_input_\w+"),
+    ("a projection's gradient by its weight", r"backward_weight_\w+"),
+    ("encoder layer of BERT base", r"train_encoder_\w+"),
+]
 MEASURES = {
     "peak": "share of the FMA peak",
     "read": "share of the read bandwidth",
@@ -83,7 +90,20 @@ def caches_summary(rows: list[dict[str, str]]) -> list[str]:
     return lines
 
 
-SUMMARIES = {"engine": engine_summary, "targets": targets_summary, "caches": caches_summary}
+def training_summary(rows: list[dict[str, str]]) -> list[str]:
+    lines = ["| cases | backward's share of the peak, 1 thread | 2 threads | its time over the forward's | both, 2 threads over 1 | PyTorch's time over that of both |", "|---|---|---|---|---|---|"]
+    for title, pattern in TRAINING:
+        chosen = [row for row in rows if re.fullmatch(pattern, row["case"])]
+        if not chosen:
+            sys.exit(f"no case of training.tsv is in the group '{title}'")
+        shares = [span([float(row["share of peak"].rstrip(" %")) for row in chosen if row["threads"] == threads], 0) + " %" for threads in ("1", "2")]
+        columns = ("over forward", "both over 1 thread", "its time over heed's")
+        ratios = [span([float(row[column]) for row in chosen if row[column]], 2) for column in columns]
+        lines.append(f"| {' | '.join([title, *shares, *ratios])} |")
+    return lines
+
+
+SUMMARIES = {"engine": engine_summary, "targets": targets_summary, "caches": caches_summary, "training": training_summary}
 
 
 def with_summaries(root: Path, page: str) -> str:

@@ -26,6 +26,17 @@ double visible_pairs(int64_t queries, int64_t keys, bool causal, int64_t length)
   return pairs;
 }
 
+// Those of all heads of all batch elements, of one layer.
+double attention_flops(const BenchCase& self) {
+  double pairs = 0;
+  for (int64_t b = 0; b < self.batch; ++b) {
+    const int64_t length = self.lengths.empty() ? self.keys : self.lengths[b];
+    pairs += self.packed ? visible_pairs(length, length, self.causal, length)
+                         : visible_pairs(self.queries, self.keys, self.causal, length);
+  }
+  return 2.0 * pairs * static_cast<double>(self.heads * (self.head_size + self.value_size));
+}
+
 std::vector<int32_t> integers(const std::string& list) {
   std::vector<int32_t> numbers;
   std::istringstream in(list);
@@ -76,6 +87,11 @@ void set(BenchCase& self, const std::string& key, const std::string& value, cons
     self.qk_norm = true;
   } else if (key == "packed") {
     self.packed = true;
+  } else if (key == "backward") {
+    const std::map<std::string, Gradients> gradients = {
+        {"", Gradients::kAll}, {"input", Gradients::kOfInput}, {"weight", Gradients::kOfWeight}};
+    if (gradients.count(value) == 0) fail("unknown gradient '" + value + "' in the case: " + line);
+    self.gradients = gradients.at(value);
   } else if (key == "page") {
     self.cache_layout = HEED_CACHE_PAGED;
     self.page_size = std::stoll(value);
@@ -121,6 +137,9 @@ void set_defaults(BenchCase& self, const std::string& line) {
                         !self.rows_of_call.empty() || self.dtype == HEED_I8;
   if (of_cache && self.kind != Kind::kCache) fail("a word for caches in another case: " + line);
   if (self.forked && !self.lengths.empty()) fail("forks have one length: " + line);
+  const bool trains = self.kind == Kind::kLinear || ((self.kind == Kind::kAttention || self.kind == Kind::kEncoder) &&
+                                                     self.gradients == Gradients::kAll);
+  if (self.gradients != Gradients::kNone && !trains) fail("gradients that are not measured, in the case: " + line);
 }
 
 }  // namespace
@@ -134,12 +153,8 @@ double BenchCase::flops() const {
     return 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
   }
   int64_t valid_keys = 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    const int64_t length = lengths.empty() ? keys : lengths[b];
-    pairs += packed ? visible_pairs(length, length, causal, length) : visible_pairs(queries, keys, causal, length);
-    valid_keys += length;
-  }
-  const double attention = 2.0 * pairs * static_cast<double>(heads * (head_size + value_size));
+  for (int64_t b = 0; b < batch; ++b) valid_keys += lengths.empty() ? keys : lengths[b];
+  const double attention = attention_flops(*this);
   if (kind == Kind::kEncoder) {
     const auto weights = static_cast<double>(4 * embedding * embedding + 2 * embedding * hidden);
     return static_cast<double>(layers) * (attention + 2.0 * static_cast<double>(batch * queries) * weights);
@@ -148,6 +163,15 @@ double BenchCase::flops() const {
   // Rows of queries and outputs, and of keys and values.
   const auto rows_of_projections = static_cast<double>(2 * (packed ? valid_keys : batch * queries) + 2 * valid_keys);
   return attention + 2.0 * rows_of_projections * static_cast<double>(embedding * embedding);
+}
+
+double BenchCase::backward_flops() const {
+  switch (kind) {
+    case Kind::kLinear: return gradients == Gradients::kAll ? 2 * flops() : flops();
+    case Kind::kEncoder: return 2 * flops() + static_cast<double>(layers) * attention_flops(*this) / 2;
+    default: break;
+  }
+  return flops() * static_cast<double>(3 * head_size + 2 * value_size) / static_cast<double>(head_size + value_size);
 }
 
 BenchCase BenchCase::without_positions() const {

@@ -16,6 +16,9 @@ enum class Kind { kAttention, kCache, kEncoder, kIdle, kLayer, kLinear, kMerge }
 // The layout of keys and values of attention: (B, Hkv, K, D), (B, K, Hkv, D) or (B, Hkv, D, K).
 enum class KeyLayout { kHeads, kTokens, kTransposed };
 
+// Which gradients a case of training computes; kNone: it is a forward alone.
+enum class Gradients { kNone, kAll, kOfInput, kOfWeight };
+
 // The size of the inputs of a case with a cache: each row of queries, keys and values is projected from so many numbers.
 constexpr int64_t kCacheInputs = 4;
 
@@ -63,6 +66,8 @@ struct BenchCase {
   // The batch elements, of these lengths, lie one after another.
   bool packed = false;
 
+  Gradients gradients = Gradients::kNone;
+
   // A cache of `dtype` with the layout HEED_CACHE_... and pages of so many rows; before a call each sequence has keys, or
   // lengths[b], rows.
   int32_t cache_layout = HEED_CACHE_CONTIGUOUS;
@@ -89,6 +94,9 @@ struct BenchCase {
 
   // Multiplications and additions that are needed for the result: without hidden pairs and the softmax.
   [[nodiscard]] double flops() const;
+  // The same of the gradients: of attention five products of all visible pairs, since the scores are computed again; of a
+  // projection one by its input and one by its weight.
+  [[nodiscard]] double backward_flops() const;
   // Bytes that must be read from memory even if everything else stays in caches: K and V once, the weights of a
   // projection, or the parts of a merge.
   [[nodiscard]] double streamed_bytes() const;

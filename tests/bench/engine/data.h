@@ -16,12 +16,18 @@ namespace bench {
 struct Destroy {
   void operator()(heed_cache* cache) const { heed_cache_destroy(cache); }
   void operator()(heed_context* context) const { heed_context_destroy(context); }
+  void operator()(heed_gradients* gradients) const { heed_gradients_destroy(gradients); }
+  void operator()(heed_optimizer* optimizer) const { heed_optimizer_destroy(optimizer); }
+  void operator()(heed_saved* saved) const { heed_saved_destroy(saved); }
   void operator()(heed_tensor* tensor) const { heed_tensor_destroy(tensor); }
   void operator()(heed_layer* layer) const { heed_layer_destroy(layer); }
   void operator()(heed_workspace* workspace) const { heed_workspace_destroy(workspace); }
 };
 using Cache = std::unique_ptr<heed_cache, Destroy>;
 using Context = std::unique_ptr<heed_context, Destroy>;
+using GradientSet = std::unique_ptr<heed_gradients, Destroy>;
+using Optimizer = std::unique_ptr<heed_optimizer, Destroy>;
+using Saved = std::unique_ptr<heed_saved, Destroy>;
 using Tensor = std::unique_ptr<heed_tensor, Destroy>;
 using Layer = std::unique_ptr<heed_layer, Destroy>;
 using Workspace = std::unique_ptr<heed_workspace, Destroy>;

@@ -12,14 +12,6 @@
 namespace bench {
 namespace {
 
-Layer attention_layer(heed_context* context, const BenchCase& bench_case) {
-  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
-  options.causal = bench_case.causal ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_NONE;
-  heed_layer* layer = nullptr;
-  check(heed_dot_product_attention_create(context, &options, &layer));
-  return Layer(layer);
-}
-
 void set_ones(heed_context* context, heed_layer* layer, const char* name, const Dims& dims) {
   const Tensor ones = make_tensor(context, HEED_F32, dims);
   check(heed_tensor_fill(ones.get(), 1));
@@ -52,6 +44,16 @@ Layer multi_head_layer(heed_context* context, const BenchCase& bench_case, const
   return Layer(layer);
 }
 
+}  // namespace
+
+Layer attention_layer(heed_context* context, const BenchCase& bench_case) {
+  heed_dot_product_attention_options options = HEED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
+  options.causal = bench_case.causal ? HEED_CAUSAL_BOTTOM_RIGHT : HEED_CAUSAL_NONE;
+  heed_layer* layer = nullptr;
+  check(heed_dot_product_attention_create(context, &options, &layer));
+  return Layer(layer);
+}
+
 Layer linear_layer(heed_context* context, const BenchCase& bench_case, const heed_tensor* weight) {
   heed_linear_options options = HEED_LINEAR_OPTIONS_INIT;
   options.output_size = bench_case.outputs;
@@ -61,8 +63,6 @@ Layer linear_layer(heed_context* context, const BenchCase& bench_case, const hee
   check(heed_layer_set_parameter(layer, "weight", weight));
   return Layer(layer);
 }
-
-}  // namespace
 
 HeedSubject::HeedSubject(const BenchCase& bench_case, const Data& data, int threads)
     : context_(make_context(threads)), appends_(bench_case.appends) {

@@ -11,6 +11,9 @@
 
 namespace bench {
 
+Layer attention_layer(heed_context* context, const BenchCase& bench_case);
+Layer linear_layer(heed_context* context, const BenchCase& bench_case, const heed_tensor* weight);
+
 class HeedSubject : public Subject {
  public:
   HeedSubject(const BenchCase& bench_case, const Data& data, int threads);

@@ -13,6 +13,19 @@ double counter(const benchmark::BenchmarkReporter::Run& run, const std::string& 
   return found == run.counters.end() ? 0 : found->second.value;
 }
 
+// The end of a line.
+void print_peers(const benchmark::BenchmarkReporter::Run& run) {
+  const std::string of_ratio = "ratio to ";
+  for (const auto& [key, ratio] : run.counters) {
+    if (key.rfind(of_ratio, 0) != 0) continue;
+    const std::string peer = key.substr(of_ratio.size());
+    std::printf("  %s %.2f (%.1f)", peer.c_str(), ratio.value, 1e6 * counter(run, "seconds of " + peer));
+  }
+  if (counter(run, "disturbed") > 0) std::printf("  disturbed");
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 bool LineReporter::ReportContext(const Context& context) {
@@ -23,7 +36,6 @@ bool LineReporter::ReportContext(const Context& context) {
 }
 
 void LineReporter::ReportRuns(const std::vector<Run>& runs) {
-  constexpr const char* kRatio = "ratio to ";
   for (const Run& run : runs) {
     std::string name = run.benchmark_name();
     name = name.substr(0, name.find("/iterations:"));
@@ -37,6 +49,17 @@ void LineReporter::ReportRuns(const std::vector<Run>& runs) {
                   1e6 * counter(run, "processor"), 1e6 * counter(run, "work"));
       continue;
     }
+    if (run.counters.count("backward") != 0) {
+      std::printf("%-34s %10.2f forward %5.1f%%, backward %.2f %5.1f%%, %.2f forwards", name.c_str(),
+                  1e6 * counter(run, "forward"), 100 * counter(run, "forward_share_of_peak"),
+                  1e6 * counter(run, "backward"), 100 * counter(run, "share_of_peak"), counter(run, "forwards"));
+      if (run.counters.count("optimizer") != 0) {
+        std::printf(", optimizer %.2f, %.1f%% of a step", 1e6 * counter(run, "optimizer"),
+                    100 * counter(run, "optimizer_of_step"));
+      }
+      print_peers(run);
+      continue;
+    }
     const double seconds = counter(run, "seconds");
     std::printf("%-34s %10.2f %6.1f%% %8.1f %5.1f%%", name.c_str(), 1e6 * seconds,
                 100 * (counter(run, "most") - counter(run, "least")) / seconds, 1e-9 * counter(run, "flops") / seconds,
@@ -46,14 +69,7 @@ void LineReporter::ReportRuns(const std::vector<Run>& runs) {
     } else {
       std::printf(" %6s", "");
     }
-    for (const auto& [key, ratio] : run.counters) {
-      if (key.rfind(kRatio, 0) != 0) continue;
-      const std::string peer = key.substr(std::string(kRatio).size());
-      std::printf("  %s %.2f (%.1f)", peer.c_str(), ratio.value, 1e6 * counter(run, "seconds of " + peer));
-    }
-    if (counter(run, "disturbed") > 0) std::printf("  disturbed");
-    std::printf("\n");
-    std::fflush(stdout);
+    print_peers(run);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "options.h"
 #include "peers.h"
 #include "processors.h"
+#include "training.h"
 
 namespace bench {
 namespace {
@@ -35,6 +36,40 @@ void run_idle(benchmark::State& state, const BenchCase& bench_case, int threads,
     state.counters["apart_asleep"] = result.apart_asleep;
     state.counters["processor"] = result.processor;
     state.counters["work"] = result.work;
+  }
+}
+
+void run_training(benchmark::State& state, const BenchCase& bench_case, int threads, const Options& options) {
+  for ([[maybe_unused]] auto turn : state) {
+    const TrainingResult result = measure_training(bench_case, threads, options);
+    for (const std::string& refusal : result.refusals) std::fprintf(stderr, "  %s\n", refusal.c_str());
+    if (!result.skipped.empty()) {
+      state.SkipWithError(result.skipped.c_str());
+      return;
+    }
+    state.SetIterationTime(result.forward + result.backward);
+    state.counters["threads_used"] = threads;
+    state.counters["forward"] = result.forward;
+    state.counters["forward_share_of_peak"] = result.forward_share_of_peak;
+    state.counters["backward"] = result.backward;
+    state.counters["least_backward"] = result.least_backward;
+    state.counters["most_backward"] = result.most_backward;
+    state.counters["share_of_peak"] = result.share_of_peak;
+    state.counters["forwards"] = result.forwards;
+    state.counters["peak_flops"] = result.peak_flops;
+    if (result.optimizer > 0) {
+      state.counters["optimizer"] = result.optimizer;
+      state.counters["optimizer_of_step"] = result.optimizer_of_step;
+    }
+    state.counters["workspace_bytes"] = result.workspace_bytes;
+    state.counters["saved_bytes"] = result.saved_bytes;
+    for (const PeerResult& peer : result.peers) {
+      state.counters["seconds of " + peer.name] = peer.seconds;
+      state.counters["ratio to " + peer.name] = peer.ratio;
+    }
+    state.counters["rounds"] = result.num_rounds;
+    state.counters["repeated"] = result.num_repeated;
+    state.counters["disturbed"] = result.num_disturbed;
   }
 }
 
@@ -94,7 +129,8 @@ void register_cases(const Options& options) {
       const std::string name =
           bench_case.name + (options.isa.empty() ? "" : "/" + options.isa) + "/" + std::to_string(threads);
       const auto body = [=](benchmark::State& state) {
-        (bench_case.kind == Kind::kIdle ? run_idle : run)(state, bench_case, threads, options);
+        const bool trains = bench_case.gradients != Gradients::kNone;
+        (trains ? run_training : bench_case.kind == Kind::kIdle ? run_idle : run)(state, bench_case, threads, options);
       };
       benchmark::RegisterBenchmark(name.c_str(), body)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
     }

@@ -18,9 +18,6 @@
 namespace bench {
 namespace {
 
-// With --quick peers only take part in cases in which a call takes at most so many seconds.
-constexpr double kLongestWithPeers = 3e-3;
-
 // About how many operations per second heed computes in such a case, estimated from a small one. So cases that take too
 // long can be left out without running them.
 double rough_rate(const BenchCase& bench_case) {
@@ -73,31 +70,31 @@ bool agree(const std::vector<float>& ours, const std::vector<float>& theirs, hee
   return false;
 }
 
-void add_peers(const BenchCase& bench_case, const Data& data, int threads, Subjects* subjects, Result* result) {
-  Subjects peers = make_peers(bench_case, data, threads, &result->refusals);
-  if (peers.empty()) return;
-  subjects->front()->call();
-  const std::vector<float> ours = subjects->front()->output();
-  subjects->front()->restore();
+}  // namespace
+
+double expected_seconds(const BenchCase& bench_case, int threads) {
+  return bench_case.flops() / rough_rate(bench_case) / threads;
+}
+
+void add_equal_peers(Subjects peers, const std::vector<float>& ours, heed_dtype dtype, Subjects* subjects,
+                     std::vector<std::string>* refusals) {
   for (auto& peer : peers) {
     std::string difference;
     wait_for_quiet();
     peer->call();
     peer->restore();
-    if (!peer->computes_the_same() || agree(ours, peer->output(), bench_case.dtype, &difference)) {
+    if (!peer->computes_the_same() || agree(ours, peer->output(), dtype, &difference)) {
       subjects->push_back(std::move(peer));
     } else {
-      result->refusals.push_back(peer->name() + ": " + difference);
+      refusals->push_back(peer->name() + ": " + difference);
     }
   }
 }
 
-}  // namespace
-
 Result measure(const BenchCase& bench_case, int threads, const Options& options) {
   Result result;
   use_processors(threads);
-  const double expected = bench_case.flops() / rough_rate(bench_case) / threads;
+  const double expected = expected_seconds(bench_case, threads);
   if (expected > options.longest_call) {
     result.skipped = "a call would take about " + std::to_string(std::lround(std::ceil(expected))) + " s";
     return result;
@@ -109,8 +106,13 @@ Result measure(const BenchCase& bench_case, int threads, const Options& options)
   result.workspace_bytes = static_cast<double>(heed->workspace_bytes());
   result.explanation = heed->explanation();
   subjects.push_back(std::move(heed));
-  const bool with_peers = options.peers && (!options.quick || expected < kLongestWithPeers);
-  if (with_peers) add_peers(bench_case, data, threads, &subjects, &result);
+  if (options.with_peers(expected)) {
+    Subjects peers = make_peers(bench_case, data, threads, &result.refusals);
+    subjects.front()->call();
+    const std::vector<float> computed = subjects.front()->output();
+    subjects.front()->restore();
+    add_equal_peers(std::move(peers), computed, bench_case.dtype, &subjects, &result.refusals);
+  }
 
   if (!options.quick) result.extra_bytes = static_cast<double>(extra_memory_of_process(bench_case, threads, options));
 

@@ -8,6 +8,7 @@
 
 #include "bench_case.h"
 #include "options.h"
+#include "subject.h"
 
 namespace bench {
 
@@ -37,6 +38,13 @@ struct Result {
   int num_repeated = 0;
   int num_disturbed = 0;
 };
+
+// About how long a call of the forward would take. Ends a case that takes too long before it runs.
+double expected_seconds(const BenchCase& bench_case, int threads);
+
+// Adds the peers whose output is `ours` but for rounding; the others are named in *refusals.
+void add_equal_peers(Subjects peers, const std::vector<float>& ours, heed_dtype dtype, Subjects* subjects,
+                     std::vector<std::string>* refusals);
 
 Result measure(const BenchCase& bench_case, int threads, const Options& options);
 

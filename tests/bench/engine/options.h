@@ -19,6 +19,9 @@ struct Options {
   bool quick = false;       // each case about once
   bool peers = true;
   bool list = false;
+  // Whether peers take part in a case in which a call of heed takes about so many seconds: with --quick, in short ones.
+  [[nodiscard]] bool with_peers(double expected) const { return peers && (!quick || expected < 3e-3); }
+
   std::string memory_of;  // a case: only print how many bytes of memory heed needs for it
 };
 

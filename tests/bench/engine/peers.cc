@@ -20,6 +20,7 @@
 #include "ort_subjects.h"
 #include "position_subjects.h"
 #include "rounds.h"
+#include "torch_api.h"
 
 namespace bench {
 
@@ -77,6 +78,7 @@ std::string describe_peers() {
 #else
   text += "absent (HEED_BENCH_GGML)";
 #endif
+  text += torch_absence().empty() ? ", PyTorch 2.10" : ", PyTorch absent (" + torch_absence() + ")";
   return text + ", Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
          std::to_string(EIGEN_MINOR_VERSION);
 }

@@ -93,14 +93,31 @@ public sealed class Model : IDisposable
     /// of the files nor a feature that docs/weights.md lists.</exception>
     public void Load(
         string folder, NDManager? manager, IProgress<LoadProgress>? progress, CancellationToken stop,
-        params string[] accept)
+        params string[] accept) =>
+        Load(folder, manager, progress, new LoadOptions(), stop, accept);
+
+    /// <summary>Makes the block of a folder as
+    /// <see cref="Load(string, NDManager?, IProgress{LoadProgress}?, CancellationToken, string[])"/> does, with options,
+    /// such as whether parameters of 16 bits become Float32.</summary>
+    /// <param name="folder">The folder.</param>
+    /// <param name="manager">The owner of the parameters; null: the block, on the CPU with the default options.</param>
+    /// <param name="progress">Hears of the bytes that have been read; null: nothing does.</param>
+    /// <param name="options">The options.</param>
+    /// <param name="stop">Stops the load.</param>
+    /// <param name="accept">The names of tensors, or the ends of them, and of settings that heed does not know.</param>
+    /// <exception cref="ArgumentException">A setting in config.json contradicts the files of weights; a name is neither one
+    /// of the files nor a feature that docs/weights.md lists.</exception>
+    public void Load(
+        string folder, NDManager? manager, IProgress<LoadProgress>? progress, LoadOptions options,
+        CancellationToken stop = default, params string[] accept)
     {
         _ = folder ?? throw new ArgumentNullException(nameof(folder));
+        _ = options ?? throw new ArgumentNullException(nameof(options));
         _ = accept ?? throw new ArgumentNullException(nameof(accept));
         lock (gate)
         {
             CheckMayLoad();
-            ModelBlock made = StoppableCall.With(stop, () => new ModelBlock(folder, manager, accept), progress);
+            ModelBlock made = StoppableCall.With(stop, () => new ModelBlock(folder, manager, options, accept), progress);
             try
             {
                 // The progress may have disposed the model, or loaded it.

@@ -31,8 +31,8 @@ public sealed partial class ModelBlock : NativeBlock
 
     /// <summary>Makes the block of a folder, in the context of the manager, which then is the owner of its parameters; null:
     /// in the default context.</summary>
-    internal ModelBlock(string folder, NDManager? manager, string[] accept)
-        : base(Maker(folder, accept), manager: manager)
+    internal ModelBlock(string folder, NDManager? manager, LoadOptions options, string[] accept)
+        : base(Maker(folder, options.Copy(), accept), manager: manager)
     {
         this.folder = folder;
         CountMemory();
@@ -55,7 +55,7 @@ public sealed partial class ModelBlock : NativeBlock
 
     private protected override NativeBlock MakeChild(ChildPath at) => new ModelBlock(this, at);
 
-    private static Func<NativeContext, NativeLayer> Maker(string folder, string[] accept)
+    private static Func<NativeContext, NativeLayer> Maker(string folder, LoadOptions options, string[] accept)
     {
         byte[] path = NativeText.ToNative(folder, nameof(folder));
         byte[] names = AcceptedNames(accept);
@@ -64,22 +64,24 @@ public sealed partial class ModelBlock : NativeBlock
             NativeLayer? made = null;
             if (StoppableCall.Current is { } stoppable)
             {
-                stoppable.Run(progress => made = Make(context, path, names, progress));
+                stoppable.Run(progress => made = Make(context, path, options, names, progress));
             }
-            return made ?? Make(context, path, names, IntPtr.Zero);
+            return made ?? Make(context, path, options, names, IntPtr.Zero);
         };
     }
 
-    private static unsafe NativeLayer Make(NativeContext context, byte[] path, byte[] names, IntPtr progress)
+    private static unsafe NativeLayer Make(
+        NativeContext context, byte[] path, LoadOptions options, byte[] names, IntPtr progress)
     {
-        using var load = new NativeLoadOptions();
-        using var options = new NativeModelOptions();
+        using var structs = new NativeStructs();
+        NativeLoadOptions load = options.ToNative(structs);
+        NativeModelOptions members = structs.Add(new NativeModelOptions());
         load.Progress = progress;
-        options.Load = NativeStruct.PointerOf(load);
+        members.Load = NativeStruct.PointerOf(load);
         fixed (byte* start = path, accept = names)
         {
             load.Accept = accept;
-            return HeedNative.HeedModelCreate(context, start, options);
+            return HeedNative.HeedModelCreate(context, start, members);
         }
     }
 }

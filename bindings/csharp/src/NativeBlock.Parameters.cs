@@ -59,10 +59,22 @@ public abstract unsafe partial class NativeBlock
     /// <param name="stop">Stops the call.</param>
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public void Load(string path, string? prefix, CancellationToken stop, params string[] accept)
+    public void Load(string path, string? prefix, CancellationToken stop, params string[] accept) =>
+        Load(path, prefix, new LoadOptions(), stop, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(string, string?, CancellationToken, string[])"/> does, with options,
+    /// such as whether parameters of 16 bits become Float32.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="options">The options.</param>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(
+        string path, string? prefix, LoadOptions options, CancellationToken stop = default, params string[] accept)
     {
         using Weights weights = Weights.Open(path);
-        Load(weights, prefix, stop, accept);
+        Load(weights, prefix, options, stop, accept);
     }
 
     /// <summary>Reads all parameters as <see cref="Load(string, string?, CancellationToken)"/> does, from files that are already
@@ -82,10 +94,23 @@ public abstract unsafe partial class NativeBlock
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public void Load(Weights weights, string? prefix, CancellationToken stop, params string[] accept)
+    public void Load(Weights weights, string? prefix, CancellationToken stop, params string[] accept) =>
+        Load(weights, prefix, new LoadOptions(), stop, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(Weights, string?, CancellationToken, string[])"/> does, with options,
+    /// such as whether parameters of 16 bits become Float32.</summary>
+    /// <param name="weights">The files, which stay open.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="options">The options.</param>
+    /// <param name="stop">Stops the call.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="ObjectDisposedException">The block or the weights are disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(
+        Weights weights, string? prefix, LoadOptions options, CancellationToken stop = default, params string[] accept)
     {
         _ = weights ?? throw new ArgumentNullException(nameof(weights));
-        StoppableCall.With(stop, () => Load(weights.Native, prefix, accept));
+        StoppableCall.With(stop, () => Load(weights.Native, prefix, options, accept));
     }
 
     /// <summary>Reads all parameters from a stream, from its position to its end: the bytes of a .safetensors file.
@@ -131,14 +156,26 @@ public abstract unsafe partial class NativeBlock
     /// <param name="stop">Stops the call.</param>
     /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public void Load(Stream stream, string? prefix, CancellationToken stop, params string[] accept)
+    public void Load(Stream stream, string? prefix, CancellationToken stop, params string[] accept) =>
+        Load(stream, prefix, new LoadOptions(), stop, accept);
+
+    /// <summary>Reads all parameters as <see cref="Load(Stream, string?, CancellationToken, string[])"/> does, with options,
+    /// such as whether parameters of 16 bits become Float32.</summary>
+    /// <param name="stream">The stream to read from; it stays open.</param>
+    /// <param name="prefix">The text before the names; empty or null: none.</param>
+    /// <param name="options">The options.</param>
+    /// <param name="stop">Stops the call, but not while the stream reads.</param>
+    /// <param name="accept">The names of the accepted features, as docs/weights.md lists them.</param>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public void Load(
+        Stream stream, string? prefix, LoadOptions options, CancellationToken stop = default, params string[] accept)
     {
         _ = stream ?? throw new ArgumentNullException(nameof(stream));
         StoppableCall.With(stop, () =>
         {
             using NativeBytes bytes = NativeBytes.Read(stream);
             using NativeWeights weights = Weights.Of(bytes);
-            Load(weights, prefix, accept);
+            Load(weights, prefix, options, accept);
         });
     }
 
@@ -520,32 +557,34 @@ public abstract unsafe partial class NativeBlock
         return NativeText.ToNative(string.Join(",", accept), nameof(accept));
     }
 
-    private void Load(NativeWeights weights, string? prefix, string[] accept)
+    private void Load(NativeWeights weights, string? prefix, LoadOptions options, string[] accept)
     {
+        _ = options ?? throw new ArgumentNullException(nameof(options));
         byte[]? before = prefix is null ? null : NativeText.ToNative(prefix, nameof(prefix));
         byte[] accepted = AcceptedNames(accept);
         Change(open =>
         {
             fixed (byte* nativeBefore = before, nativeAccepted = accepted)
             {
-                using var options = new NativeLoadOptions();
-                options.Accept = nativeAccepted;
-                LoadFrom(open, weights, nativeBefore, options);
+                using var structs = new NativeStructs();
+                NativeLoadOptions members = options.ToNative(structs);
+                members.Accept = nativeAccepted;
+                LoadFrom(open, weights, nativeBefore, members);
             }
         });
     }
 
-    private static void LoadFrom(NativeLayer open, NativeWeights weights, byte* prefix, NativeLoadOptions options)
+    private static void LoadFrom(NativeLayer open, NativeWeights weights, byte* prefix, NativeLoadOptions members)
     {
         if (StoppableCall.Current is not { } stoppable)
         {
-            open.LoadWeights(weights, prefix, options);
+            open.LoadWeights(weights, prefix, members);
             return;
         }
         stoppable.Run(progress =>
         {
-            options.Progress = progress;
-            open.LoadWeights(weights, prefix, options);
+            members.Progress = progress;
+            open.LoadWeights(weights, prefix, members);
         });
     }
 

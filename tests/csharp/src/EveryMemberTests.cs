@@ -18,7 +18,7 @@ public sealed class EveryMemberTests : IDisposable
     private static readonly Type[] Types =
     {
         typeof(NDManager), typeof(NDArray), typeof(NDList), typeof(Shape), typeof(Device), typeof(ContextOptions),
-        typeof(Workspace), typeof(Weights), typeof(DataTypeExtensions),
+        typeof(LoadOptions), typeof(Workspace), typeof(Weights), typeof(DataTypeExtensions),
         typeof(Block), typeof(AbstractBlock), typeof(NativeBlock), typeof(Linear), typeof(Dropout),
         typeof(DotProductAttention), typeof(AdditiveAttention), typeof(GeneralAttention), typeof(MultiHeadAttention),
         typeof(PositionalEncoding), typeof(DotProductAttentionOptions), typeof(AdditiveAttentionOptions),
@@ -179,6 +179,7 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(Shape) ? new Shape(2, 2)
         : type == typeof(Device) ? Device.Cpu()
         : type == typeof(ContextOptions) ? new ContextOptions()
+        : type == typeof(LoadOptions) ? new LoadOptions()
         : FreshBlock(type) ?? FreshOfBlocks(type);
 
     private Block? FreshBlock(Type type)

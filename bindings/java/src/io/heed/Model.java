@@ -72,7 +72,7 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder) {
-        loadIn(folder, null, null, NOTHING);
+        loadIn(folder, null, null, LoadOptions.DEFAULTS, NOTHING);
     }
 
     /**
@@ -90,7 +90,7 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager) {
-        loadIn(folder, Objects.requireNonNull(manager, "manager"), null, NOTHING);
+        loadIn(folder, Objects.requireNonNull(manager, "manager"), null, LoadOptions.DEFAULTS, NOTHING);
     }
 
     /**
@@ -107,7 +107,7 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager, LoadProgress progress) {
-        loadIn(folder, manager, Objects.requireNonNull(progress, "progress"), NOTHING);
+        loadIn(folder, manager, Objects.requireNonNull(progress, "progress"), LoadOptions.DEFAULTS, NOTHING);
     }
 
     /**
@@ -126,14 +126,36 @@ public final class Model implements AutoCloseable {
      * @throws CancellationException if the thread is interrupted; it stays interrupted
      */
     public void load(Path folder, NDManager manager, LoadProgress progress, String... accept) {
-        loadIn(folder, manager, progress, Objects.requireNonNull(accept, "accept").clone());
+        load(folder, manager, progress, LoadOptions.DEFAULTS, accept);
+    }
+
+    /**
+     * Makes the block of a folder as {@code load(folder, manager, progress, accept)} does, with options, such as whether
+     * parameters of 16 bits become FLOAT32.
+     *
+     * @param folder the folder
+     * @param manager the owner of the parameters; null: the block itself, on the CPU with the default options
+     * @param progress hears of the bytes that have been read, on this thread; null: nothing does
+     * @param options the options
+     * @param accept the names of tensors, or the ends of them, and of settings that heed does not know
+     * @throws IllegalArgumentException as load(folder, manager); also if a name is neither one of the files nor a feature
+     *     that docs/weights.md lists
+     * @throws UnsupportedOperationException as load(folder, manager)
+     * @throws IllegalStateException as load(folder, manager)
+     * @throws HeedException as load(folder, manager)
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
+     */
+    public void load(Path folder, NDManager manager, LoadProgress progress, LoadOptions options, String... accept) {
+        Objects.requireNonNull(options, "options");
+        loadIn(folder, manager, progress, options, Objects.requireNonNull(accept, "accept").clone());
     }
 
     /** A manager of null: the default context; a progress of null: none. */
-    private synchronized void loadIn(Path folder, NDManager manager, LoadProgress progress, String[] accept) {
+    private synchronized void loadIn(
+            Path folder, NDManager manager, LoadProgress progress, LoadOptions options, String[] accept) {
         Objects.requireNonNull(folder, "folder");
         checkMayLoad();
-        ModelBlock made = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager, accept));
+        ModelBlock made = StoppedCalls.listened(progress, () -> new ModelBlock(folder, manager, options, accept));
         try {
             // The listener may have closed the model, or loaded it.
             checkMayLoad();

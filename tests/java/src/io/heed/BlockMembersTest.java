@@ -268,6 +268,8 @@ class BlockMembersTest {
             return file;
         } else if (type == Weights.class) {
             return Weights.open((Path) sampleOf(Path.class, method, block));
+        } else if (type == LoadOptions.class) {
+            return LoadOptions.builder().build();
         } else if (type.isArray() && type.getComponentType() == String.class) {
             return new String[0];
         } else if (type == OutputStream.class) {

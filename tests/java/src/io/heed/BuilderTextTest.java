@@ -25,7 +25,7 @@ class BuilderTextTest {
                 }
             }
         }
-        assertEquals(22, count);
+        assertEquals(23, count);
     }
 
     @Test

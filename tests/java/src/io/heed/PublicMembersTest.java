@@ -51,8 +51,8 @@ class PublicMembersTest {
 
     private static final Class<?>[] CLASSES = {
         NDManager.class, NDArray.class, NDList.class, Shape.class, DataType.class, Device.class, ContextOptions.class,
-        ContextOptions.Builder.class, Workspace.class, Weights.class, KvCache.class, KvCache.Builder.class,
-        CacheFullException.class, MalformedModelException.class, NDIndex.class
+        ContextOptions.Builder.class, LoadOptions.class, LoadOptions.Builder.class, Workspace.class, Weights.class,
+        KvCache.class, KvCache.Builder.class, CacheFullException.class, MalformedModelException.class, NDIndex.class
     };
 
     @TempDir
@@ -283,6 +283,10 @@ class PublicMembersTest {
             return ContextOptions.builder().build();
         } else if (type == ContextOptions.Builder.class) {
             return ContextOptions.builder();
+        } else if (type == LoadOptions.class) {
+            return LoadOptions.builder().build();
+        } else if (type == LoadOptions.Builder.class) {
+            return LoadOptions.builder();
         } else if (type == NDManager.class) {
             return manager;
         } else if (type == NDArray.class) {

@@ -13,9 +13,9 @@
 
 namespace heed {
 
-// The gradient of heads before HeadTransform from that of the transformed ones: the rotation is undone by its transpose, and then
-// comes the backward of the norm, whose statistics are computed again. `output_gradient` has its elements in the order in which the
-// transform stores them, and `sum_gradient` in that of the projection.
+// From the gradient by the result of HeadTransform that by its input. First the rotation's transpose is applied, then the backward of
+// the norm, which computes the norm's statistics again. Elements of `output_gradient` are in the order in which the transform stores
+// them, those of `sum_gradient` in the order in which the projection does.
 //
 // norm_weight_gradient[h, d] = the sum over the rows (s, r) in row-major order, and within a row over the heads that share the weight,
 // of the gradient behind the norm times the normalized element, in f32. With `accumulates` it begins with what the array holds.

@@ -632,7 +632,7 @@ TEST_P(AttentionBackward, GradientsThatAreNotWantedChangeNothing) {
   }
 }
 
-// Gradients of a batch element alone, and sums that go on from call to call, are those of the whole batch.
+// One call for each batch element, where gradients that are summed over the batch accumulate, gives the bits of one call for all.
 TEST_P(AttentionBackward, BatchIsItsElementsOneAfterAnother) {
   for (uint64_t seed = 3000; seed < 3120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

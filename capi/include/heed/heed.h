@@ -2449,7 +2449,7 @@ HEED_API heed_status heed_gradients_scale(heed_gradients* gradients, double fact
 
 /* Adds each gradient of addend to that of sum, in F32. The sets have the same names and dims, and are on the same device; they may be
  * of different layers, as of two copies of a model.
- * Errors: INVALID_ARGUMENT (another count, name or dims; another device). */
+ * Errors: INVALID_ARGUMENT (the sets differ in the number, the names or the dims of their gradients, or are on different devices). */
 HEED_API heed_status heed_gradients_add(heed_gradients* sum, const heed_gradients* addend) HEED_NOEXCEPT;
 
 /* Writes the Euclidean norm of all gradients of num_sets sets (at least 1) together to *norm: the root of the sum of squares in

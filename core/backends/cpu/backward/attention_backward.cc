@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part is a key head of a batch element with all queries that share it, so that the sums of its keys and values belong to it
-// alone. It is computed in chunks of its keys, one after another, or, where there are more chunks than parts for the threads, by
-// several threads: then each chunk has a gradient of the queries of its own, which one thread adds in the order of the chunks.
+// alone. A part is computed in chunks of its keys. Usually one thread computes them one after another. Where there are too few parts
+// for the threads, several threads share the chunks of a part: each chunk then has its own gradient of the queries, and one thread adds
+// these in the order of the chunks.
 //
 // A gradient that is summed over the batch is the sum of one partial sum for each part and chunk, which one thread adds in their
 // order. The bias alone, whose elements are as many as pairs, is added to by one part after another: parts that share elements of it

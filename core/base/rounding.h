@@ -18,4 +18,10 @@ constexpr size_t round_up_to_alignment(size_t num_bytes) {
   return (num_bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
 }
 
+// The first byte from `memory` on that is aligned to kMemoryAlignment.
+inline std::byte* aligned_begin(void* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  return static_cast<std::byte*>(memory) + (round_up_to_alignment(address) - address);
+}
+
 }  // namespace heed

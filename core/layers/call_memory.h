@@ -2,14 +2,30 @@
 // The memory that a call of a layer computes in.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
+#include "backends/call_arena.h"
 #include "backends/context.h"
 #include "backends/workspace.h"
 #include "base/error.h"
+#include "layers/masked_inputs.h"
+#include "layers/schedule.h"
 #include "tensor/device.h"
 
 namespace heed {
+
+// The bytes that suffice whatever the call's masks hide: the most of those that bytes_of(schedule, holes) returns.
+template <typename BytesOf>
+size_t most_bytes(const Context& context, const LayerInputs& inputs, const BytesOf& bytes_of) {
+  size_t most = 0;
+  for (const MaskHoles& holes : each_holes(inputs)) {
+    CallArena arena(context);
+    Schedule schedule(arena);
+    most = std::max(most, bytes_of(schedule, holes));
+  }
+  return most;
+}
 
 struct CallMemory {
   size_t num_bytes = 0;         // that a workspace must have

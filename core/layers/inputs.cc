@@ -181,8 +181,7 @@ void for_each_output(const LayerOutputs& outputs, const Visit& visit) {
 void check_workspace_memory(const LayerInputs& inputs, const LayerOutputs& outputs, const void* workspace,
                             size_t num_bytes) {
   const auto check = [&](const char* name, const Tensor& tensor) {
-    if (overlaps(tensor, workspace, num_bytes))
-      fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
+    require_separate_from_workspace(tensor, name, workspace, num_bytes);
   };
   for (const auto& [input, name, tensor] : GivenInputs(inputs)) {
     if (tensor != nullptr) check(name, *tensor);
@@ -197,16 +196,11 @@ void check_memory(const LayerInputs& inputs, const LayerOutputs& outputs) {
   }
   for_each_output(outputs, [&](const char* name, const Tensor& tensor, size_t number) {
     tensor.require_writable(name);
-    const auto require_separate = [&](const char* other_name, const Tensor& other) {
-      if (overlaps(tensor, other)) {
-        fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", name, other_name);
-      }
-    };
     for (const auto& [input, other_name, other] : given) {
-      if (other != nullptr) require_separate(other_name, *other);
+      if (other != nullptr) require_separate(tensor, name, *other, other_name);
     }
     for_each_output(outputs, [&](const char* other_name, const Tensor& other, size_t other_number) {
-      if (other_number < number) require_separate(other_name, other);
+      if (other_number < number) require_separate(tensor, name, other, other_name);
     });
   });
 }

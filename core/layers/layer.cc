@@ -416,13 +416,10 @@ size_t Layer::workspace_size(const LayerInputs& given_inputs, const LayerOutputs
     inputs.cache = &filled;
   }
   const CacheLock lock(inputs, Purpose::Shapes);
-  size_t needed = 0;
-  for (const MaskHoles& holes : each_holes(inputs)) {
-    CallArena arena(*context_);
-    Schedule schedule(arena);
+  const size_t needed = most_bytes(*context_, inputs, [&](Schedule& schedule, const MaskHoles& holes) {
     prepare(inputs, outputs, Purpose::Shapes, schedule, holes);
-    needed = std::max(needed, schedule.workspace_bytes());
-  }
+    return schedule.workspace_bytes();
+  });
   // The caller is about to run, and may bring a workspace of another context.
   context_->start();
   return needed;

@@ -337,8 +337,7 @@ int64_t Schedule::num_tasks() const {
 }
 
 void Schedule::run(const Context& context, void* workspace, CallProgress* progress, void* saved) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace);
-  std::byte* base = static_cast<std::byte*>(workspace) + (round_up_to_alignment(address) - address);
+  std::byte* base = aligned_begin(workspace);
   auto* const saved_base = saved == nullptr ? base + held_bytes_ + scratch_bytes_ : static_cast<std::byte*>(saved);
   for (const Step& step : *this) {
     for (const Address* each = step.addresses; each != nullptr; each = each->next) {

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "tensor/byte_span.h"
 #include "tensor/tensor.h"
 
@@ -124,6 +125,16 @@ bool overlaps(const Tensor& tensor, const void* begin, size_t num_bytes) {
   // The block is treated as one element of its size.
   const auto size = static_cast<int64_t>(num_bytes);
   return share_a_byte(elements_of(tensor), {nullptr, reinterpret_cast<uintptr_t>(begin), size, size});
+}
+
+void require_separate(const Tensor& tensor, const char* name, const Tensor& other, const char* other_name) {
+  if (!overlaps(tensor, other)) return;
+  fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", name, other_name);
+}
+
+void require_separate_from_workspace(const Tensor& tensor, const char* name, const void* workspace, size_t num_bytes) {
+  if (!overlaps(tensor, workspace, num_bytes)) return;
+  fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
 }
 
 bool overlaps_itself(const Tensor& tensor) {

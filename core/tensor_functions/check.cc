@@ -73,8 +73,7 @@ void check_result(const Argument& result, const Shape& expected, const char* wha
 void check_memory(const Argument& result, const Argument& input) {
   input.tensor.require_data(input.name);
   result.tensor.require_writable(result.name);
-  if (overlaps(result.tensor, input.tensor))
-    fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", result.name, input.name);
+  require_separate(result.tensor, result.name, input.tensor, input.name);
 }
 
 // The memory of every tensor of the C functions is a context. If it is not, the cast throws, which is reported as an

@@ -23,8 +23,7 @@ inline void require_result(const Argument& result, const Shape& shape, const cha
 }
 
 inline void require_separate(const Argument& result, const Argument& other) {
-  if (!overlaps(result.tensor, other.tensor)) return;
-  fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", result.name, other.name);
+  require_separate(result.tensor, result.name, other.tensor, other.name);
 }
 
 // Of a gradient, which may be written over what it is the gradient of.

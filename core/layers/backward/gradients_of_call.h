@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "layers/value.h"
 #include "tensor/tensor.h"
@@ -34,6 +35,9 @@ struct GradientSum {
   Value to = {};
   // Whether it holds a number to which the next operation adds.
   bool is_begun = false;
+
+  // For the next operation: whether it adds. Operations behind it do.
+  bool begin() { return std::exchange(is_begun, true); }
 };
 
 // Where a layer writes the gradient by one of its inputs: `to`, plus `addend`, which may be the same array. With `to` not
@@ -48,9 +52,7 @@ struct InputGradient {
 // The next operation that adds to the sum, by an InputGradient.
 inline InputGradient next_of(GradientSum& sum) {
   if (!sum.to.is_given()) return {};
-  const InputGradient next = {sum.to, sum.is_begun ? sum.to : Value()};
-  sum.is_begun = true;
-  return next;
+  return {sum.to, sum.begin() ? sum.to : Value()};
 }
 
 // By what attention adds to scores.

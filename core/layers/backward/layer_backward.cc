@@ -74,55 +74,41 @@ void check_gradient(const Tensor& gradient, const char* name, const Shape& expec
     fail(Status::InvalidArgument, "%s is %s, expected " DTYPE("F32"), name, term_of(gradient.dtype()));
 }
 
-// Checks that the gradients have data, that those that are written can be, and that each has memory of its own, also apart
-// from `num_bytes` at `workspace`.
-void check_gradient_memory(const LayerInputs& inputs, const LayerGradients& gradients, const void* workspace,
-                           size_t num_bytes) {
-  const auto check = [&](const char* name, const Tensor& tensor) {
-    if (num_bytes != 0 && overlaps(tensor, workspace, num_bytes))
-      fail(Status::InvalidArgument, "workspace shares memory with %s, expected separate memory", name);
-  };
-  const GivenInputs given(inputs);
-  if (num_bytes != 0) {
-    for (const auto& [input, name, tensor] : given) {
-      if (tensor != nullptr) check(name, *tensor);
-    }
-  }
+// Checks that the gradients have data, that those that are written can be, and that each has memory of its own.
+void check_gradient_memory(const LayerInputs& inputs, const LayerGradients& gradients) {
   gradients.output->require_data(GRADIENT("output"));
-  check(GRADIENT("output"), *gradients.output);
+  const GivenInputs given(inputs);
   for (const Tensor* const parameter : gradients.parameters) {
     if (parameter == nullptr) continue;
-    check(GRADIENT("parameters"), *parameter);
-    const auto require_apart = [&](const char* name, const Tensor& tensor) {
-      if (!overlaps(*parameter, tensor)) return;
-      fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", name, GRADIENT("parameters"));
-    };
-    require_apart(GRADIENT("output"), *gradients.output);
+    require_separate(*gradients.output, GRADIENT("output"), *parameter, GRADIENT("parameters"));
     for (const auto& [input, name, tensor] : given) {
-      if (tensor != nullptr) require_apart(name, *tensor);
+      if (tensor != nullptr) require_separate(*tensor, name, *parameter, GRADIENT("parameters"));
     }
   }
   const auto wanted = wanted_gradients(inputs, gradients);
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].gradient == nullptr) continue;
-    const Tensor& tensor = *wanted[i].gradient;
-    tensor.require_writable(wanted[i].name);
-    check(wanted[i].name, tensor);
-    const auto require_separate = [&](const char* other_name, const Tensor& other) {
-      if (!overlaps(tensor, other)) return;
-      fail(Status::InvalidArgument, "%s shares memory with %s, expected separate memory", wanted[i].name, other_name);
+    wanted[i].gradient->require_writable(wanted[i].name);
+    const auto require_apart = [&of = wanted[i]](const char* other_name, const Tensor* other) {
+      if (other != nullptr) require_separate(*of.gradient, of.name, *other, other_name);
     };
-    require_separate(GRADIENT("output"), *gradients.output);
-    for (size_t k = 0; k < i; ++k) {
-      if (wanted[k].gradient != nullptr) require_separate(wanted[k].name, *wanted[k].gradient);
-    }
-    for (const auto& [input, name, other] : given) {
-      if (other != nullptr) require_separate(name, *other);
-    }
-    for (const Tensor* const parameter : gradients.parameters) {
-      if (parameter != nullptr) require_separate(GRADIENT("parameters"), *parameter);
-    }
+    require_apart(GRADIENT("output"), gradients.output);
+    for (size_t k = 0; k < i; ++k) require_apart(wanted[k].name, wanted[k].gradient);
+    for (const auto& [input, name, other] : given) require_apart(name, other);
+    for (const Tensor* const parameter : gradients.parameters) require_apart(GRADIENT("parameters"), parameter);
   }
+}
+
+// Checks that no tensor of the call shares memory with the workspace.
+void check_backward_workspace(const LayerInputs& inputs, const LayerGradients& gradients, const void* workspace,
+                              size_t num_bytes) {
+  check_workspace_memory(inputs, {}, workspace, num_bytes);
+  const auto check = [&](const char* name, const Tensor* tensor) {
+    if (tensor != nullptr) require_separate_from_workspace(*tensor, name, workspace, num_bytes);
+  };
+  check(GRADIENT("output"), gradients.output);
+  for (const Tensor* const parameter : gradients.parameters) check(GRADIENT("parameters"), parameter);
+  for (const WantedGradient& wanted : wanted_gradients(inputs, gradients)) check(wanted.name, wanted.gradient);
 }
 
 void check_saved(const Saved& saved, const SavedCall& expected) {
@@ -228,15 +214,11 @@ size_t Layer::saved_size(const LayerInputs& inputs) const {
   const Tensor output = Tensor::without_data(context_, DType::F32, output_shapes(inputs).output);
   LayerOutputs outputs;
   outputs.output = &output;
-  size_t needed = 0;
-  for (const MaskHoles& holes : each_holes(inputs)) {
-    CallArena arena(*context_);
-    Schedule schedule(arena);
+  return most_bytes(*context_, inputs, [&](Schedule& schedule, const MaskHoles& holes) {
     schedule.save_arrays();
     prepare(inputs, outputs, Purpose::Shapes, schedule, holes);
-    needed = std::max(needed, bytes_of_saved(schedule.saved_bytes()));
-  }
-  return needed;
+    return bytes_of_saved(schedule.saved_bytes());
+  });
 }
 
 void Layer::check_gradients(const LayerInputs& inputs, const LayerOutputs& outputs, const LayerGradients& gradients,
@@ -279,7 +261,7 @@ void Layer::prepare_backward(const LayerInputs& inputs, const LayerOutputs& outp
   check_gradients(inputs, outputs, gradients, call.shapes);
   if (purpose == Purpose::Run) {
     check_memory(called.complete, {});
-    check_gradient_memory(inputs, gradients, nullptr, 0);
+    check_gradient_memory(inputs, gradients);
   }
   OutputValues results;
   Intermediate& output = schedule.reserve_unsaved(DType::F32, call.shapes.output);
@@ -325,13 +307,10 @@ void Layer::prepare_backward(const LayerInputs& inputs, const LayerOutputs& outp
 
 size_t Layer::backward_workspace_size(const LayerInputs& inputs, const LayerOutputs& outputs,
                                       const LayerGradients& gradients) const {
-  size_t needed = 0;
-  for (const MaskHoles& holes : each_holes(inputs)) {
-    CallArena arena(*context_);
-    Schedule schedule(arena);
+  const size_t needed = most_bytes(*context_, inputs, [&](Schedule& schedule, const MaskHoles& holes) {
     prepare_backward(inputs, outputs, gradients, Purpose::Shapes, schedule, holes);
-    needed = std::max(needed, backward_bytes(schedule, outputs));
-  }
+    return backward_bytes(schedule, outputs);
+  });
   context_->start();
   return needed;
 }
@@ -362,7 +341,8 @@ void Layer::backward(const LayerInputs& inputs, const LayerOutputs& outputs, Wor
   const size_t needed = backward_bytes(schedule, outputs);
   run_in(
       *context_, workspace, {needed, needed, FUNCTION("heed_layer_backward_workspace_size")},
-      [&](const void* memory, size_t num_bytes) { check_gradient_memory(inputs, gradients, memory, num_bytes); }, run);
+      [&](const void* memory, size_t num_bytes) { check_backward_workspace(inputs, gradients, memory, num_bytes); },
+      run);
 }
 
 }  // namespace heed

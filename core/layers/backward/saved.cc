@@ -64,10 +64,7 @@ void Saved::require_device(const char* device_name) const {
   check_same_device(OUTPUT("saved"), memory_->memory().device_name(), "the " WORD("layer"), device_name);
 }
 
-void* Saved::data() const {
-  const auto address = reinterpret_cast<uintptr_t>(memory_->data());
-  return static_cast<std::byte*>(memory_->data()) + (round_up_to_alignment(address) - address);
-}
+void* Saved::data() const { return aligned_begin(memory_->data()); }
 
 void Saved::require_bytes(size_t num_bytes) const {
   const size_t needed = bytes_of_saved(num_bytes);

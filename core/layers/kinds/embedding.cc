@@ -168,7 +168,7 @@ void Embedding::compose_backward(Schedule& schedule, const LayerCall& call, cons
   schedule.set_elementwise(problem.output_gradient, gradients.output);
   schedule.set_operand(problem.table_gradient, sum->to, {-1, -1, 0, 1});
   problem.scale = options_.scale;
-  problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+  problem.accumulates = sum->begin() ? 1 : 0;
   problem.ids = call.ids;
   if (call.ids == nullptr || options_.padding_index < 0) return;
   // The row of padding is not learned.

@@ -88,11 +88,11 @@ void LayerNorm::compose_backward(Schedule& schedule, const LayerCall& call, cons
   if (to.is_given() && addend.is_given()) schedule.set_elementwise(problem.addend, addend);
   if (gain != nullptr) {
     schedule.set_operand(problem.weight_gradient, gain->to, {-1, -1, -1, 0});
-    problem.accumulates_weight = std::exchange(gain->is_begun, true) ? 1 : 0;
+    problem.accumulates_weight = gain->begin() ? 1 : 0;
   }
   if (shift != nullptr) {
     schedule.set_operand(problem.bias_gradient, shift->to, {-1, -1, -1, 0});
-    problem.accumulates_bias = std::exchange(shift->is_begun, true) ? 1 : 0;
+    problem.accumulates_bias = shift->begin() ? 1 : 0;
   }
 }
 

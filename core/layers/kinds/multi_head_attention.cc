@@ -571,7 +571,7 @@ void MultiHeadAttention::compose_transform_backward(size_t norm, Schedule& sched
   if (sum == nullptr) return;
   const bool is_shared = sum->to.rank() == 1;
   schedule.set_operand(problem.norm_weight_gradient, sum->to, {is_shared ? -1 : 0, -1, -1, is_shared ? 0 : 1});
-  problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+  problem.accumulates = sum->begin() ? 1 : 0;
 }
 
 void MultiHeadAttention::set_parameter_sums(Schedule& schedule, const LayerCall& call,

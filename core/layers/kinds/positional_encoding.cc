@@ -205,7 +205,7 @@ void PositionalEncoding::compose_backward(Schedule& schedule, const LayerCall& c
     problem.num_table_rows = options_.first_row + options_.max_positions;
     schedule.set_elementwise(problem.output_gradient, of_sum);
     schedule.set_operand(problem.table_gradient, sum->to, {-1, -1, 0, 1});
-    problem.accumulates = std::exchange(sum->is_begun, true) ? 1 : 0;
+    problem.accumulates = sum->begin() ? 1 : 0;
     problem.ids = table_rows(schedule, call);
   }
   if (!to.is_given()) return;

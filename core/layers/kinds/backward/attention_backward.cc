@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/backward/attention_backward.h"
 
-#include <utility>
-
 #include "layers/backward/added_gradients.h"
 #include "layers/kinds/dropout.h"
 #include "layers/kinds/projection.h"
@@ -34,7 +32,7 @@ void set_sum(Schedule& schedule, AttentionBackwardProblem& problem, Operand& ope
              GradientSum* sum, const int32_t (&axes)[kOperandRank]) {
   if (sum == nullptr || !sum->to.is_given()) return;
   schedule.set_operand(operand, sum->to, axes);
-  if (std::exchange(sum->is_begun, true)) problem.accumulates |= static_cast<uint32_t>(bit);
+  if (sum->begin()) problem.accumulates |= static_cast<uint32_t>(bit);
 }
 
 AttentionBackwardProblem& add_attention_backward(Schedule& schedule, const LayerCall& call,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/kinds/backward/linear_backward.h"
 
-#include <utility>
-
 #include "layers/common_axes.h"
 #include "layers/kinds/dropout.h"
 #include "layers/kinds/row_linear.h"
@@ -50,10 +48,6 @@ void add_parameter_gradients(Schedule& schedule, const LinearBackward& backward)
   set_gradients(schedule, problem, backward.weight, backward.bias);
 }
 
-}  // namespace
-
-namespace {
-
 // The gradient by the input, without its weight.
 LinearPart& add_product(Schedule& schedule, const LinearBackward& backward) {
   const auto& [to, addend] = backward.input_gradient;
@@ -72,11 +66,11 @@ LinearPart& add_product(Schedule& schedule, const LinearBackward& backward) {
 void set_gradients(Schedule& schedule, WeightGradientProblem& problem, GradientSum* weight, GradientSum* bias) {
   if (weight != nullptr) {
     schedule.set_operand(problem.weight_gradient, weight->to, {-1, -1, 0, 1});
-    problem.accumulates_weight = std::exchange(weight->is_begun, true) ? 1 : 0;
+    problem.accumulates_weight = weight->begin() ? 1 : 0;
   }
   if (bias != nullptr) {
     schedule.set_operand(problem.bias_gradient, bias->to, {-1, -1, -1, 0});
-    problem.accumulates_bias = std::exchange(bias->is_begun, true) ? 1 : 0;
+    problem.accumulates_bias = bias->begin() ? 1 : 0;
   }
 }
 

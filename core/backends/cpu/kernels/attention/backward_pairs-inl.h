@@ -63,9 +63,7 @@ struct BackwardLanes {
       distances = lane_numbers() + static_cast<int32_t>(row.first_distance + k);
       return;
     }
-    int32_t of_lanes[kLanes] = {};
-    for (int64_t i = 0; i < count; ++i) of_lanes[i] = row.positions[k + i] - row.position;
-    distances = load(of_lanes);
+    distances = distances_of_keys(row.positions, k, count, row.position);
   }
 
   HEED_INLINE_MEMBER bool has_alibi() const { return row.has_alibi; }
@@ -76,11 +74,7 @@ struct BackwardLanes {
   HEED_INLINE_MEMBER bool has_relative_bias() const { return row.relative_bias != nullptr; }
   HEED_INLINE_MEMBER int64_t element(int lane) const { return distances[lane] + row.problem->max_distance; }
   HEED_INLINE_MEMBER Vec relative_bias() const {
-    const int64_t last = 2 * row.problem->max_distance;
-    if (row.positions == nullptr) return load(consecutive_biases(row.relative_bias, element(0), last));
-    float biases[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) biases[lane] = relative_bias_of(row.relative_bias, element(lane), last);
-    return load(biases);
+    return relative_biases_of_keys(row.relative_bias, distances, row.positions == nullptr, row.problem->max_distance);
   }
   // Adds dZ to the gradient of the relative bias. It is 0 in lanes that are not seen.
   HEED_INLINE_MEMBER void add_relative(Vec gradient) const {
@@ -96,11 +90,7 @@ struct BackwardLanes {
   }
 
   HEED_INLINE_MEMBER bool has_window() const { return row.has_window; }
-  HEED_INLINE_MEMBER IntVec is_in_window() const {
-    const CachedKeys& cached = row.problem->cached;
-    return (distances >= broadcast(static_cast<int32_t>(-smaller(cached.window_left, INT32_MAX)))) &
-           (distances <= broadcast(static_cast<int32_t>(smaller(cached.window_right, INT32_MAX))));
-  }
+  HEED_INLINE_MEMBER IntVec is_in_window() const { return is_in_window_of(row.problem->cached, distances); }
 
   HEED_INLINE_MEMBER bool has_pair_terms() const { return row.pairs.mask != nullptr || row.pairs.bias != nullptr; }
   HEED_INLINE_MEMBER Vec pair_terms() const { return load_pair_row(*row.problem, row.pairs, k, count); }

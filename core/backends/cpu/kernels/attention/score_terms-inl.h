@@ -497,6 +497,29 @@ static RowTerms find_terms(const AttentionArguments& arguments, const CachedRow&
   return terms;
 }
 
+// Where lanes are the keys k .. k + count - 1 of one query: their positions - that of the query; 0 in further lanes.
+HEED_INLINE IntVec distances_of_keys(const int32_t* positions, int64_t k, int64_t count, int64_t position) {
+  int32_t of_lanes[kLanes] = {};
+  for (int64_t i = 0; i < count; ++i) of_lanes[i] = static_cast<int32_t>(positions[k + i] - position);
+  return load(of_lanes);
+}
+
+// The relative biases of the distances of keys. `are_consecutive`: each is one more than that of the lane before.
+HEED_INLINE Vec relative_biases_of_keys(const float* biases, const IntVec& distances, bool are_consecutive,
+                                        int64_t max_distance) {
+  const int64_t last = 2 * max_distance;
+  if (are_consecutive) return load(consecutive_biases(biases, distances[0] + max_distance, last));
+  float of_lanes[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane)
+    of_lanes[lane] = relative_bias_of(biases, distances[lane] + max_distance, last);
+  return load(of_lanes);
+}
+
+HEED_INLINE IntVec is_in_window_of(const CachedKeys& cached, IntVec distances) {
+  return (distances >= broadcast(static_cast<int32_t>(-smaller(cached.window_left, INT32_MAX)))) &
+         (distances <= broadcast(static_cast<int32_t>(smaller(cached.window_right, INT32_MAX))));
+}
+
 // The pairs of a row of a cache with the keys of a vector.
 struct KeyLanes {
   const RowTerms& terms;
@@ -513,10 +536,7 @@ struct KeyLanes {
       distances = lane_numbers() + static_cast<int32_t>(row.sequence->key_position + k - row.position);
       return;
     }
-    int32_t of_lanes[kLanes] = {};
-    for (int64_t i = 0; i < count; ++i)
-      of_lanes[i] = static_cast<int32_t>(row.element->positions[k + i] - row.position);
-    distances = load(of_lanes);
+    distances = distances_of_keys(row.element->positions, k, count, row.position);
   }
 
   HEED_INLINE_MEMBER bool has_alibi() const { return terms.has_alibi; }
@@ -526,21 +546,12 @@ struct KeyLanes {
 
   HEED_INLINE_MEMBER bool has_relative_bias() const { return terms.relative_bias != nullptr; }
   HEED_INLINE_MEMBER Vec relative_bias() const {
-    const int64_t max_distance = terms.problem->max_distance;
-    if (terms.row->element->positions == nullptr)
-      return load(consecutive_biases(terms.relative_bias, distances[0] + max_distance, 2 * max_distance));
-    float biases[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane)
-      biases[lane] = relative_bias_of(terms.relative_bias, distances[lane] + max_distance, 2 * max_distance);
-    return load(biases);
+    return relative_biases_of_keys(terms.relative_bias, distances, terms.row->element->positions == nullptr,
+                                   terms.problem->max_distance);
   }
 
   HEED_INLINE_MEMBER bool has_window() const { return terms.problem->cached.has_window != 0; }
-  HEED_INLINE_MEMBER IntVec is_in_window() const {
-    const CachedKeys& cached = terms.problem->cached;
-    return (distances >= broadcast(static_cast<int32_t>(-smaller(cached.window_left, INT32_MAX)))) &
-           (distances <= broadcast(static_cast<int32_t>(smaller(cached.window_right, INT32_MAX))));
-  }
+  HEED_INLINE_MEMBER IntVec is_in_window() const { return is_in_window_of(terms.problem->cached, distances); }
 
   HEED_INLINE_MEMBER bool has_pair_terms() const { return terms.pairs.mask != nullptr || terms.pairs.bias != nullptr; }
   HEED_INLINE_MEMBER Vec pair_terms() const { return load_pair_row(*terms.problem, terms.pairs, k, count); }

@@ -74,30 +74,29 @@ HEED_INLINE void gelu_tanh_derivative(const Vec (&x)[count], Vec (&derivative)[c
   logistic_derivative(near, y, slope, derivative);
 }
 
+// Of x sigma(factor x), the Swish function.
 template <int count>
-HEED_INLINE void gelu_quick_derivative(const Vec (&x)[count], Vec (&derivative)[count]) {
+HEED_INLINE void swish_derivative(const Vec (&x)[count], float factor, Vec (&derivative)[count]) {
   Vec near[count];
   Vec y[count];
   Vec slope[count];
 #pragma GCC unroll 4
   for (int i = 0; i < count; ++i) {
     near[i] = limited(x[i], 150.0f);
-    y[i] = near[i] * broadcast(1.702f);
-    slope[i] = broadcast(1.702f);
+    y[i] = near[i] * broadcast(factor);
+    slope[i] = broadcast(factor);
   }
   logistic_derivative(near, y, slope, derivative);
 }
 
 template <int count>
+HEED_INLINE void gelu_quick_derivative(const Vec (&x)[count], Vec (&derivative)[count]) {
+  swish_derivative(x, 1.702f, derivative);
+}
+
+template <int count>
 HEED_INLINE void silu_derivative(const Vec (&x)[count], Vec (&derivative)[count]) {
-  Vec near[count];
-  Vec slope[count];
-#pragma GCC unroll 4
-  for (int i = 0; i < count; ++i) {
-    near[i] = limited(x[i], 150.0f);
-    slope[i] = broadcast(1.0f);
-  }
-  logistic_derivative(near, near, slope, derivative);
+  swish_derivative(x, 1.0f, derivative);
 }
 
 // Vectors of elements that advance together.

@@ -81,6 +81,16 @@ heed_status heed_gradients_create(const heed_layer* layer, heed_gradients** grad
   });
 }
 
+heed_status heed_gradients_create_of_tensor(heed_tensor* value, const char* name, heed_gradients** gradients) noexcept {
+  return guarded(__func__, value, [&] {
+    const Tensor trained = require(value, "value")->tensor;
+    require(name, "name");
+    require(gradients, "gradients");
+    const HostAllocator& allocator = trained.memory()->host_allocator();
+    *gradients = make_handle(heed_gradients{host_make_shared<Gradients>(allocator, trained, std::string_view(name))});
+  });
+}
+
 void heed_gradients_destroy(heed_gradients* gradients) noexcept { destroy_handle(gradients); }
 
 int64_t heed_gradients_count(const heed_gradients* gradients) noexcept {

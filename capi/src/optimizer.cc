@@ -3,7 +3,11 @@
 
 #include <heed/heed.h>
 
+#include <cinttypes>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "arguments.h"
 #include "errors.h"
@@ -19,6 +23,7 @@ static_assert(HEED_EPSILON_CORRECTED == static_cast<int>(EpsilonPlacement::Corre
 constexpr size_t kFirstSgdOptionsSize = 40;
 constexpr size_t kFirstAdamwOptionsSize = 56;
 constexpr size_t kFirstParameterGroupSize = 24;
+constexpr size_t kFirstStepPartSize = 32;
 
 SgdOptions read_sgd_options(const heed_sgd_options* options) {
   const heed_sgd_options read =
@@ -43,6 +48,39 @@ AdamWOptions read_adamw_options(const heed_adamw_options* options) {
 std::shared_ptr<Optimizer> optimizer_of(const heed_optimizer* handle) {
   return require(handle, "optimizer")->optimizer;
 }
+
+// The parts of a call, whose layers and sets stay alive during it.
+class Parts {
+ public:
+  Parts(const heed_step_part* const* parts, int64_t num_parts) {
+    if (num_parts < 1) fail(Status::InvalidArgument, "num_parts is %" PRId64 ", expected at least 1", num_parts);
+    require(parts, "parts");
+    for (int64_t i = 0; i < num_parts; ++i) {
+      const std::string name = "parts[" + std::to_string(i) + "]";
+      const heed_step_part read = read_struct(require(parts[i], name.c_str()), HEED_STEP_PART_INIT, kFirstStepPartSize,
+                                              name.c_str(), "HEED_STEP_PART_INIT");
+      const char* const prefix = read.prefix == nullptr ? "" : read.prefix;
+      require_name(prefix, (name + "->prefix").c_str());
+      add(prefix, read.layer, require(read.gradients, (name + "->gradients").c_str()), i);
+    }
+  }
+  Parts(heed_layer* layer, const heed_gradients* gradients) {
+    require(layer, "layer");
+    add("", layer, require(gradients, "gradients"), -1);
+  }
+  const std::vector<StepPart>& read() const { return read_; }
+
+ private:
+  void add(const char* prefix, heed_layer* layer, const heed_gradients* gradients, int64_t number) {
+    layers_.push_back(layer == nullptr ? nullptr : layer->layer);
+    sets_.push_back(gradients->gradients);
+    read_.push_back({prefix, layers_.back().get(), sets_.back().get(), number});
+  }
+
+  std::vector<std::shared_ptr<Layer>> layers_;
+  std::vector<std::shared_ptr<const Gradients>> sets_;
+  std::vector<StepPart> read_;
+};
 
 template <typename Options>
 void create(heed_context* context, const Options& options, heed_optimizer** optimizer) {
@@ -75,9 +113,17 @@ heed_status heed_optimizer_step(heed_optimizer* optimizer, heed_layer* layer,
                                 const heed_gradients* gradients) noexcept {
   return guarded(__func__, optimizer, [&] {
     const auto self = optimizer_of(optimizer);
-    const std::shared_ptr<Layer> changed = require(layer, "layer")->layer;
-    const std::shared_ptr<Gradients> given = require(gradients, "gradients")->gradients;
-    self->step(*changed, *given);
+    const Parts parts(layer, gradients);
+    self->step(parts.read());
+  });
+}
+
+heed_status heed_optimizer_step_parts(heed_optimizer* optimizer, const heed_step_part* const* parts,
+                                      int64_t num_parts) noexcept {
+  return guarded(__func__, optimizer, [&] {
+    const auto self = optimizer_of(optimizer);
+    const Parts read(parts, num_parts);
+    self->step(read.read());
   });
 }
 

@@ -108,6 +108,8 @@ class Parameter {
   void set_zero_row(int64_t row) { zero_row_ = row; }
   // Another use than that in the table.
   void set_use(Use use) { use_ = use; }
+  // The address of what the parameter of a layer shares with the same parameter of the layer's ancestors and children.
+  const void* identity() const { return shared_.get(); }
   bool is_set() const { return shared_ != nullptr && shared_->value.has_value(); }
   // Row-major, in the layer's memory; without data if only the packed form is kept. It is replaced as a whole, or written in
   // place by an optimizer, if no snapshot shares its data.

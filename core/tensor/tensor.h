@@ -64,6 +64,7 @@ class Tensor {
   bool is_only_user() const { return storage_.use_count() == 1; }
   const char* device_name() const { return storage_->memory()->device_name(); }
   const std::shared_ptr<const Memory>& memory() const { return storage_->memory(); }
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
 
   // A view of the same elements; writing through it or its views is refused.
   Tensor read_only() const;

@@ -10,6 +10,7 @@
 #include "base/decimal_text.h"
 #include "base/error.h"
 #include "base/shown_text.h"
+#include "base/utf8.h"
 #include "tensor/copy.h"
 #include "tensor/device.h"
 #include "tensor/dtype_term.h"
@@ -125,6 +126,29 @@ Gradients::Gradients(const std::shared_ptr<const Layer>& layer)
   for (const Entry& entry : entries_) of_parameters_[entry.parameter_index] = &entry.tensor;
 }
 
+Gradients::Gradients(const Tensor& value, std::string_view name)
+    : context_(std::dynamic_pointer_cast<const Context>(value.memory())),
+      value_(value),
+      entries_(context_->host_allocator()),
+      of_parameters_(context_->host_allocator()) {
+  if (value.dtype() != DType::F32) {
+    fail(Status::InvalidArgument, "value is %s, expected " DTYPE("F32") " of " WORD("a tensor") " that is trained",
+         term_of(value.dtype()));
+  }
+  value.require_writable("value");
+  if (!value.is_row_major()) {
+    fail(Status::InvalidArgument,
+         "value has " ARGUMENT("dims") " %s with other strides than row-major ones, expected a row-major " WORD(
+             "tensor"),
+         to_string(value.shape()).c_str());
+  }
+  if (name.empty()) fail(Status::InvalidArgument, "name is \"\", expected the name of a parameter");
+  require_name(name, "name");
+  entries_.push_back(
+      {0, HostString(name, context_->host_allocator()), Tensor::zeros(context_, DType::F32, value.shape())});
+  of_parameters_.push_back(&entries_.front().tensor);
+}
+
 size_t Gradients::index_of(std::string_view name) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].name == name) return i;
@@ -137,10 +161,16 @@ size_t Gradients::index_of(std::string_view name) const {
   fail(Status::NotFound,
        "name is \"%s\", which has no gradient in this set, expected the name of a parameter that was trainable when "
        "the set was made, such as \"%s\"",
-       shown(name).c_str(), entries_.front().name.c_str());
+       shown(name).c_str(), shown(entries_.front().name).c_str());
 }
 
 void Gradients::require_fits(const Layer& layer, const char* argument) const {
+  if (is_of_tensor()) {
+    fail(Status::InvalidArgument,
+         "%s is that of the tensor \"%s\", expected a set that " FUNCTION("heed_gradients_create") " made of the " WORD(
+             "layer"),
+         argument, shown(entries_.front().name).c_str());
+  }
   if (layer_.lock().get() != &layer) {
     fail(Status::InvalidArgument,
          "%s is that of another " WORD("layer") ", expected a set that " FUNCTION(
@@ -194,7 +224,8 @@ void Gradients::add(const Gradients& addend) const {
     fail(Status::InvalidArgument,
          "addend has %s with " ARGUMENT("dims") " %s, where the sum has %s with " ARGUMENT(
              "dims") " %s: expected the same parameters",
-         addend.name(i), to_string(other.shape()).c_str(), name(i), to_string(tensor(i).shape()).c_str());
+         shown(addend.name(i)).c_str(), to_string(other.shape()).c_str(), shown(name(i)).c_str(),
+         to_string(tensor(i).shape()).c_str());
   }
   if (!fits) {
     fail(Status::InvalidArgument, "addend has %zu gradients, expected %zu, as the sum has", addend.count(), count());
@@ -230,6 +261,16 @@ double clip(std::span<const Gradients* const> sets, double max_norm) {
   return norm;
 }
 
+void require_name(std::string_view name, const char* argument) {
+  if (name.find('\n') != std::string_view::npos) {
+    fail(Status::InvalidArgument, "%s is \"%s\", with a line feed, expected a name in one line", argument,
+         shown(name).c_str());
+  }
+  if (is_utf8(name)) return;
+  fail(Status::InvalidArgument, "%s is \"%s\", which is not UTF-8, expected a name that a file can have", argument,
+       shown(name).c_str());
+}
+
 void require_finite(const Gradients& set, const char* argument) {
   const Gradients* const sets[] = {&set};
   const OnHost gradients(sets);
@@ -246,7 +287,7 @@ void require_finite(const Gradients& set, const char* argument) {
   const float* const numbers = gradients.numbers(gradient);
   while (std::isfinite(numbers[element])) ++element;
   fail(Status::InvalidArgument, "%s has %s for %s at index %s, expected finite numbers", argument,
-       DecimalText(static_cast<double>(numbers[element])).c_str(), set.name(gradient),
+       DecimalText(static_cast<double>(numbers[element])).c_str(), shown(set.name(gradient)).c_str(),
        index_text(set.tensor(gradient).shape(), element).c_str());
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of a layer's trainable parameters.
+// The gradients of a layer's trainable parameters, or of a tensor that belongs to no layer.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,16 +22,23 @@ class Gradients {
  public:
   // Zeros. Throws NotInitialized, and Unsupported for a trainable parameter that is not F32.
   explicit Gradients(const std::shared_ptr<const Layer>& layer);
+  // Zeros of one tensor, whose memory the set keeps alive. Throws InvalidArgument unless it is F32, row-major and writable, and
+  // the name is UTF-8, not empty, without a line feed.
+  Gradients(const Tensor& value, std::string_view name);
   Gradients(const Gradients&) = delete;
   Gradients& operator=(const Gradients&) = delete;
 
-  const std::shared_ptr<Context>& context() const { return context_; }
+  const std::shared_ptr<const Context>& context() const { return context_; }
+  // Expired for a tensor.
   const std::weak_ptr<const Layer>& layer() const { return layer_; }
+  bool is_of_tensor() const { return value_.has_value(); }
+  // The tensor. Only of a set of a tensor.
+  const Tensor& value() const { return *value_; }
   size_t count() const { return entries_.size(); }
   const char* name(size_t index) const { return entries_[index].name.c_str(); }
   // Row-major, with the shape of its parameter.
   const Tensor& tensor(size_t index) const { return entries_[index].tensor; }
-  // The index of its parameter in the layer.
+  // The index of its parameter in the layer; 0 for a tensor.
   size_t parameter_index(size_t index) const { return entries_[index].parameter_index; }
   // Throws NotFound.
   size_t index_of(std::string_view name) const;
@@ -39,7 +47,7 @@ class Gradients {
   // tensor_of each of the layer's parameters.
   std::span<const Tensor* const> of_parameters() const { return of_parameters_; }
 
-  // Throws InvalidArgument unless the set was made of this very layer, and the layer's trainable parameters are still those of the
+  // Throws InvalidArgument unless the set was made of this very layer, no tensor, and the layer's trainable parameters are still those of the
   // set, of F32 and with these shapes. A layer that has the layer as a child, or is one of its children, is another one, although
   // they share parameters. `argument`: the name of the set in messages.
   void require_fits(const Layer& layer, const char* argument) const;
@@ -58,8 +66,9 @@ class Gradients {
     Tensor tensor;
   };
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<const Context> context_;
   std::weak_ptr<const Layer> layer_;
+  std::optional<Tensor> value_;
   HostVector<Entry> entries_;
   HostVector<const Tensor*> of_parameters_;
 };
@@ -72,6 +81,10 @@ double norm_of(std::span<const Gradients* const> sets);
 // Multiplies all gradients by min(1, max_norm / (norm + 1e-6)), as PyTorch's clip_grad_norm_, and returns the norm before. Throws
 // InvalidArgument, with nothing changed, for a max_norm that is negative or NaN, and for a gradient that is not finite, by name.
 double clip(std::span<const Gradients* const> sets, double max_norm);
+
+// Throws InvalidArgument for a name, or the beginning of one, that a file of an optimizer cannot have: it is UTF-8 without a line
+// feed. `argument`: what it is in messages.
+void require_name(std::string_view name, const char* argument);
 
 // Throws InvalidArgument that names the first number of the set that is not finite, if there is one.
 void require_finite(const Gradients& gradients, const char* argument);

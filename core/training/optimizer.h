@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stochastic gradient descent, Adam and AdamW: options, state, and the step that changes a layer's parameters.
+// Stochastic gradient descent, Adam and AdamW: options, state, and the step that changes the parameters of layers.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 #include "backends/context.h"
 #include "base/host_allocator.h"
-#include "layers/layer.h"
 #include "tensor/tensor.h"
-#include "training/gradients.h"
 #include "training/parameter_update.h"
+#include "training/step_part.h"
+#include "training/tied_parts.h"
 
 namespace heed {
 
@@ -71,15 +71,16 @@ class Optimizer {
   const std::shared_ptr<Context>& context() const { return context_; }
 
   void set_learning_rate(double learning_rate);
-  // Throws NotFound for a prefix that no parameter of the optimizer's layer has, if there is a layer already.
+  // Throws NotFound for a prefix that no parameter of the steps so far has, if there was a step.
   void set_group(std::string_view prefix, const ParameterGroup& group);
   // Throws NotFound.
   void remove_group(std::string_view prefix);
 
-  // Changes the parameters that have gradients. The first step, also of a loaded optimizer, ties the optimizer to its layer. All
-  // checks and allocations come before the first number is written. The loop over the numbers fails only by a defect of the host's
-  // executor, which is reported after the step is done.
-  void step(Layer& layer, const Gradients& gradients);
+  // Changes the parameters of the parts that have gradients. A step ties the optimizer to its parts; the first one of a loaded
+  // optimizer has all parameters with a state. All checks and allocations come before the first number is written. The loop over
+  // the numbers fails only by a defect of the host's executor, which is reported after the step is done. On a device with its own
+  // memory the tensors of parts without a layer are written last, and a failure of the device leaves some of them changed.
+  void step(std::span<const StepPart> parts);
 
   void save(const char* path) const;
   // Takes everything of the file: options, groups, and state. Either all or nothing.
@@ -99,18 +100,23 @@ class Optimizer {
   bool has_first() const { return !sgd_ || sgd_->momentum != 0; }
   bool has_second() const { return adamw_.has_value(); }
   NamedGroup* find_group(std::string_view prefix);
-  // Throws InvalidArgument for another layer than that of the steps before, and for another context.
-  void require_own(const Layer& layer) const;
-  // The match of each parameter. Throws NotFound for a group or a state without a parameter.
-  HostVector<Match> match(std::span<const Parameter> parameters) const;
-  // Throws InvalidArgument for a state with other dims than those of its parameter.
-  void require_shapes(std::span<const Parameter> parameters, std::span<const Match> matches) const;
-  ParameterState new_state(const Parameter& parameter) const;
+  // Whether a parameter of the steps so far has the prefix of a group.
+  bool has_prefix(std::string_view prefix) const;
+  // The match of each name. Throws NotFound for a group or a state without a parameter, InvalidArgument for a name that is there
+  // twice.
+  HostVector<Match> match(const TiedParts& tied) const;
+  // Throws InvalidArgument for a state with other dims than those of its parameter. `first`: the index of the part's first name.
+  void require_shapes(const StepPart& part, size_t first, const Step& step) const;
+  ParameterState new_state(std::string_view name, const Shape& shape) const;
   // Of the step after `num_steps`. Throws InvalidArgument for numbers that are not finite in f32.
-  void set_numbers(ParameterUpdate& update, const Parameter& parameter, const Match& match, int64_t num_steps) const;
-  Step prepare(const Layer& layer, const Gradients& gradients) const;
+  void set_numbers(ParameterUpdate& update, std::string_view name, const Match& match, int64_t num_steps) const;
+  // Ties the parts, and matches all names.
+  void tie(std::span<const StepPart> parts, Step& step) const;
+  // The updates of the part's parameters that have gradients. `first`: the index of its first name.
+  void add_updates(const StepPart& part, size_t first, Step& step) const;
+  Step prepare(std::span<const StepPart> parts) const;
   // Throws nothing: the states have been reserved.
-  void commit(Layer& layer, const Gradients& gradients, Step& step);
+  void commit(Step& step);
 
   std::shared_ptr<Context> context_;
   // One of them.
@@ -118,9 +124,8 @@ class Optimizer {
   std::optional<AdamWOptions> adamw_;
   HostVector<NamedGroup> groups_;
   HostVector<ParameterState> states_;
-  std::weak_ptr<const Layer> layer_;
-  bool has_layer_ = false;
-  // Of the layer's parameters; empty until a step, and after another group is set.
+  TiedParts tied_;
+  // Of the names of tied_; empty until a step, and after another group is set.
   HostVector<Match> matches_;
 };
 

@@ -269,8 +269,7 @@ void Optimizer::load(const char* path) {
   groups_ = std::move(groups);
   states_ = std::move(states);
   matches_.clear();
-  layer_.reset();
-  has_layer_ = false;
+  tied_.clear();
 }
 
 }  // namespace heed

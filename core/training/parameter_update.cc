@@ -64,8 +64,7 @@ ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const 
     value_.tensor = Tensor::undefined(context, DType::F32, shape);
     value_.packed = own.packed == nullptr ? nullptr : parameter.allocate_packed(context, DType::F32, shape);
     on_host_ = host_copy(own.tensor);
-    if (first) first_ = converted_copy(first->memory(), *first, DType::F32);
-    if (second) second_ = converted_copy(second->memory(), *second, DType::F32);
+    copy_state();
   } else if (own.packed != nullptr) {
     is_packed_ = true;
     if (is_shared_) value_.packed = parameter.allocate_packed(context, DType::F32, shape);
@@ -74,6 +73,23 @@ ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const 
     value_.tensor = Tensor::undefined(context, DType::F32, shape);
     on_host_ = value_.tensor;
   }
+}
+
+ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const Tensor& value, const Tensor& gradient,
+                                 const std::optional<Tensor>& first, const std::optional<Tensor>& second)
+    : parameter_(nullptr),
+      is_shared_(false),
+      gradient_(host_copy(gradient)),
+      value_{value, nullptr},
+      on_host_(host_copy(value)),
+      first_(first),
+      second_(second) {
+  if (!context->is_host()) copy_state();
+}
+
+void ParameterUpdate::copy_state() {
+  if (first_) first_ = converted_copy(first_->memory(), *first_, DType::F32);
+  if (second_) second_ = converted_copy(second_->memory(), *second_, DType::F32);
 }
 
 int64_t ParameterUpdate::num_pieces() const {
@@ -142,15 +158,16 @@ void ParameterUpdate::write_to_device(const Context& context) const {
   context.pack(part, shape[1], {0, shape[0], 0, shape[1]}, value_.packed->begin());
 }
 
-void ParameterUpdate::commit(const Context& context, Layer& layer, size_t index, std::optional<Tensor>& first,
+void ParameterUpdate::commit(const Context& context, Layer* layer, size_t index, std::optional<Tensor>& first,
                              std::optional<Tensor>& second) noexcept {
   first = std::move(first_);
   second = std::move(second_);
+  if (layer == nullptr) return;
   // In host memory the transposed form has been written, too.
   if (context.is_host())
-    layer.set_updated_value(index, std::move(value_));
+    layer->set_updated_value(index, std::move(value_));
   else
-    layer.set_value(index, std::move(value_));
+    layer->set_value(index, std::move(value_));
 }
 
 }  // namespace heed

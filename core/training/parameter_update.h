@@ -19,6 +19,9 @@ class ParameterUpdate {
   // Allocates what the update writes. `first` and `second`: the state of the parameter, in host memory.
   ParameterUpdate(const std::shared_ptr<Context>& context, const Parameter& parameter, const Tensor& gradient,
                   const std::optional<Tensor>& first, const std::optional<Tensor>& second);
+  // The same of a tensor that belongs to no layer: it is written in place, row-major.
+  ParameterUpdate(const std::shared_ptr<Context>& context, const Tensor& value, const Tensor& gradient,
+                  const std::optional<Tensor>& first, const std::optional<Tensor>& second);
 
   // The numbers of the formula; of one of them.
   SgdNumbers sgd{};
@@ -30,22 +33,26 @@ class ParameterUpdate {
   int64_t buffer_elements() const;
   // Updates a piece. Throws nothing.
   void run(const Context& context, int64_t piece, float* buffer) const;
+  // Whether write_to_device writes what others see before `commit`: a tensor that belongs to no layer.
+  bool is_of_tensor() const { return parameter_ == nullptr; }
   // After all pieces: copies the value to a device that has its own memory, and packs it there.
   void write_to_device(const Context& context) const;
 
-  // Gives the layer the new value, and the optimizer the new state.
-  void commit(const Context& context, Layer& layer, size_t index, std::optional<Tensor>& first,
+  // Gives the layer, which is null for a tensor, the new value, and the optimizer the new state.
+  void commit(const Context& context, Layer* layer, size_t index, std::optional<Tensor>& first,
               std::optional<Tensor>& second) noexcept;
 
  private:
+  // The state that is written on a device: copies, which replace the own at `commit`.
+  void copy_state();
   void run_block(const Context& context, int64_t number, float* buffer) const;
   void run_range(const Context& context, int64_t number) const;
   // Updates adjacent elements of the parameter.
   void run_elements(const Context& context, float* elements, int64_t first, int64_t count) const;
 
-  const Parameter* parameter_;
-  bool is_shared_;   // whether something else uses the memory of the parameter's own forms
-  Tensor gradient_;  // on the host
+  const Parameter* parameter_;  // null: a tensor that belongs to no layer
+  bool is_shared_;              // whether something else uses the memory of the parameter's own forms
+  Tensor gradient_;             // on the host
   // The forms that the layer gets, and on a device the value on the host. They are the parameter's own unless those
   // are shared.
   ParameterValue value_;

@@ -180,6 +180,12 @@ AT(heed_parameter_group, struct_size, 0);
 AT(heed_parameter_group, learning_rate_factor, 8);
 AT(heed_parameter_group, weight_decay, 16);
 
+SIZE(heed_step_part, 32);
+AT(heed_step_part, struct_size, 0);
+AT(heed_step_part, prefix, 8);
+AT(heed_step_part, layer, 16);
+AT(heed_step_part, gradients, 24);
+
 SIZE(heed_model_options, 16);
 AT(heed_model_options, struct_size, 0);
 AT(heed_model_options, load, 8);

@@ -69,6 +69,7 @@ NOT_SAID = {
     "^num_parts": "heed_attention_merge is not wrapped",
     "^log_sum_exp": "heed_attention_merge is not wrapped",
     "^output and log_sum_exp": "heed_attention_merge is not wrapped",
+    "parts[": "heed_optimizer_step_parts is not wrapped",
     "heed_optimizer_save": "training is not wrapped",
     "made by heed_": "training is not wrapped",
     "heed_gradients_": "training is not wrapped",

@@ -68,6 +68,17 @@ struct MakeSet final : Training {
     return status;
   }
 };
+struct MakeSetOfTensor final : Training {
+  Tensor value = make_random(context.get(), {30}, 1);
+  heed_status run() override {
+    heed_gradients* made = nullptr;
+    const heed_status status =
+        heed_gradients_create_of_tensor(value.get(), "a name that is too long for a string without memory", &made);
+    EXPECT_EQ(made != nullptr, status == HEED_OK);
+    heed_gradients_destroy(made);
+    return status;
+  }
+};
 struct ViewGradient final : Training {
   heed_status run() override {
     heed_tensor* view = nullptr;
@@ -115,6 +126,30 @@ struct Step final : Training {
 struct StepBesideSnapshots final : Training {
   Tensor shared = snapshot(layer.get(), "bias");
   heed_status run() override { return heed_optimizer_step(optimizer.get(), layer.get(), set); }
+};
+// With another layer and a tensor, which are new to the optimizer.
+struct StepOfParts final : Training {
+  Layer second = make_layer();
+  Tensor value = make_random(context.get(), {30}, 1);
+  Gradients of_second = make_gradients(second.get());
+  Gradients of_value = make_gradients_of(value.get(), "a name that is too long for a string without memory");
+  std::vector<std::vector<float>> others = numbers_of_others();
+
+  std::vector<std::vector<float>> numbers_of_others() const {
+    return {read_elements<float>(value.get()), read_elements<float>(snapshot(second.get(), "weight").get())};
+  }
+  heed_status run() override {
+    const heed_step_part parts[] = {{sizeof(heed_step_part), nullptr, layer.get(), set},
+                                    {sizeof(heed_step_part), "a prefix that is too long for a string without memory.",
+                                     second.get(), of_second.get()},
+                                    {sizeof(heed_step_part), nullptr, nullptr, of_value.get()}};
+    const heed_step_part* const pointers[] = {&parts[0], &parts[1], &parts[2]};
+    return heed_optimizer_step_parts(optimizer.get(), pointers, 3);
+  }
+  void expect_unchanged() override {
+    Training::expect_unchanged();
+    EXPECT_EQ(numbers_of_others(), others);
+  }
 };
 // Before its first step, when an optimizer takes any prefix.
 struct SetGroup final : Training {
@@ -303,6 +338,7 @@ TEST(OutOfMemory, InBackward) {
 
 TEST(OutOfMemory, InGradients) {
   expect_recovery("create", scenario<MakeSet>());
+  expect_recovery("create of a tensor", scenario<MakeSetOfTensor>());
   expect_recovery("tensor", scenario<ViewGradient>());
   expect_recovery("zero", scenario<Zero>());
   expect_recovery("scale", scenario<Scale>());
@@ -320,6 +356,7 @@ TEST(OutOfMemory, InOptimizers) {
   expect_recovery("create", scenario<MakeOptimizers>());
   expect_recovery("step", scenario<Step>());
   expect_recovery("step beside snapshots", scenario<StepBesideSnapshots>());
+  expect_recovery("step of parts", scenario<StepOfParts>());
   expect_recovery("set_group", scenario<SetGroup>());
   expect_recovery("save", scenario<Save>());
   expect_recovery("load", scenario<LoadOptimizer>());

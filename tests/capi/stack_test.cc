@@ -274,6 +274,14 @@ TEST_F(Stack, OfTraining) {
     return heed_gradients_clip(&set, 1, 1, &norm) == HEED_OK && heed_gradients_add(set, set) == HEED_OK &&
            heed_optimizer_step(optimizer.get(), call.layer.get(), set) == HEED_OK;
   });
+  const Tensor value = make_tensor(call.context.get(), {30});
+  expect_little_stack("a step of parts", [&] {
+    const Gradients of_value = make_gradients_of(value.get(), "value");
+    const heed_step_part parts[] = {{sizeof(heed_step_part), "", call.layer.get(), set},
+                                    {sizeof(heed_step_part), "own.", nullptr, of_value.get()}};
+    const heed_step_part* const pointers[] = {&parts[0], &parts[1]};
+    return heed_optimizer_step_parts(optimizer.get(), pointers, 2) == HEED_OK;
+  });
   expect_little_stack("a file of an optimizer", [&] {
     return heed_optimizer_save(optimizer.get(), path.c_str()) == HEED_OK &&
            heed_optimizer_load(optimizer.get(), path.c_str()) == HEED_OK;

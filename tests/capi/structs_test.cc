@@ -516,6 +516,19 @@ void expect_versions<heed_parameter_group>() {
 }
 
 template <>
+void expect_versions<heed_step_part>() {
+  const Context context = make_context();
+  const Tensor value = make_tensor(context.get(), {3});
+  const Gradients gradients = make_gradients_of(value.get(), "value");
+  const Optimizer optimizer = make_sgd(context.get());
+  heed_step_part given = HEED_STEP_PART_INIT;
+  given.gradients = gradients.get();
+  expect_any_version<heed_step_part>(given, "parts[0]", [&](const heed_step_part* part) {
+    return heed_optimizer_step_parts(optimizer.get(), &part, 1);
+  });
+}
+
+template <>
 void expect_versions<heed_cross_entropy_options>() {
   const Context context = make_context();
   const Tensor logits = make_tensor(context.get(), {2, 3});

@@ -49,6 +49,27 @@ class TrainingScene : public Scene {
     check(heed_optimizer_load(optimizer, "optimizer.safetensors"));
     return optimizer;
   }
+  // One gradient of a tensor.
+  heed_gradients* of_tensor(heed_tensor* value, const char* name = "scale") {
+    return sets_.emplace_back(capi_test::make_gradients_of(value, name)).get();
+  }
+  // A step of an optimizer of SGD with these two parts, after another if there is one.
+  heed_status step_of(const heed_step_part& first, const heed_step_part& second) {
+    if (optimizer == nullptr) use_optimizer();
+    const heed_step_part* const both[] = {&first, &second};
+    return heed_optimizer_step_parts(optimizer, both, 2);
+  }
+  heed_status step_of(const heed_step_part& only) {
+    if (optimizer == nullptr) use_optimizer();
+    const heed_step_part* const one[] = {&only};
+    return heed_optimizer_step_parts(optimizer, one, 1);
+  }
+  // A part of the layer, and one of a tensor.
+  heed_step_part part(const char* prefix, heed_layer* of, heed_gradients* set) {
+    return {sizeof(heed_step_part), prefix, of, set};
+  }
+  heed_step_part part(const char* prefix, heed_layer* of) { return part(prefix, of, gradients_of(of)); }
+  heed_step_part part(const char* prefix, heed_tensor* of) { return part(prefix, nullptr, of_tensor(of)); }
   // Sets one gradient of a set to this number.
   static heed_gradients* with(heed_gradients* set, const char* name, double number) {
     check(heed_tensor_fill(capi_test::gradient_of(set, name).get(), number));
@@ -72,7 +93,27 @@ class TrainingScene : public Scene {
                     numbers + prefixes);
   }
 
+  // parent is an encoder layer, and other its feed-forward network.
+  void use_parent() {
+    heed_encoder_layer_options block = HEED_ENCODER_LAYER_OPTIONS_INIT;
+    heed_multi_head_attention_options attention = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+    attention.num_heads = 1;
+    attention.num_hiddens = 4;
+    heed_feed_forward_options feed_forward = HEED_FEED_FORWARD_OPTIONS_INIT;
+    feed_forward.hidden_size = 5;
+    block.attention = &attention;
+    block.feed_forward = &feed_forward;
+    parent = dense_.emplace_back(capi_test::make_encoder_layer(context, block)).get();
+    heed_layer_inputs given = HEED_LAYER_INPUTS_INIT;
+    given.queries = shape_of(HEED_F32, {1, 2, 4});
+    check(heed_layer_initialize(parent, &given, 1));
+    other = dense_.emplace_back(capi_test::make_child(parent, "feed_forward")).get();
+  }
+
   heed_layer* other = nullptr;
+  heed_layer* parent = nullptr;
+  heed_step_part other_part = HEED_STEP_PART_INIT;
+  const heed_step_part* parts = nullptr;
   heed_gradients* new_gradients = nullptr;
   heed_optimizer* new_optimizer = nullptr;
   double norm = 0;
@@ -104,6 +145,13 @@ Cases of_gradients() {
     PROVOKE(heed_layer_set_trainable(layer, "W_x", 0)),
         ALSO("trainable is 2, expected 0 or 1", heed_layer_set_trainable(layer, NULL, 2)),
         PROVOKE(heed_gradients_create(dense(3, 2, HEED_BF16), &new_gradients)),
+        PROVOKE(heed_gradients_create_of_tensor(labels, "scale", &new_gradients)),
+        PROVOKE(heed_gradients_create_of_tensor(view_of(logits, {2, 3, 5}, {1, 10, 2}), "scale", &new_gradients)),
+        PROVOKE(heed_gradients_create_of_tensor(logits, "", &new_gradients)),
+        PROVOKE(heed_gradients_create_of_tensor(logits, "a\nb", &new_gradients)),
+        PROVOKE(heed_gradients_create_of_tensor(logits, "\xff", &new_gradients)),
+        ALSO("value is a read-only snapshot of a parameter: use heed_layer_set_parameter to change it",
+             heed_gradients_create_of_tensor(snapshot("W_q.weight"), "scale", &new_gradients)),
         ALSO_AS(NOT_INITIALIZED, "the layer is not initialized: W_q.weight is not set...",
                 heed_gradients_create(layer_with(options), &new_gradients)),
         ALSO("options->widen is 2, expected 0 or 1", heed_layer_load_weights(layer, new_weights, NULL, &load),
@@ -219,6 +267,28 @@ Cases of_optimizers() {
         PROVOKE(heed_optimizer_step(new_optimizer, layer, pair[0]), heed_sgd_create(context, NULL, &new_optimizer);
                 heed_optimizer_set_group(new_optimizer, "W_x", &group)),
 
+        PROVOKE(heed_optimizer_step(use_optimizer(), layer, of_tensor(logits))),
+        ALSO("num_parts is 0, expected at least 1", heed_optimizer_step_parts(use_optimizer(), &parts, 0)),
+        ALSO("parts[0] is NULL, expected a pointer", heed_optimizer_step_parts(use_optimizer(), &parts, 1)),
+        ALSO("parts[0]->gradients is NULL, expected a pointer", step_of(part("a.", layer, NULL))),
+        ALSO("parts[0]->prefix is \"a\\x0A\", with a line feed, expected a name in one line",
+             step_of(part("a\n", layer))),
+        ALSO("parts[0]->prefix is \"\\xFF\", which is not UTF-8, expected a name that a file can have",
+             step_of(part("\xff", layer))),
+        PROVOKE(step_of(part("a.", NULL, pair[0]))),
+        PROVOKE(step_of(part("a.", layer, pair[0]), part("b.", layer, pair[0]))),
+        PROVOKE(step_of(part("a.", layer), part("b.", layer))),
+        PROVOKE(step_of(part("a.", parent), part("b.", other)), use_parent()),
+        PROVOKE(step_of(part("a.", logits), part("b.", logits))),
+        PROVOKE(step_of(part("", dense(3, 2)), part("", dense(3, 2)))),
+        ALSO("parts[0]->gradients is on cpu:0 in another context than the optimizer, expected the same",
+             heed_optimizer_step_parts(new_optimizer, &parts, 1), heed_context_create(NULL, &new_context);
+             heed_sgd_create(new_context, NULL, &new_optimizer); other_part = part("", logits); parts = &other_part),
+        PROVOKE(step_of(part("b.", layer)), step_of(part("a.", layer))),
+        PROVOKE(step_of(part("a.", dense(3, 2))), step_of(part("a.", dense(3, 2)))),
+        PROVOKE(step_of(part("b.", logits)), step_of(part("a.", logits))),
+        PROVOKE(step_of(part("a.", slopes)), step_of(part("a.", logits))),
+
         PROVOKE(heed_optimizer_load(use_optimizer(), names({"a"}))),
         PROVOKE(heed_optimizer_load(use_optimizer(),
                                     file("{'sgd.options':{'dtype':'F32','shape':[4],'data_offsets':[0,16]}}", 16))),
@@ -246,7 +316,10 @@ Topic training() {
           "`gradients_of(layer)` a "
           "set of gradients of it, and `with(set, name, number)` fills one of them. `logits` and `slopes` are (2, 3, "
           "5) of F32, "
-          "`labels` and `losses` (2, 3). `use_optimizer()` makes one of SGD, `adamw_of(layer)` one after its first "
+          "`labels` and `losses` (2, 3). `of_tensor(tensor)` is the set of a gradient with the name \"scale\", "
+          "`part(prefix, layer)` a part with a set of a layer or a "
+          "tensor, and `step_of(part, part)` a step of heed_optimizer_step_parts. `use_optimizer()` makes one of SGD, "
+          "`adamw_of(layer)` one after its first "
           "step, and "
           "`adamw_of_file_of(layer)` one that has loaded the file of such a one.",
           {of_gradients(), of_losses(), of_optimizers()}};

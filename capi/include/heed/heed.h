@@ -93,12 +93,12 @@
  *   6.10 Reductions             heed_reduce, heed_reduce_axes, heed_cumulative_sum
  *   6.11 Order and selection    heed_sort, heed_top_k, heed_gather, heed_take, heed_concatenate
  *   7.  Training
- *   7.1  Gradients              heed_layer_set_trainable, heed_gradients_create, _destroy, _count, _name, _tensor, _zero,
- *                               _scale, _add, _norm, _clip
+ *   7.1  Gradients              heed_layer_set_trainable, heed_gradients_create, _create_of_tensor, _destroy, _count, _name,
+ *                               _tensor, _zero, _scale, _add, _norm, _clip
  *   7.2  Losses                 heed_cross_entropy_options, heed_cross_entropy, heed_squared_error_options,
  *                               heed_squared_error
- *   7.3  Optimizers             heed_sgd_create, heed_adamw_create, heed_optimizer_step, _set_learning_rate, _set_group,
- *                               _save, _load, _destroy, heed_parameter_group
+ *   7.3  Optimizers             heed_sgd_create, heed_adamw_create, heed_optimizer_step, _step_parts, _set_learning_rate,
+ *                               _set_group, _save, _load, _destroy, heed_step_part, heed_parameter_group
  *   7.4  Backward               heed_layer_gradients, heed_layer_saved_size, heed_saved_create, _destroy,
  *                               heed_layer_backward_workspace_size, _backward, _explain_backward
  *
@@ -110,9 +110,9 @@
  *   heed_workspace (2.3)  scratch memory for one forward at a time
  *   heed_cache (4.1)      the keys and values of sequences that grow, such as texts that are generated
  *   heed_weights (5.2)    the named tensors of a model's files
- *   heed_gradients (7.1)  the gradients of a layer's parameters
+ *   heed_gradients (7.1)  the gradients of a layer's parameters, or of one tensor
  *   heed_saved (7.4)      what a forward keeps for its backward
- *   heed_optimizer (7.3)  what changes a layer's parameters by their gradients, with its state
+ *   heed_optimizer (7.3)  what changes the parameters of layers by their gradients, with its state
  * Every object holds references to what it needs (its context, its storage). Destroy drops the caller's reference, in
  * any order and from any thread. Objects that are still alive when their context's handle is destroyed keep working. A
  * handle that was destroyed must not be used again.
@@ -2411,9 +2411,10 @@ HEED_API heed_status heed_concatenate(const heed_tensor* const* tensors, int64_t
 HEED_API heed_status heed_layer_set_trainable(heed_layer* layer, const char* prefix, int32_t trainable) HEED_NOEXCEPT;
 
 /* The gradients of a layer's trainable parameters: for each a tensor of F32 with the parameter's dims, row-major, in the context's
- * memory, with the parameter's name, in the order of heed_layer_parameter_name.
- *   made by   heed_gradients_create
- *   used by   the functions below, and heed_optimizer_step
+ * memory, with the parameter's name, in the order of heed_layer_parameter_name. Or the gradient of one tensor that belongs to no layer,
+ * as a parameter of the program's own.
+ *   made by   heed_gradients_create, heed_gradients_create_of_tensor
+ *   used by   the functions below, heed_layer_backward, heed_optimizer_step and heed_optimizer_step_parts
  *   freed by  heed_gradients_destroy; views of its tensors keep their memory
  *   threads   many may read it at once; while one changes it, no other may use it
  * A defect of the caller's executor (6.1) is reported by _zero, _scale and _add after all gradients are changed, and by _clip before
@@ -2426,13 +2427,21 @@ typedef struct heed_gradients heed_gradients;
  * with heed_layer_set_trainable). */
 HEED_API heed_status heed_gradients_create(const heed_layer* layer, heed_gradients** gradients) HEED_NOEXCEPT;
 
+/* Makes a set of one gradient, of zeros with the dims of value: of a tensor of F32 that belongs to no layer, row-major and writable, in
+ * memory of heed or of the caller (heed_tensor_wrap). name is the gradient's: UTF-8, not empty, without a line feed. The set shares the
+ * tensor's memory, which it keeps alive and a step (heed_optimizer_step_parts) changes in place; the handle value may be destroyed.
+ * The functions below take the set; heed_layer_backward and heed_optimizer_step refuse it, since it is not that of a layer.
+ * Errors: INVALID_ARGUMENT (value is not F32, not row-major, read-only or without data; name is empty, not UTF-8 or has a line feed). */
+HEED_API heed_status heed_gradients_create_of_tensor(heed_tensor* value, const char* name,
+                                                     heed_gradients** gradients) HEED_NOEXCEPT;
+
 /* NULL is allowed. */
 HEED_API void heed_gradients_destroy(heed_gradients* gradients) HEED_NOEXCEPT;
 
 /* How many gradients there are; -1 for NULL. */
 HEED_API int64_t heed_gradients_count(const heed_gradients* gradients) HEED_NOEXCEPT;
 
-/* The name of a gradient's parameter; valid while the set lives. NULL for a bad handle or index. */
+/* The name of a gradient's parameter, or that of the tensor; valid while the set lives. NULL for a bad handle or index. */
 HEED_API const char* heed_gradients_name(const heed_gradients* gradients, int64_t index) HEED_NOEXCEPT;
 
 /* The gradient of the parameter of that name, as a view that shares the set's memory and may be written. The caller destroys *view.
@@ -2530,11 +2539,12 @@ HEED_API heed_status heed_squared_error(const heed_tensor* predictions, const he
 
 /* ---- 7.3 Optimizers ---------------------------------------------------------------------------------------------- */
 
-/* Changes the parameters of one layer by their gradients. In the options of optimizers every number is as written, 0 too: defaults
+/* Changes parameters by their gradients: those of one layer, or of several layers and tensors together (heed_optimizer_step_parts), as a
+ * model has them that is composed by the program. In the options of optimizers every number is as written, 0 too: defaults
  * are the macro's alone. All are finite in F32, up to 3.4e38. Schedules of learning rates are the caller's
  * (heed_optimizer_set_learning_rate).
  *   made by   heed_sgd_create, heed_adamw_create
- *   used by   heed_optimizer_step, and the functions below
+ *   used by   heed_optimizer_step, heed_optimizer_step_parts, and the functions below
  *   freed by  heed_optimizer_destroy
  *   threads   one at a time */
 typedef struct heed_optimizer heed_optimizer;
@@ -2596,11 +2606,36 @@ HEED_API void heed_optimizer_destroy(heed_optimizer* optimizer) HEED_NOEXCEPT;
  * All checks and allocations come before the first number is written, so that a step that fails changes nothing. A defect of the
  * caller's executor (6.1) in the loop over the numbers is reported after the step is done.
  * Errors: INVALID_ARGUMENT (gradients of another layer, or made when other parameters were trainable; a gradient that is not finite,
- * naming where it is: PyTorch would make NaN of the parameter; another context; another layer than in the step before; a state
+ * naming where it is: PyTorch would make NaN of the parameter; another context; another layer than in the steps before; a state
  * that was loaded with other dims; a learning rate that is not finite in F32 times the group's factor, by 1 - beta1^t, or times the
  * weight decay), NOT_FOUND (a group without a parameter; a loaded state of a parameter that the layer lacks). */
 HEED_API heed_status heed_optimizer_step(heed_optimizer* optimizer, heed_layer* layer,
                                          const heed_gradients* gradients) HEED_NOEXCEPT;
+
+/* What one step changes together with other parts: the parameters of a layer, or a tensor. */
+typedef struct heed_step_part {
+  size_t struct_size;
+  const char* prefix;              /* stands before the names of the part's parameters; NULL: "". UTF-8 without a line feed */
+  heed_layer* layer;               /* the layer of gradients; NULL: they are of a tensor (heed_gradients_create_of_tensor) */
+  const heed_gradients* gradients; /* required */
+} heed_step_part;
+#define HEED_STEP_PART_INIT { sizeof(heed_step_part), NULL, NULL, NULL }
+
+/* One step of num_parts parts (at least 1) together: what heed_optimizer_step says holds for each, also the bits, and a step that fails
+ * changes nothing of any part. heed_optimizer_step is a step of one part without a prefix.
+ * The full name of a parameter is the part's prefix, which may end with a dot or an underscore, and its name in the layer or that of the
+ * tensor's gradient: "encoder." and "W_q.weight" make "encoder.W_q.weight". State, files and groups know parameters by it.
+ * A step ties the optimizer to its parts: a layer to its prefix, and a tensor's memory to its full name. Later steps may have more parts,
+ * or lack some, whose state stays; but a prefix or a name keeps its layer or tensor, and these keep theirs, also after they are gone. A
+ * set of a layer may have no gradients, if nothing of it is trainable. After heed_optimizer_load nothing is tied, and the first step has
+ * all parts that have a state.
+ * On an NPU the tensors are written after everything else; a device that fails then leaves some of them changed.
+ * Errors: as heed_optimizer_step, for each part; INVALID_ARGUMENT (num_parts; layer NULL with gradients of a layer; a prefix that is
+ * not UTF-8 or has a line feed; a set, a layer, or a parameter that a layer shares with its child there twice; tensors that share
+ * memory; two parameters of the same full name; a prefix or a name of another layer or tensor than in the steps before, and another
+ * prefix or name of the same one), NOT_FOUND (a group without a parameter, a loaded state of a parameter, that no part has). */
+HEED_API heed_status heed_optimizer_step_parts(heed_optimizer* optimizer, const heed_step_part* const* parts,
+                                               int64_t num_parts) HEED_NOEXCEPT;
 
 /* Sets the learning rate of the steps that follow.
  * Errors: INVALID_ARGUMENT (not a number of at least 0 that is finite in F32). */
@@ -2614,11 +2649,11 @@ typedef struct heed_parameter_group {
 } heed_parameter_group;
 #define HEED_PARAMETER_GROUP_INIT { sizeof(heed_parameter_group), 1.0, 0.0 }
 
-/* Makes the parameters whose names are prefix, or begin with prefix and a dot, a group; a second call with that prefix replaces its
- * numbers. Of several groups that a parameter is in, that of the longest prefix counts. prefix NULL or "": all parameters. group
+/* Makes the parameters whose full names are prefix, or begin with prefix and a dot, a group; a second call with that prefix replaces its
+ * numbers. The prefix of a part (heed_step_part), also without "." or "_" at its end, is that of all its parameters. Of several groups that a parameter is in, that of the longest prefix counts. prefix NULL or "": all parameters. group
  * NULL: removes the group of that prefix.
  * Errors: INVALID_ARGUMENT (group has a number out of range; a line feed in prefix), NOT_FOUND (group NULL, and no group of that
- * prefix; no parameter of the optimizer's layer has the prefix: before the first step there is no layer, and the step finds it). */
+ * prefix; no parameter of the steps so far has the prefix: before the first step there is none, and the step finds it). */
 HEED_API heed_status heed_optimizer_set_group(heed_optimizer* optimizer, const char* prefix,
                                               const heed_parameter_group* group) HEED_NOEXCEPT;
 
@@ -2628,7 +2663,8 @@ HEED_API heed_status heed_optimizer_set_group(heed_optimizer* optimizer, const c
 HEED_API heed_status heed_optimizer_save(const heed_optimizer* optimizer, const char* path) HEED_NOEXCEPT;
 
 /* Takes everything from a file of heed_optimizer_save: options, groups and state, so that training goes on with the same bits. The
- * next step, of any layer with parameters of these names and dims, ties the optimizer to its layer. On failure nothing is changed.
+ * next step, of any layers and tensors with parameters of these names and dims, ties the optimizer to them. On failure nothing is
+ * changed.
  * Errors: INVALID_ARGUMENT (a file of the other kind of optimizer), IO, CORRUPT_FILE (also a number out of range, and a tensor of a
  * state or of groups without the one that it belongs to), NOT_FOUND (another tensor is missing). */
 HEED_API heed_status heed_optimizer_load(heed_optimizer* optimizer, const char* path) HEED_NOEXCEPT;

@@ -216,6 +216,12 @@ Gradients make_gradients(const heed_layer* layer) {
   return Gradients(gradients);
 }
 
+Gradients make_gradients_of(heed_tensor* value, const char* name) {
+  heed_gradients* gradients = nullptr;
+  check(heed_gradients_create_of_tensor(value, name, &gradients));
+  return Gradients(gradients);
+}
+
 Tensor gradient_of(heed_gradients* gradients, const char* name) {
   heed_tensor* view = nullptr;
   check(heed_gradients_tensor(gradients, name, &view));

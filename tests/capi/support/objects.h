@@ -106,6 +106,8 @@ Layer make_child(const heed_layer* layer, const char* name);
 Cache make_cache_of(heed_context* context, const heed_layer* layer, int64_t max_sequences, int64_t capacity);
 // A set of gradients of the layer, 0 each.
 Gradients make_gradients(const heed_layer* layer);
+// One gradient of a tensor, 0.
+Gradients make_gradients_of(heed_tensor* value, const char* name);
 // The gradient of that name; it shares the set's memory.
 Tensor gradient_of(heed_gradients* gradients, const char* name);
 // With the macro's options, unless others are given.

@@ -49,9 +49,28 @@ class Method:
     only: str = ""  # the only language that has it
     is_static: bool = False
     java_is_final: bool = False
+    owner: str = ""  # its class
+    tracked: str = ""  # with an array that a gradient tape tracks: "recorded" by the tape, or "read"; otherwise such arrays are refused
 
     def modifier(self) -> str:
         return "static " if self.is_static else ""
+
+    def refusals(self, language: str, given: list[Parameter], said: str) -> list[str]:
+        """The statements that refuse an array that a gradient tape tracks: any array of a method that the tape does not record, and with an
+        array to write also those of one that it does."""
+        makes_or_writes = self.type == "void" or "NDArray" in self.type or "NDList" in self.type
+        if self.owner not in ("NDArray", "NDArrays", "Activation") or not makes_or_writes or self.tracked == "read":
+            return []
+        arrays = [names.camel(one.name) for one in given if one.type == "NDArray"]
+        arrays = (["this"] if self.owner == "NDArray" else []) + arrays
+        written = next((names.camel(one.name) for one in given if one.type == "NDArray" and one.default), None)
+        if self.tracked == "recorded" and written is None:
+            return []
+        method = "refuse" if self.tracked != "recorded" else "refuseInto"
+        if language == "java":
+            return [f'Tape.{method}("{said}", {one});' for one in arrays]
+        condition = "" if self.tracked != "recorded" else f"if ({written} is not null) "
+        return [f'{condition}Tape.{names.capital(method)}("{said}", {", ".join(arrays)});']
 
     def all(self, language: str) -> list["Method"]:
         """The method, or those of every type of elements or of every enumerator."""
@@ -93,12 +112,12 @@ def read_methods(folder: Path) -> dict[str, list[Method]]:
     read: dict[str, list[Method]] = {}
     for path in sorted(folder.glob("methods*.toml")):
         for name, methods in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            read.setdefault(name, []).extend(_method(one) for one in methods)
+            read.setdefault(name, []).extend(_method(one, name) for one in methods)
     return read
 
 
-def _method(table: dict) -> Method:
-    return Method(**table | {"parameters": [Parameter(*one) for one in table.get("parameters", [])]})
+def _method(table: dict, owner: str) -> Method:
+    return Method(**table | {"owner": owner, "parameters": [Parameter(*one) for one in table.get("parameters", [])]})
 
 
 def _default(one: Parameter, language: str) -> str:
@@ -146,6 +165,7 @@ def _java_method(method: Method, number: int, width: int) -> list[str]:
         *javadoc("", text_of(text, "java"), tuple(text_of(tag, "java") for tag in tags), width),
         f"public {modifier}{JAVA_TYPES.get(method.type, method.type)} {name}({declared}) {{",
         *([f'    Objects.requireNonNull({given[0].name}, "{given[0].name}");'] if is_asked else []),
+        *(f"    {refusal}" for refusal in method.refusals("java", given, name)),
         f"    {return_it}{expression};",
         "}",
     ]
@@ -188,5 +208,10 @@ def _csharp_method(method: Method) -> list[str]:
         exception = "HeedException" if kind.isupper() else names.EXCEPTIONS["csharp"][kind]
         with_status = f"with {{@Status.{kind}}}: " if kind.isupper() else ""
         lines += [line for when in whens for line in csharp_tag("exception", with_status + when, f'cref="{exception}"')]
-    head = f"    public {method.modifier()}{method.type} {names.pascal(method.name)}({', '.join(declared)}) =>"
-    return [*lines, head, f"        {method.csharp};"]
+    name = names.pascal(method.name)
+    head = f"    public {method.modifier()}{method.type} {name}({', '.join(declared)})"
+    refusals = method.refusals("csharp", method.parameters, name)
+    if not refusals:
+        return [*lines, f"{head} =>", f"        {method.csharp};"]
+    return_it = "" if method.type == "void" else "return "
+    return [*lines, head, "    {", *(f"        {refusal}" for refusal in refusals), f"        {return_it}{method.csharp};", "    }"]

@@ -3,6 +3,7 @@
 set(heed_proxy_classes
   HeedNative
   NativeContext NativeTensor NativeLayer NativeWeights NativeWorkspace NativeCache
+  NativeGradients NativeOptimizer NativeSaved
   NativeContextOptions NativeLinearOptions NativeDropoutOptions NativePositionalEncodingOptions
   NativeDotProductAttentionOptions NativeAdditiveAttentionOptions NativeGeneralAttentionOptions
   NativeMultiHeadAttentionOptions NativeRopeOptions
@@ -10,7 +11,9 @@ set(heed_proxy_classes
   NativeAudioEmbeddingOptions NativeEncoderLayerOptions NativeDecoderLayerOptions NativeEncoderOptions NativeDecoderOptions
   NativeOutputOptions NativeTransformerOptions
   NativeCacheOptions NativeLoadOptions NativeModelOptions
-  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs NativeLayerTap)
+  NativeLayerInputs NativeSequenceInputs NativeCacheInputs NativeDecoderInputs NativeLayerOutputs NativeLayerTap
+  NativeLayerGradients NativeCrossEntropyOptions NativeSquaredErrorOptions NativeSgdOptions NativeAdamWOptions NativeParameterGroup
+  NativeStepPart)
 
 # heed_add_wrapper(<language> EXTENSION <of its source files> CALLS <class> OPTIONS <options of swig...>)
 # Generates the wrapper of heed.i in a language and builds it: target heed_<language>_wrapper, file libheed_<language>.so.

@@ -2,10 +2,10 @@
 /*
  * The native half of the Java and C# bindings. Only the classes in bindings/java and bindings/csharp (the façades) use
  * it:
- *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer, NativeWorkspace and NativeCache, over heed.h's
- *              opaque objects
- *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs, NativeLayerTap and the
- *              options, with a setter and a getter for each member; heed_progress is filled in without one
+ *   handles    NativeContext, NativeTensor, NativeWeights, NativeLayer, NativeWorkspace, NativeCache, NativeGradients,
+ *              NativeOptimizer and NativeSaved, over heed.h's opaque objects
+ *   structs    NativeLayerInputs, NativeSequenceInputs, NativeCacheInputs, NativeLayerOutputs, NativeLayerTap,
+ *              NativeLayerGradients, NativeStepPart and the options, with a setter and a getter for each member; heed_progress is filled in without one
  *
  * The structs, the functions heed_tensor_fill... and the operations on tensors, such as heed_matmul, are read from heed.h
  * (take_declarations.cmake): a member or such a function that is added there is in both languages without a change here. A new struct needs one line, %struct(...)
@@ -20,8 +20,9 @@
  *   static_status                nothing, from a static method
  *   status_size                  a number of bytes
  *   static_size                  the same, from a static method
- *   made_context, made_tensor, made_weights, made_layer, made_workspace, made_cache
- *                                a new object, from a static method
+ *   static_number                a number, from a static method
+ *   made_context, made_tensor, made_weights, made_layer, made_workspace, made_cache, made_gradients, made_optimizer,
+ *   made_saved                   a new object, from a static method
  *   allocated_tensor             the same, with memory of its own
  *   derived_tensor               a new object with memory of its own, from a method
  *   shape_tensor                 a new object without memory, from a method
@@ -42,8 +43,9 @@
 #include "lists.h"
 #include "said.h"
 
-typedef heed_status static_status, status_size, static_size, made_context, made_tensor, made_weights, made_layer,
-    made_workspace, made_cache, derived_tensor, shape_tensor, derived_layer, allocated_tensor, tensor_view;
+typedef heed_status static_status, status_size, static_size, static_number, made_context, made_tensor, made_weights, made_layer,
+    made_workspace, made_cache, made_gradients, made_optimizer, made_saved, derived_tensor, shape_tensor, derived_layer,
+    allocated_tensor, tensor_view;
 typedef int32_t getter_int32;
 typedef int64_t getter_int64;
 typedef size_t getter_size;
@@ -79,6 +81,10 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %typemap(in, numinputs=0) heed_layer** result (heed_layer* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_workspace** result (heed_workspace* value = NULL) "$1 = &value;"
 %typemap(in, numinputs=0) heed_cache** result (heed_cache* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) heed_gradients** result (heed_gradients* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) heed_optimizer** result (heed_optimizer* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) heed_saved** result (heed_saved* value = NULL) "$1 = &value;"
+%typemap(in, numinputs=0) double* total (double value = 0), double* norm (double value = 0) "$1 = &value;"
 %typemap(in, numinputs=0) size_t* num_bytes (size_t value = 0) "$1 = &value;"
 %typemap(in, numinputs=0) const int64_t* row_major, release_function no_release, void* no_user "$1 = NULL;"
 
@@ -136,6 +142,13 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %struct(heed_layer_outputs, NativeLayerOutputs, HEED_LAYER_OUTPUTS_INIT)
 %struct(heed_load_options, NativeLoadOptions, HEED_LOAD_OPTIONS_INIT)
 %struct(heed_model_options, NativeModelOptions, HEED_MODEL_OPTIONS_INIT)
+%struct(heed_cross_entropy_options, NativeCrossEntropyOptions, HEED_CROSS_ENTROPY_OPTIONS_INIT)
+%struct(heed_squared_error_options, NativeSquaredErrorOptions, HEED_SQUARED_ERROR_OPTIONS_INIT)
+%struct(heed_sgd_options, NativeSgdOptions, HEED_SGD_OPTIONS_INIT)
+%struct(heed_adamw_options, NativeAdamWOptions, HEED_ADAMW_OPTIONS_INIT)
+%struct(heed_parameter_group, NativeParameterGroup, HEED_PARAMETER_GROUP_INIT)
+%struct(heed_step_part, NativeStepPart, HEED_STEP_PART_INIT)
+%struct(heed_layer_gradients, NativeLayerGradients, HEED_LAYER_GRADIENTS_INIT)
 %pointed_to(heed_progress)
 %pointed_to(heed_load_options)
 %pointed_to(heed_rope_options)
@@ -155,6 +168,7 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %pointed_to(heed_cache_inputs)
 %pointed_to(heed_sequence_inputs)
 %pointed_to(heed_layer_tap* const)
+%pointed_to(heed_step_part* const)
 %pointed_to(heed_encoder_layer_options* const)
 %pointed_to(heed_decoder_layer_options* const)
 %ignore *::struct_size;
@@ -166,11 +180,13 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %ignore heed_logger;
 /* The language fills it in, or has a function that makes it. */
 %ignore heed_progress;
-%ignore heed_layer_outputs::saved;
 %ignore heed_context_options::allocator;
 %ignore heed_context_options::executor;
 %ignore heed_context_options::logger;
 %include "heed_structs.i"
+#ifdef SWIGJAVA
+%texts_are_arguments
+#endif
 
 /* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
@@ -180,6 +196,9 @@ static void set_quiet(int32_t quiet) { is_quiet = quiet; }
 %handle(heed_layer, NativeLayer, "the block, or the manager that it was initialized with, is closed")
 %handle(heed_workspace, NativeWorkspace, "the workspace is closed")
 %handle(heed_cache, NativeCache, "the cache is closed")
+%handle(heed_gradients, NativeGradients, "the gradients are closed")
+%handle(heed_optimizer, NativeOptimizer, "the optimizer is closed")
+%handle(heed_saved, NativeSaved, "what the forward saved is closed")
 
 struct heed_context {};
 %extend heed_context {
@@ -290,6 +309,15 @@ struct heed_layer {};
   heed_status fill_cache(heed_layer_inputs* inputs, heed_workspace* workspace);
   status_size explain(heed_layer_inputs* inputs, heed_layer_outputs* outputs, char* text, size_t capacity,
                       size_t* num_bytes);
+
+  heed_status set_trainable(const char* prefix, int32_t trainable);
+  status_size saved_size(heed_layer_inputs* inputs, size_t* num_bytes);
+  status_size backward_workspace_size(heed_layer_inputs* inputs, heed_layer_outputs* outputs,
+                                      heed_layer_gradients* gradients, size_t* num_bytes);
+  heed_status backward(heed_layer_inputs* inputs, heed_layer_outputs* outputs, heed_workspace* workspace,
+                       heed_layer_gradients* gradients);
+  status_size explain_backward(heed_layer_inputs* inputs, heed_layer_outputs* outputs, heed_layer_gradients* gradients,
+                               char* text, size_t capacity, size_t* num_bytes);
 }
 
 struct heed_workspace {};
@@ -323,6 +351,38 @@ struct heed_cache {};
   heed_status load(int64_t sequence, const char* path);
   status_size save_memory(int64_t sequence, void* destination, size_t capacity, size_t* num_bytes);
   heed_status load_memory(int64_t sequence, const void* data, size_t num_bytes);
+}
+
+struct heed_gradients {};
+%extend heed_gradients {
+  static made_gradients create(heed_layer* layer, heed_gradients** result);
+  static made_gradients create_of_tensor(heed_tensor* value, const char* name, heed_gradients** result);
+  ~heed_gradients() { heed_gradients_destroy($self); }
+
+  getter_int64 count();
+  getter_text name(int64_t index);
+  tensor_view tensor(const char* name, heed_tensor** result);
+  heed_status zero();
+  heed_status scale(double factor);
+  heed_status add(heed_gradients* addend);
+}
+
+struct heed_optimizer {};
+%extend heed_optimizer {
+  ~heed_optimizer() { heed_optimizer_destroy($self); }
+
+  heed_status step(heed_layer* layer, heed_gradients* gradients);
+  heed_status step_parts(const heed_step_part* const* parts, int64_t num_parts);
+  heed_status set_learning_rate(double learning_rate);
+  heed_status set_group(const char* prefix, heed_parameter_group* group);
+  heed_status save(const char* path);
+  heed_status load(const char* path);
+}
+
+struct heed_saved {};
+%extend heed_saved {
+  static made_saved create(heed_context* context, size_t num_bytes, heed_saved** result);
+  ~heed_saved() { heed_saved_destroy($self); }
 }
 
 #ifdef SWIGJAVA
@@ -391,3 +451,13 @@ static_status heed_concatenate(const heed_tensor* const* tensors, int64_t num_te
                                heed_tensor* output);
 static_status heed_scaled_dot_product_attention(heed_context* context, heed_dot_product_attention_options* options,
                                                 heed_layer_inputs* inputs, heed_layer_outputs* outputs);
+
+static_number heed_cross_entropy(heed_tensor* logits, heed_tensor* labels, heed_tensor* valid_lens,
+                                 heed_cross_entropy_options* options, heed_tensor* losses, double* total,
+                                 heed_tensor* logits_gradient);
+static_number heed_squared_error(heed_tensor* predictions, heed_tensor* targets, heed_squared_error_options* options,
+                                 heed_tensor* losses, double* total, heed_tensor* predictions_gradient);
+static_number heed_gradients_norm(heed_gradients* const* sets, int64_t num_sets, double* norm);
+static_number heed_gradients_clip(heed_gradients* const* sets, int64_t num_sets, double max_norm, double* norm);
+made_optimizer heed_sgd_create(heed_context* context, heed_sgd_options* options, heed_optimizer** result);
+made_optimizer heed_adamw_create(heed_context* context, heed_adamw_options* options, heed_optimizer** result);

@@ -64,6 +64,9 @@ typedef struct { int32_t status; void* value; } pointer_result;
 %allocating(made_cache, NativeCache)
 %allocating(allocated_tensor, NativeTensor)
 %allocating(derived_tensor, NativeTensor)
+%allocating(made_gradients, NativeGradients)
+%allocating(made_saved, NativeSaved)
+%status(made_optimizer, NativeOptimizer)
 %status(made_context, NativeContext)
 %status(made_tensor, NativeTensor)
 %status(shape_tensor, NativeTensor)
@@ -91,6 +94,16 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(csout, excode="") status_size %closed(return $imcall.Check())
 %apply status_size { static_size }
 %typemap(argout) size_t* num_bytes "$result.value = (int64_t)*$1;"
+
+%{
+typedef struct { int32_t status; double value; } double_result;
+%}
+%typemap(ctype) static_number "double_result"
+%typemap(imtype) static_number "DoubleResult"
+%typemap(cstype) static_number "double"
+%typemap(out) static_number "$result.status = (int32_t)$1;"
+%typemap(csout, excode="") static_number %closed(return $imcall.Check())
+%typemap(argout) double* total, double* norm "$result.value = *$1;"
 
 %define %getter(TYPE, CTYPE, CSTYPE)
 %typemap(ctype) TYPE "CTYPE"
@@ -141,8 +154,9 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %memory(char*, byte*)
 %memory(const char*, byte*)
 %memory(const float*, float*)
-/* The pointers of tensors that the façade holds. */
+/* The pointers of objects that the façade holds. */
 %memory(const heed_tensor* const*, global::System.IntPtr*)
+%memory(heed_gradients* const*, global::System.IntPtr*)
 
 /* ---- Structs ----------------------------------------------------------------------------------------------------- */
 
@@ -165,11 +179,11 @@ typedef struct { int32_t status; int64_t value; } int64_result;
 %typemap(csinterfaces) struct heed_encoder_options,
   struct heed_decoder_options "TransformerStackOptions.IMembers"
 
-/* A member that is a tensor or a cache takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
-%typemap(imtype) heed_tensor*, heed_cache* "global::System.IntPtr"
-%typemap(cstype) heed_tensor*, heed_cache* "global::System.IntPtr"
-%typemap(csin) heed_tensor*, heed_cache* "$csinput"
-%typemap(csvarout, excode="") heed_tensor*, heed_cache*, const char*, const float*, const int64_t* layer_capacities "
+/* A member that is a handle takes the pointer of one that the caller holds (TensorMembers); zero is NULL. */
+%typemap(imtype) heed_tensor*, heed_cache*, heed_layer*, heed_gradients*, heed_saved* "global::System.IntPtr"
+%typemap(cstype) heed_tensor*, heed_cache*, heed_layer*, heed_gradients*, heed_saved* "global::System.IntPtr"
+%typemap(csin) heed_tensor*, heed_cache*, heed_layer*, heed_gradients*, heed_saved* "$csinput"
+%typemap(csvarout, excode="") heed_tensor*, heed_cache*, heed_layer*, heed_gradients*, heed_saved*, const char*, const float*, const int64_t* layer_capacities "
     get { return $imcall; }"
 
 /* A member that points to another struct takes its address, which the caller keeps valid; zero is NULL. */
@@ -228,6 +242,12 @@ typedef struct { int32_t status; int64_t value; } int64_result;
   internal static extern void FreeNativeWorkspace(global::System.IntPtr pointer);
   [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeCache")]
   internal static extern void FreeNativeCache(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeGradients")]
+  internal static extern void FreeNativeGradients(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeOptimizer")]
+  internal static extern void FreeNativeOptimizer(global::System.IntPtr pointer);
+  [global::System.Runtime.InteropServices.DllImport("heed_csharp", EntryPoint="CSharp_Heed_delete_NativeSaved")]
+  internal static extern void FreeNativeSaved(global::System.IntPtr pointer);
 %}
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */

@@ -220,6 +220,8 @@ typedef jboolean java_boolean;
 %allocating(allocated_tensor, NativeTensor, NativeTensor.counted)
 %allocating(made_workspace, NativeWorkspace, NativeWorkspace.counted)
 %allocating(made_cache, NativeCache, new NativeCache)
+%allocating(made_gradients, NativeGradients, new NativeGradients)
+%allocating(made_saved, NativeSaved, new NativeSaved)
 /* A view also keeps alive the Java buffer that its tensor keeps alive, and counts as a user of its memory. */
 %status(tensor_view, jlong, long, NativeTensor, "{
     long swigCPtr = enter();
@@ -228,6 +230,9 @@ typedef jboolean java_boolean;
 %status(status_size, jlong, long, long, "{ long swigCPtr = enter(); try { return $jnicall; } finally { leave(); } }")
 %status(static_size, jlong, long, long, "{ return $jnicall; }")
 %typemap(argout) size_t* num_bytes "$result = (jlong)*$1;"
+%status(static_number, jdouble, double, double, "{ return $jnicall; }")
+%typemap(argout) double* total, double* norm "$result = (jdouble)*$1;"
+%status(made_optimizer, jlong, long, NativeOptimizer, "{ return new NativeOptimizer($jnicall); }")
 %status(made_context, jlong, long, NativeContext, "{ return new NativeContext($jnicall); }")
 %status(made_tensor, jlong, long, NativeTensor, "{ return new NativeTensor($jnicall); }")
 %status(made_weights, jlong, long, NativeWeights, "{ return new NativeWeights($jnicall); }")
@@ -294,13 +299,16 @@ static struct_bytes bytes_of_struct(int64_t address) { return (void*)address; }
 %typemap(out) struct_bytes "$result = (*jenv)->NewDirectByteBuffer(jenv, $1, (jlong)*(size_t*)$1);"
 struct_bytes bytes_of_struct(int64_t address);
 
-/* A member that is a tensor or a cache is set to the address of its handle, a long; 0 is NULL. The caller keeps the object
- * from being freed until the call ends (TensorMembers, CacheMembers). */
-%typemap(jni) heed_tensor*, heed_cache* "jlong"
-%typemap(jtype) heed_tensor*, heed_cache* "long"
-%typemap(jstype) heed_tensor*, heed_cache* "long"
-%typemap(javain) heed_tensor*, heed_cache* "$javainput"
-%typemap(javaout) heed_tensor*, heed_cache* "{ return $jnicall; }"
+/* A member that is a handle is set to its address, a long; 0 is NULL. The caller keeps the object from being freed until
+ * the call ends (TensorMembers, CacheMembers). */
+%define %member_handles(TYPES...)
+%typemap(jni) TYPES "jlong"
+%typemap(jtype) TYPES "long"
+%typemap(jstype) TYPES "long"
+%typemap(javain) TYPES "$javainput"
+%typemap(javaout) TYPES "{ return $jnicall; }"
+%enddef
+%member_handles(heed_tensor*, heed_cache*, heed_layer*, heed_gradients*, heed_saved*)
 
 /* A member that points to another struct takes its address, which the caller keeps valid; 0 is NULL. */
 %define %pointed_to(CTYPE)
@@ -460,22 +468,26 @@ struct_bytes bytes_of_struct(int64_t address);
 %numbers(sources)
 %numbers(kept)
 
-/* The pointers of tensors that the façade has entered. */
-%typemap(jni) (const heed_tensor* const* tensors, int64_t num_tensors) "jlongArray"
-%typemap(jtype) (const heed_tensor* const* tensors, int64_t num_tensors) "long[]"
-%typemap(jstype) (const heed_tensor* const* tensors, int64_t num_tensors) "long[]"
-%typemap(javain) (const heed_tensor* const* tensors, int64_t num_tensors) "$javainput"
-%typemap(in) (const heed_tensor* const* tensors, int64_t num_tensors) {
+/* The pointers of objects that the façade has entered. */
+%define %pointers(TYPE, NAME)
+%typemap(jni) (TYPE NAME, int64_t num_ ## NAME) "jlongArray"
+%typemap(jtype) (TYPE NAME, int64_t num_ ## NAME) "long[]"
+%typemap(jstype) (TYPE NAME, int64_t num_ ## NAME) "long[]"
+%typemap(javain) (TYPE NAME, int64_t num_ ## NAME) "$javainput"
+%typemap(in) (TYPE NAME, int64_t num_ ## NAME) {
   if (!$input) {
-    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "tensors");
+    SWIG_JavaThrowException(jenv, SWIG_JavaNullPointerException, "NAME");
     return $null;
   }
   $2 = (*jenv)->GetArrayLength(jenv, $input);
   $1 = ($1_ltype)(*jenv)->GetLongArrayElements(jenv, $input, NULL);
   if (!$1) return $null;
 }
-%typemap(freearg) (const heed_tensor* const* tensors, int64_t num_tensors)
+%typemap(freearg) (TYPE NAME, int64_t num_ ## NAME)
   "(*jenv)->ReleaseLongArrayElements(jenv, $input, (jlong*)$1, JNI_ABORT);"
+%enddef
+%pointers(const heed_tensor* const*, tensors)
+%pointers(heed_gradients* const*, sets)
 
 /* An array is pinned while it is copied, which is the fastest way for every size. Calls that compute pin nothing. */
 %define %pinned(TYPE, POINTER, NAME, RELEASE)
@@ -535,7 +547,11 @@ int64_t address_of(void* memory);
 %typemap(jni) const char* path, const char* name, const char* prefix "jobject"
 %typemap(jtype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
 %typemap(jstype) const char* path, const char* name, const char* prefix "java.nio.ByteBuffer"
+/* Of a struct's member, which comes first, the struct keeps the buffer; of an argument the caller does. */
+%typemap(javain) const char* path, const char* name, const char* prefix "keep($javainput)"
+%define %texts_are_arguments
 %typemap(javain) const char* path, const char* name, const char* prefix "$javainput"
+%enddef
 %typemap(in) const char* path, const char* name, const char* prefix {
   $1 = $input ? (char*)(*jenv)->GetDirectBufferAddress(jenv, $input) : NULL;
 }

@@ -74,6 +74,20 @@ static const char* found_option(const Output* output, Name path) {
   return NULL;
 }
 
+/* The same for an argument that is one of an array, as parts[0]->layer, which is found as parts->layer. */
+static const char* found_of_array(const Output* output, Name name) {
+  char text[64];
+  const char* const begin = memchr(name.begin, '[', name.length);
+  const char* const end = memchr(name.begin, ']', name.length);
+  if (!begin || !end || end < begin || name.length >= sizeof text) return NULL;
+  const size_t before = (size_t)(begin - name.begin);
+  const size_t after = name.length - (size_t)(end + 1 - name.begin);
+  memcpy(text, name.begin, before);
+  memcpy(text + before, end + 1, after);
+  const Name without = {text, before + after};
+  return found(output, HEED_ROLE_ARGUMENT, without);
+}
+
 /* num_heads becomes numHeads, or NumHeads. */
 static void put_camel(Output* output, Name name, int is_start) {
   for (size_t i = 0; i < name.length; ++i) {
@@ -232,6 +246,7 @@ static void put_part(Output* output, heed_role role, Name text) {
     case HEED_ROLE_WORD: break;
   }
   said = found(output, role, text);
+  if (!said && role == HEED_ROLE_ARGUMENT) said = found_of_array(output, text);
   if (said)
     put(output, said);
   else if (role == HEED_ROLE_ARGUMENT)

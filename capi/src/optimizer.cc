@@ -5,6 +5,7 @@
 
 #include <cinttypes>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +61,9 @@ class Parts {
       const heed_step_part read = read_struct(require(parts[i], name.c_str()), HEED_STEP_PART_INIT, kFirstStepPartSize,
                                               name.c_str(), "HEED_STEP_PART_INIT");
       const char* const prefix = read.prefix == nullptr ? "" : read.prefix;
-      require_name(prefix, (name + "->prefix").c_str());
+      char name_of_prefix[64];
+      std::snprintf(name_of_prefix, sizeof name_of_prefix, ARGUMENT("parts[%" PRId64 "]->prefix"), i);
+      require_name(prefix, name_of_prefix);
       add(prefix, read.layer, require(read.gradients, (name + "->gradients").c_str()), i);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -69,7 +70,11 @@ class OnHost {
   double num_bytes_ = 0;
 };
 
-std::string name_of_set(size_t index) { return "sets[" + std::to_string(index) + "]"; }
+std::string name_of_set(size_t index) {
+  char text[64];
+  std::snprintf(text, sizeof text, ARGUMENT("sets[%zu]"), index);
+  return text;
+}
 
 // Throws InvalidArgument for a set that is there twice, and for several devices.
 void require_sets(std::span<const Gradients* const> sets) {
@@ -247,14 +252,15 @@ double norm_of(std::span<const Gradients* const> sets) {
 
 double clip(std::span<const Gradients* const> sets, double max_norm) {
   if (!(max_norm >= 0)) {
-    fail(Status::InvalidArgument, "max_norm is %s, expected a number of at least 0", DecimalText(max_norm).c_str());
+    fail(Status::InvalidArgument, ARGUMENT("max_norm") " is %s, expected a number of at least 0",
+         DecimalText(max_norm).c_str());
   }
   require_sets(sets);
   const OnHost gradients(sets);
   const double norm = norm_of(gradients);
   if (!std::isfinite(norm)) {
     // Squares of finite floats have a finite sum in f64.
-    for (size_t i = 0; i < sets.size(); ++i) require_finite(*sets[i], name_of_set(i).c_str());
+    for (size_t i = 0; i < sets.size(); ++i) require_finite(*sets[i], name_of_set(i).c_str(), "");
   }
   const double factor = max_norm / (norm + 1e-6);
   if (factor < 1) scale_each(gradients, factor);
@@ -271,7 +277,7 @@ void require_name(std::string_view name, const char* argument) {
        shown(name).c_str());
 }
 
-void require_finite(const Gradients& set, const char* argument) {
+void require_finite(const Gradients& set, const char* argument, std::string_view prefix) {
   const Gradients* const sets[] = {&set};
   const OnHost gradients(sets);
   std::vector<uint8_t> is_wrong(static_cast<size_t>(gradients.pieces().total()));
@@ -287,7 +293,8 @@ void require_finite(const Gradients& set, const char* argument) {
   const float* const numbers = gradients.numbers(gradient);
   while (std::isfinite(numbers[element])) ++element;
   fail(Status::InvalidArgument, "%s has %s for %s at index %s, expected finite numbers", argument,
-       DecimalText(static_cast<double>(numbers[element])).c_str(), shown(set.name(gradient)).c_str(),
+       DecimalText(static_cast<double>(numbers[element])).c_str(),
+       shown(std::string(prefix) + set.name(gradient)).c_str(),
        index_text(set.tensor(gradient).shape(), element).c_str());
 }
 

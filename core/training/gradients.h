@@ -86,7 +86,8 @@ double clip(std::span<const Gradients* const> sets, double max_norm);
 // feed. `argument`: what it is in messages.
 void require_name(std::string_view name, const char* argument);
 
-// Throws InvalidArgument that names the first number of the set that is not finite, if there is one.
-void require_finite(const Gradients& gradients, const char* argument);
+// Throws InvalidArgument that names the first number of the set that is not finite, if there is one. `prefix` stands before the
+// names of the set's parameters.
+void require_finite(const Gradients& gradients, const char* argument, std::string_view prefix);
 
 }  // namespace heed

@@ -88,8 +88,8 @@ void check(const AdamWOptions& options) {
 }
 
 void check(const ParameterGroup& group) {
-  require_number(group.learning_rate_factor, "group->learning_rate_factor");
-  require_number(group.weight_decay, "group->weight_decay");
+  require_number(group.learning_rate_factor, ARGUMENT("group->learning_rate_factor"));
+  require_number(group.weight_decay, ARGUMENT("group->weight_decay"));
 }
 
 Optimizer::Optimizer(std::shared_ptr<Context> context, const SgdOptions& options)
@@ -113,7 +113,7 @@ Optimizer::Optimizer(std::shared_ptr<Context> context, const AdamWOptions& optio
 }
 
 void Optimizer::set_learning_rate(double learning_rate) {
-  require_number(learning_rate, "learning_rate");
+  require_number(learning_rate, ARGUMENT("learning_rate"));
   this->learning_rate() = learning_rate;
 }
 
@@ -325,7 +325,7 @@ Optimizer::Step Optimizer::prepare(std::span<const StepPart> parts) const {
     require_shapes(parts[i], first_names[i], step);
     num_gradients += parts[i].gradients->count();
   }
-  for (const StepPart& part : parts) require_finite(*part.gradients, part.gradients_name().c_str());
+  for (const StepPart& part : parts) require_finite(*part.gradients, part.gradients_name().c_str(), part.prefix);
   step.new_states.reserve(num_gradients);
   step.targets.reserve(num_gradients);
   step.updates.reserve(num_gradients);

@@ -49,15 +49,14 @@ float* state_at(const std::optional<Tensor>& tensor, int64_t element) {
 }  // namespace
 
 ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const Parameter& parameter,
-                                 const Tensor& gradient, const std::optional<Tensor>& first,
-                                 const std::optional<Tensor>& second)
+                                 const Tensor& gradient, std::optional<Tensor> first, std::optional<Tensor> second)
     : parameter_(&parameter),
       is_shared_(parameter.is_shared()),
       gradient_(host_copy(gradient)),
       value_(parameter.forms()),
       on_host_(value_.tensor),
-      first_(first),
-      second_(second) {
+      first_(std::move(first)),
+      second_(std::move(second)) {
   const ParameterValue& own = parameter.forms();
   const Shape& shape = own.tensor.shape();
   if (!context->is_host()) {
@@ -76,14 +75,14 @@ ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const 
 }
 
 ParameterUpdate::ParameterUpdate(const std::shared_ptr<Context>& context, const Tensor& value, const Tensor& gradient,
-                                 const std::optional<Tensor>& first, const std::optional<Tensor>& second)
+                                 std::optional<Tensor> first, std::optional<Tensor> second)
     : parameter_(nullptr),
       is_shared_(false),
       gradient_(host_copy(gradient)),
       value_{value, nullptr},
       on_host_(host_copy(value)),
-      first_(first),
-      second_(second) {
+      first_(std::move(first)),
+      second_(std::move(second)) {
   if (!context->is_host()) copy_state();
 }
 

@@ -18,10 +18,10 @@ class ParameterUpdate {
  public:
   // Allocates what the update writes. `first` and `second`: the state of the parameter, in host memory.
   ParameterUpdate(const std::shared_ptr<Context>& context, const Parameter& parameter, const Tensor& gradient,
-                  const std::optional<Tensor>& first, const std::optional<Tensor>& second);
+                  std::optional<Tensor> first, std::optional<Tensor> second);
   // The same of a tensor that belongs to no layer: it is written in place, row-major.
   ParameterUpdate(const std::shared_ptr<Context>& context, const Tensor& value, const Tensor& gradient,
-                  const std::optional<Tensor>& first, const std::optional<Tensor>& second);
+                  std::optional<Tensor> first, std::optional<Tensor> second);
 
   // The numbers of the formula; of one of them.
   SgdNumbers sgd{};

@@ -2,6 +2,8 @@
 #include "training/step_part.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -12,6 +14,12 @@
 
 namespace heed {
 namespace {
+
+std::string numbered(const char* format, int64_t number) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
 
 // Objects by their addresses, each with the number of its part.
 using Objects = std::vector<std::pair<const void*, size_t>>;
@@ -81,7 +89,7 @@ void require_separate(std::span<const StepPart> parts) {
     const Tensor& earlier = tensors[i - 1]->gradients->value();
     if (!std::less<>()(tensors[i]->gradients->value().data(), earlier.data() + earlier.num_bytes())) continue;
     const auto [first, second] = std::minmax(tensors[i - 1], tensors[i], std::less<>());
-    fail(Status::InvalidArgument, "%s and %s are of tensors that share memory, expected separate memory",
+    fail(Status::InvalidArgument, "%s and %s are of " WORD("tensors") " that share memory, expected separate memory",
          first->gradients_name().c_str(), second->gradients_name().c_str());
   }
 }
@@ -92,9 +100,13 @@ std::string StepPart::name() const {
   return number < 0 ? "the " WORD("layer") : "parts[" + std::to_string(number) + "]";
 }
 
-std::string StepPart::layer_name() const { return number < 0 ? name() : name() + "->layer"; }
+std::string StepPart::layer_name() const {
+  return number < 0 ? name() : numbered(ARGUMENT("parts[%" PRId64 "]->layer"), number);
+}
 
-std::string StepPart::gradients_name() const { return number < 0 ? "gradients" : name() + "->gradients"; }
+std::string StepPart::gradients_name() const {
+  return number < 0 ? ARGUMENT("gradients") : numbered(ARGUMENT("parts[%" PRId64 "]->gradients"), number);
+}
 
 void require_parts(std::span<const StepPart> parts, const std::shared_ptr<Context>& context) {
   for (const StepPart& part : parts) {

@@ -43,10 +43,11 @@ void TiedParts::fail_of(const Part& tied, const StepPart& part) const {
     const std::string name = shown(names_[tied.first_name]);
     if (is_other) {
       fail(Status::InvalidArgument,
-           "%s is of another tensor than \"%s\" in earlier steps, expected the same memory for a name",
+           "%s is of another " WORD("tensor") " than \"%s\" in earlier steps, expected the same memory for a name",
            part.gradients_name().c_str(), name.c_str());
     }
-    fail(Status::InvalidArgument, "%s is of the tensor that was \"%s\" in earlier steps, expected the same name",
+    fail(Status::InvalidArgument,
+         "%s is of the " WORD("tensor") " that was \"%s\" in earlier steps, expected the same name",
          part.gradients_name().c_str(), name.c_str());
   }
   if (!is_other) {

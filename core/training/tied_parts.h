@@ -13,7 +13,7 @@
 
 namespace heed {
 
-class TiedParts {
+class TiedParts {  // NOLINT(bugprone-exception-escape)
  public:
   explicit TiedParts(const HostAllocator& allocator) : parts_(allocator), names_(allocator) {}
 

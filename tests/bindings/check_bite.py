@@ -31,6 +31,10 @@ CALLS = [
     ("a function of the wrapper's own", "heed_java_wrap.c", "static int heed_run_one(int a) { return a; }", "has the name heed_run_one"),
     ("a method of a proxy", "HeedNative.java", "public static int heed_old();", "has the name heed_old"),
     ("code in a typemap", "heed.i", '%typemap(out) int "$1 = heed_old();"', "has the name heed_old"),
+    ("a struct that keeps its buffer", "NativePart.java",
+        "public void setName(java.nio.ByteBuffer value) {\n HeedNativeJNI.name_set(swigCPtr, keep(value));\n}", None),
+    ("one that does not", "NativePart.java",
+        "public void setName(java.nio.ByteBuffer value) {\n HeedNativeJNI.name_set(swigCPtr, value);\n}", "setName passes value"),
     ("a name in a text", "HeedNative.cs", 'throw new Exception("heed_old");', None),
 ]
 

@@ -3,7 +3,8 @@
 """check_calls.py <heed.h> <file or folder...>
 
 The wrappers' own code: the files of bindings/swig, and what SWIG writes from them. No native call has more than MOST positional
-parameters: what C takes as a struct is a struct in Java and C# too. And no name begins with heed_ but heed.h's own.
+parameters: what C takes as a struct is a struct in Java and C# too. No name begins with heed_ but heed.h's own. And a struct of Java keeps
+each buffer that a member of it points to, which the collector would otherwise free while C reads it.
 """
 import re
 import sys
@@ -22,6 +23,10 @@ COMMENT_OR_INCLUDED = re.compile(r"/\*.*?\*/|//[^\n]*|\"heed_\w+\.i\"", re.DOTAL
 NAME = re.compile(r"\bheed_\w+")
 
 
+# A struct's setter that is given a buffer, and what it passes on.
+BUFFER_SETTER = re.compile(r"public void (set\w+)\(java\.nio\.ByteBuffer value\) \{\s*\w+\.\w+\(swigCPtr, ([^;]*)\);")
+
+
 def code_of(text):
     return NO_CODE.sub(" ", text)
 
@@ -36,6 +41,9 @@ def faults(header, sources):
             count = len([each for each in parameters.split(",") if each.strip()])
             if count > MOST:
                 yield f"{path}: {name} has {count} parameters, expected at most {MOST}: let it take a struct"
+        for setter, passed in BUFFER_SETTER.findall(code):
+            if passed != "keep(value)":
+                yield f"{path}: {setter} passes {passed}, expected keep(value)"
         for name in sorted(set(NAME.findall(code)) - names):
             yield f"{path} has the name {name}, which heed.h does not declare"
 

@@ -313,8 +313,8 @@ TEST_F(OptimizerParts, AStepThatFailsChangesNoPart) {
   for (int round = 0; round < 2; ++round) {
     for (const auto& [set, name, text] :
          {std::tuple(model.of_scale.get(), "scale", "parts[2]->gradients has nan for scale at index (19999)"),
-          std::tuple(model.of_first.get(), "bias", "parts[0]->gradients has nan for bias at index (8)"),
-          std::tuple(model.of_second.get(), "bias", "parts[1]->gradients has nan for bias at index (299)")}) {
+          std::tuple(model.of_first.get(), "bias", "parts[0]->gradients has nan for first.bias at index (8)"),
+          std::tuple(model.of_second.get(), "bias", "parts[1]->gradients has nan for second_bias at index (299)")}) {
       const Tensor gradient = gradient_of(set, name);
       const Tensor last = make_slice(gradient.get(), 0, heed_tensor_dim(gradient.get(), 0) - 1, 1);
       check(heed_tensor_fill(last.get(), std::numeric_limits<double>::quiet_NaN()));

@@ -40,6 +40,9 @@ public sealed partial class AttentionInputs
     /// block's next seed, see <see cref="Block.SetSeed"/>.</summary>
     public long? DropoutSeed { get; set; }
 
+    /// <summary>The inputs that are arrays, by their places; null: not set.</summary>
+    internal NDArray?[] Arrays => arrays;
+
     private NDArray? this[Input input]
     {
         get => arrays[(int)input];

@@ -60,6 +60,16 @@ public sealed partial class AttentionOutputs : IDisposable
         return index;
     }
 
+    /// <summary>Counts a write of each array, also of taps.</summary>
+    internal void CountWrites()
+    {
+        foreach (NDArray? array in arrays)
+        {
+            array?.CountWrite();
+        }
+        Taps?.CountWrites();
+    }
+
     /// <summary>Sets all members of C's struct for a call.</summary>
     /// <exception cref="ObjectDisposedException">An array is disposed.</exception>
     internal void Fill(TensorMembers members) => members.SetAll(arrays);

@@ -60,8 +60,12 @@ public static class Chap10Utils
         _ = scores ?? throw new ArgumentNullException(nameof(scores));
         NativeTensor given = NDArray.TensorOf(scores, nameof(scores))!;
         NativeTensor? lengths = NDArray.TensorOf(validLens, nameof(validLens));
-        return scores.Manager.NewArray(
+        Tape.Refuse("validLens of MaskedSoftmax", validLens);
+        Tape? tape = Tape.For(ReductionGradients.MaskedSoftmax.Name, scores);
+        NDArray shares = scores.Manager.NewArray(
             scores.Shape, scores.DataType, weights => HeedNative.HeedMaskedSoftmax(given, lengths, weights));
+        return tape is null
+            ? shares : tape.Record(ReductionGradients.MaskedSoftmax, shares, scores, arguments: -1);
     }
 
     private static Shape ShapeOf(NDArray x, int numHeads)

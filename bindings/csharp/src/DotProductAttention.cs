@@ -86,6 +86,10 @@ public sealed class DotProductAttention : NativeBlock
         {
             dims[dims.Length - 1] = values.Shape.Tail;
         }
+        if (Tape.For(nameof(ScaledDotProductAttention), queries, keys, values) != null)
+        {
+            return new DotProductAttention(Defaults).Forward(new AttentionInputs(queries, keys, values), stop);
+        }
         NDManager manager = queries.Manager;
         return manager.NewArray(
             new Shape(dims),
@@ -123,12 +127,17 @@ public sealed class DotProductAttention : NativeBlock
                 "inputs are for training and have no DropoutSeed, expected one: there is no block to draw it",
                 nameof(inputs));
         }
+        if (Tape.For(nameof(ScaledDotProductAttention), inputs.Arrays) != null)
+        {
+            throw Tape.IntoExisting(nameof(ScaledDotProductAttention));
+        }
         NativeContext context = queries.Manager.OpenContext();
         StoppableCall.With(stop, () =>
         {
             using LayerCall call = LayerCall.Begin();
             call.Dropout(inputs.Training, inputs.DropoutSeed ?? 0).Read(inputs).Write(outputs);
             call.ScaledDotProductAttention(context, options ?? Defaults);
+            outputs.CountWrites();
         });
     }
 

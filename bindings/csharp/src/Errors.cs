@@ -37,6 +37,7 @@ internal static class Errors
             : name.Contains(nameof(NativeWorkspace)) ? ClosedWorkspace()
             : name.Contains(nameof(NativeWeights)) ? ClosedWeights()
             : name.Contains(nameof(NativeCache)) ? ClosedCache()
+            : name.Contains(nameof(NativeOptimizer)) ? ClosedOptimizer()
             : new ObjectDisposedException("heed", "the array, block, workspace, weights, cache or manager is closed");
     }
 
@@ -58,6 +59,9 @@ internal static class Errors
 
     internal static ObjectDisposedException ClosedCache() =>
         new ObjectDisposedException(nameof(KvCache), NativeCache.ClosedSentence);
+
+    internal static ObjectDisposedException ClosedOptimizer() =>
+        new ObjectDisposedException(nameof(Optimizer), NativeOptimizer.ClosedSentence);
 
     internal static ObjectDisposedException ClosedManager() =>
         new ObjectDisposedException(nameof(NDManager), "the manager is closed");

@@ -7,6 +7,11 @@ namespace Heed;
 /// call, so that a call allocates nothing. Used by one thread at a time.</summary>
 internal sealed unsafe class LayerCall : IDisposable
 {
+    private static readonly TensorMember<NativeLayerOutputs>[] SavedMembers =
+    {
+        new(nameof(NativeLayerOutputs.Saved), (outputs, saved) => outputs.Saved = saved),
+    };
+
     /// <summary>The object of this thread, for its next call. Null before the first call, and during a call.</summary>
     [ThreadStatic]
     private static LayerCall? free;
@@ -22,6 +27,10 @@ internal sealed unsafe class LayerCall : IDisposable
     private readonly TapMembers taps;
     private readonly long* seed;
     private readonly long* lastRows;
+
+    /// <summary>For calls of training; null before the first one.</summary>
+    private TensorMembers? saved;
+    private BackwardCall? backward;
 
     /// <summary>The value of the member Training of the native inputs.</summary>
     private bool training;
@@ -60,6 +69,9 @@ internal sealed unsafe class LayerCall : IDisposable
         taps.Release();
         cache.Release();
         memoryCache.Release();
+        // Other calls do not set it.
+        saved?.SetObject(0, null);
+        backward?.Release();
         free = this;
     }
 
@@ -79,6 +91,13 @@ internal sealed unsafe class LayerCall : IDisposable
             inputs.Set(index, index < list.Length ? list[index] : null);
         }
         ClearOthers();
+        return this;
+    }
+
+    /// <summary>Sets the number of last rows, after the inputs.</summary>
+    internal LayerCall LastRows(long count)
+    {
+        *lastRows = count;
         return this;
     }
 
@@ -168,6 +187,35 @@ internal sealed unsafe class LayerCall : IDisposable
             layer.CreateTap(nativeInputs, name, (int)wanted, tap);
         }
         return new NativeTensor(wanted == Wanted.Weights ? tap.Weights : tap.LogSumExp);
+    }
+
+    /// <summary>Sets where the forward saves what its backward reads, or what a backward reads; null: nothing.</summary>
+    internal LayerCall Saving(NativeSaved? given)
+    {
+        saved ??= new TensorMembers().Add(nativeOutputs, SavedMembers);
+        saved.SetObject(0, given?.SafeHandle);
+        return this;
+    }
+
+    /// <summary>The bytes that the forward saves.</summary>
+    internal long SavedSize(NativeLayer layer) => layer.SavedSize(nativeInputs);
+
+    /// <summary>Adds the gradients of a call with these inputs to arrays and to a set. This replaces the outputs of this
+    /// call.</summary>
+    /// <param name="layer">The layer of the forward.</param>
+    /// <param name="given">What the forward has saved; null: nothing.</param>
+    /// <param name="output">The gradient of the output.</param>
+    /// <param name="ofInputs">The gradients of <see cref="BackwardCall.Inputs"/>; null where none is wanted.</param>
+    /// <param name="ofParameters">Those of the parameters; null: none are wanted.</param>
+    internal void Backward(
+        NativeLayer layer, NativeSaved? given, NativeTensor output, NDArray?[] ofInputs, NativeGradients? ofParameters)
+    {
+        backward ??= new BackwardCall();
+        backward.Set(output, ofInputs, ofParameters);
+        outputs.Clear();
+        taps.Clear();
+        Saving(given);
+        layer.Backward(nativeInputs, nativeOutputs, null, backward.Native);
     }
 
     internal long WorkspaceSize(NativeLayer layer) => layer.WorkspaceSize(nativeInputs, nativeOutputs);

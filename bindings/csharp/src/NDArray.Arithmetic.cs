@@ -19,25 +19,29 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other ?? throw new ArgumentNullException(nameof(other)), nameof(other))!;
+        Tape? tape = Tape.AnyOpen ? ElementGradients.TapeOf(function, result, this, other) : null;
         NDArray target = TargetOf(result) ?? manager.NewArray(
             ResultRules.Broadcast(shape, other.shape),
             ResultRules.Of(function, ResultRules.Common(dataType, other.dataType)));
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (Function: (int)function, A: a, B: b),
             static (of, found) => HeedNative.HeedElementwise(of.Function, of.A, of.B, found));
+        return tape is null ? made : tape.Record(ElementGradients.Of(function)!, made, this, other);
     }
 
     private NDArray Elementwise(ElementFunction function, NDArray? result)
     {
         NativeTensor a = Tensor;
+        Tape? tape = Tape.AnyOpen ? ElementGradients.TapeOf(function, result, this) : null;
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(function, dataType));
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (Function: (int)function, A: a),
             static (of, found) => HeedNative.HeedElementwise(of.Function, of.A, null, found));
+        return tape is null ? made : tape.Record(ElementGradients.Of(function)!, made, this);
     }
 
     private NDArray Elementwise(ElementFunction function, Scalar other, NDArray? result) =>
@@ -46,16 +50,19 @@ public sealed partial class NDArray
     private NDArray WithNumber(ElementFunction function, Scalar number, bool isFirst, NDArray? result)
     {
         NativeTensor a = Tensor;
+        Tape? tape = Tape.AnyOpen ? ElementGradients.TapeOfNumber(function, isFirst, result, this) : null;
         NumberTensors numbers = NumberTensors.Take();
         try
         {
             NativeTensor b = numbers.Of(manager, isFirst ? "number" : "other", number, TypeOfNumber(dataType));
             NDArray target = TargetOf(result) ?? manager.NewArray(shape, ResultRules.Of(function, dataType));
-            return Into(
+            NDArray made = Into(
                 result,
                 target,
                 (Function: (int)function, First: isFirst ? b : a, Second: isFirst ? a : b),
                 static (of, found) => HeedNative.HeedElementwise(of.Function, of.First, of.Second, found));
+            return tape is null
+                ? made : tape.Record(ElementGradients.OfNumber(function, isFirst)!, made, this, number: number);
         }
         finally
         {
@@ -103,14 +110,16 @@ public sealed partial class NDArray
         NativeTensor c = TensorOf(
             condition ?? throw new ArgumentNullException(nameof(condition)), nameof(condition))!;
         NativeTensor b = TensorOf(other ?? throw new ArgumentNullException(nameof(other)), nameof(other))!;
+        Tape? tape = Tape.ForNew(ChoiceGradients.Where, result, this, condition, other);
         NDArray target = TargetOf(result) ?? manager.NewArray(
             ResultRules.Broadcast(ResultRules.Broadcast(condition.shape, shape), other.shape),
             ResultRules.Common(dataType, other.dataType));
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (Condition: c, A: a, B: b),
             static (of, found) => HeedNative.HeedSelect(of.Condition, of.A, of.B, found));
+        return tape is null ? made : tape.Record(ChoiceGradients.Where, made, this, condition, other);
     }
 
     /// <summary>These elements where the condition is true, a number of their type elsewhere.</summary>
@@ -119,17 +128,19 @@ public sealed partial class NDArray
         NativeTensor a = Tensor;
         NativeTensor c = TensorOf(
             condition ?? throw new ArgumentNullException(nameof(condition)), nameof(condition))!;
+        Tape? tape = Tape.ForNew(ChoiceGradients.Where, result, this, condition);
         NumberTensors numbers = NumberTensors.Take();
         try
         {
             NativeTensor b = numbers.Of(manager, nameof(other), other, dataType);
             NDArray target = TargetOf(result)
                 ?? manager.NewArray(ResultRules.Broadcast(condition.shape, shape), dataType);
-            return Into(
+            NDArray made = Into(
                 result,
                 target,
                 (Condition: c, A: a, B: b),
                 static (of, found) => HeedNative.HeedSelect(of.Condition, of.A, of.B, found));
+            return tape is null ? made : tape.Record(ChoiceGradients.Where, made, this, condition);
         }
         finally
         {
@@ -140,6 +151,7 @@ public sealed partial class NDArray
     private NDArray Clipped(Scalar min, Scalar max, NDArray? result)
     {
         NativeTensor a = Tensor;
+        Tape? tape = Tape.ForNew(ChoiceGradients.Clip, result, this);
         NumberTensors numbers = NumberTensors.Take();
         try
         {
@@ -147,11 +159,12 @@ public sealed partial class NDArray
             NativeTensor least = numbers.Of(manager, nameof(min), min, type);
             NativeTensor largest = numbers.Second.Of(manager, nameof(max), max, type);
             NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-            return Into(
+            NDArray made = Into(
                 result,
                 target,
                 (A: a, Least: least, Largest: largest),
                 static (of, found) => HeedNative.HeedClip(of.A, of.Least, of.Largest, found));
+            return tape is null ? made : tape.Record(ChoiceGradients.Clip, made, this, arguments: (min, max));
         }
         finally
         {
@@ -172,6 +185,8 @@ public sealed partial class NDArray
                 $"the array has the shape {shape} and sequenceLength {given}, expected (B, T, ...) and (B)",
                 nameof(sequenceLength));
         }
+        Tape.Refuse("sequenceLength of SequenceMask", sequenceLength);
+        Tape? tape = Tape.ForNew(ChoiceGradients.SequenceMask, result, this);
         var positionDims = new long[shape.Dimension];
         var lengthDims = new long[shape.Dimension];
         var maskDims = new long[shape.Dimension];
@@ -191,11 +206,12 @@ public sealed partial class NDArray
         {
             NativeTensor padding = numbers.Of(manager, nameof(value), value, dataType);
             NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-            return Into(
+            NDArray made = Into(
                 result,
                 target,
                 (IsValid: isValid, A: a, Padding: padding),
                 static (of, found) => HeedNative.HeedSelect(of.IsValid, of.A, of.Padding, found));
+            return tape is null ? made : tape.Record(ChoiceGradients.SequenceMask, made, this, sequenceLength);
         }
         finally
         {

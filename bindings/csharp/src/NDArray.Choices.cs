@@ -88,6 +88,14 @@ public sealed partial class NDArray
             : throw new ArgumentException($"mask is of {mask.dataType}, expected Boolean: use ToType", nameof(mask));
     }
 
+    private NDArray ChosenPart(IndexedAxes axes, NDIndex[] indices)
+    {
+        Tape? tape = Tape.For(ChoiceGradients.Chosen.Name, this);
+        NDArray part = ChosenPart(axes);
+        return tape is null ? part : tape.Record(
+            ChoiceGradients.Chosen, part, this, axes.Choice, arguments: indices.Clone());
+    }
+
     private NDArray ChosenPart(IndexedAxes axes)
     {
         long[] places = PlacesOf(axes);
@@ -136,6 +144,28 @@ public sealed partial class NDArray
         else
         {
             PutAll(axes, target, backwards, places, parts, partsShape);
+        }
+    }
+
+    /// <summary>Adds up a gradient of what an array of indices has chosen from an array, in a new array.</summary>
+    /// <param name="shape">The shape of the array.</param>
+    /// <param name="indices">The indices.</param>
+    /// <param name="gradient">The gradient.</param>
+    internal static NDArray SumOfChosen(Shape shape, NDIndex[] indices, NDArray gradient)
+    {
+        NDArray whole = gradient.manager.Zeros(shape, gradient.dataType);
+        try
+        {
+            IndexedAxes axes = IndexedAxes.Of(whole.tensor, shape, indices);
+            using NDArray sums = ChoiceGradients.OfTaken(
+                new Shape(axes.View.Dims), axes.ChoiceAxis, axes.Choice!, gradient);
+            whole.Put(whole.tensor, axes.View, sums);
+            return whole;
+        }
+        catch
+        {
+            whole.Dispose();
+            throw;
         }
     }
 

@@ -78,6 +78,7 @@ public sealed partial class NDArray
         {
             throw new ArgumentException($"data has {data.Length} elements, the array has {count}", nameof(data));
         }
+        Tape.Refuse(nameof(Set), this);
         fixed (T* elements = data)
         {
             Write(elements, (ulong)count * (ulong)sizeof(T), isNarrowed);
@@ -158,6 +159,7 @@ public sealed partial class NDArray
         if (write is null && !isNarrowed)
         {
             Tensor.Write(elements, numBytes);
+            CountWrite();
             return;
         }
         WriteAnew(elements, numBytes, isNarrowed ? DataType.Float32 : dataType);

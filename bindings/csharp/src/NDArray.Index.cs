@@ -24,12 +24,14 @@ public sealed partial class NDArray
         {
             CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
             NativeTensor source = Tensor;
-            return manager.Adopt(StridedView.At(source, shape, indices).Of(source));
+            NDArray part = manager.Adopt(StridedView.At(source, shape, indices).Of(source));
+            return Tape.AnyOpen ? WithPart(ShapeGradients.Part, part, PutAt((long[])indices.Clone())) : part;
         }
 
         set
         {
             CheckIndices(indices ?? throw new ArgumentNullException(nameof(indices)));
+            Tape.Refuse("setting a part", this, value);
             NativeTensor written = Tensor;
             Put(written, StridedView.At(written, shape, indices), value);
         }
@@ -52,12 +54,18 @@ public sealed partial class NDArray
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
             NativeTensor source = Tensor;
             IndexedAxes axes = IndexedAxes.Of(source, shape, indices);
-            return axes.Choice is null ? manager.Adopt(axes.View.Of(source)) : ChosenPart(axes);
+            if (axes.Choice is not null)
+            {
+                return ChosenPart(axes, indices);
+            }
+            NDArray part = manager.Adopt(axes.View.Of(source));
+            return Tape.AnyOpen ? WithPart(ShapeGradients.Part, part, PutAt((NDIndex[])indices.Clone())) : part;
         }
 
         set
         {
             _ = indices ?? throw new ArgumentNullException(nameof(indices));
+            Tape.Refuse("setting a part", this, value);
             NativeTensor written = Tensor;
             IndexedAxes axes = IndexedAxes.Of(written, shape, indices);
             if (axes.Choice is null)
@@ -67,6 +75,7 @@ public sealed partial class NDArray
             else
             {
                 PutChosen(axes, value);
+                CountWrite();
             }
         }
     }
@@ -101,8 +110,14 @@ public sealed partial class NDArray
                 $"axes is [{string.Join(", ", axes)}], expected each axis of the shape {shape} at most once", nameof(axes));
         }
         NativeTensor source = Tensor;
-        return manager.Adopt(StridedView.Whole(source, shape).Reversed(turned).Of(source));
+        Tape? tape = Tape.For("Flip", this);
+        NDArray flipped = manager.Adopt(StridedView.Whole(source, shape).Reversed(turned).Of(source));
+        return tape is null ? flipped : tape.Record(ShapeGradients.Flip, flipped, this, arguments: axes.Clone());
     }
+
+    private static Action<NDArray, NDArray> PutAt(long[] indices) => (whole, gradient) => whole[indices] = gradient;
+
+    private static Action<NDArray, NDArray> PutAt(NDIndex[] indices) => (whole, gradient) => whole[indices] = gradient;
 
     private void Put(NativeTensor written, StridedView part, NDArray value)
     {
@@ -124,6 +139,7 @@ public sealed partial class NDArray
             using NativeTensor copy = value.Converted(source, value.shape, value.dataType);
             target.Copy(copy);
         }
+        CountWrite();
     }
 
     /// <summary>The native array of a value that is set.</summary>

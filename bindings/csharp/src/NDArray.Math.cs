@@ -16,12 +16,15 @@ public sealed partial class NDArray
     internal NDArray Activated(ActivationKind activation, NDArray? result)
     {
         NativeTensor a = Tensor;
+        ArrayOperation operation = ActivationGradients.Of(activation);
+        Tape? tape = Tape.ForNew(operation, result, this);
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (A: a, Activation: (int)activation),
             static (of, found) => HeedNative.HeedActivation(of.A, of.Activation, found));
+        return tape is null ? made : tape.Record(operation, made, this);
     }
 
     /// <summary>A new array of a manager, with the elements of this one.</summary>
@@ -29,6 +32,35 @@ public sealed partial class NDArray
     {
         NativeTensor source = Tensor;
         return owner.NewArray(copied, type, copy => copy.Copy(source));
+    }
+
+    private NDArray BroadcastTo(Shape wanted)
+    {
+        Tape? tape = Tape.For("Broadcast", this);
+        NDArray made = Copied(manager, wanted, dataType);
+        return tape is null ? made : tape.Record(ShapeGradients.Broadcast, made, this);
+    }
+
+    private NDArray ConvertedTo(DataType type)
+    {
+        Tape? tape = Tape.For("ToType", this);
+        if (tape != null && type is not (DataType.Float32 or DataType.Float64))
+        {
+            Tape.Refuse($"ToType({type})", this);
+        }
+        NDArray made = Copied(manager, shape, type);
+        return tape is null ? made : tape.Record(ShapeGradients.ToType, made, this);
+    }
+
+    private NDArray CopiedTo(Device device)
+    {
+        Tape? tape = Tape.For("ToDevice", this);
+        if (tape != null && !device.Equals(Device))
+        {
+            Tape.Refuse($"ToDevice({device})", this);
+        }
+        NDArray made = Copied(manager.On(device), shape, dataType);
+        return tape is null ? made : tape.Record(ShapeGradients.ToType, made, this);
     }
 
     /// <summary>The pairs of elements, rotated by tables. Without positions, each row has its own numbers.</summary>
@@ -51,9 +83,12 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NativeTensor b = TensorOf(other, nameof(other))!;
+        Tape? tape = Tape.ForNew(ProductGradients.MatMul, result, this, other);
         NDArray target = TargetOf(result) ?? manager.NewArray(
             ProductShape(shape, other.shape), ResultRules.Common(dataType, other.dataType));
-        return Into(result, target, (A: a, B: b), static (of, product) => HeedNative.HeedMatmul(of.A, of.B, product));
+        NDArray made = Into(
+            result, target, (A: a, B: b), static (of, product) => HeedNative.HeedMatmul(of.A, of.B, product));
+        return tape is null ? made : tape.Record(ProductGradients.MatMul, made, this, other);
     }
 
     private NDArray BatchProduct(NDArray other, NDArray? result)

@@ -101,32 +101,43 @@ public sealed partial class NDArray
     {
         NativeTensor a = Tensor;
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
+        Tape? tape = Tape.ForNew(ChoiceGradients.Gather, result, this, indices);
         NDArray target = TargetOf(result)
             ?? manager.NewArray(ResultRules.Gathered(shape, indices.shape, axis), dataType);
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (A: a, Chosen: chosen, Axis: axis),
             static (of, found) => HeedNative.HeedGather(of.A, of.Chosen, of.Axis, found));
+        return tape is null ? made : tape.Record(
+            ChoiceGradients.Gather, made, this, indices, arguments: AxisOf(axis, shape.Dimension, nameof(axis)));
     }
 
     private NDArray Taken(NDArray indices, int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
+        Tape? tape = Tape.ForNew(ChoiceGradients.Take, result, this, indices);
         NDArray target = TargetOf(result)
             ?? manager.NewArray(ResultRules.Replaced(shape, axis, indices.shape.Dims), dataType);
-        return Into(
+        NDArray made = Into(
             result,
             target,
             (A: a, Chosen: chosen, Axis: axis),
             static (of, found) => HeedNative.HeedTake(of.A, of.Chosen, of.Axis, found));
+        return tape is null ? made : tape.Record(
+            ChoiceGradients.Take, made, this, indices, arguments: AxisOf(axis, shape.Dimension, nameof(axis)));
     }
 
     /// <summary>The elements at indices in row-major order.</summary>
     private NDArray TakenOfAll(NDArray indices, NDArray? result)
     {
         NativeTensor chosen = TensorOf(indices ?? throw new ArgumentNullException(nameof(indices)), nameof(indices))!;
+        if (Tape.ForNew(ChoiceGradients.Take, result, this, indices) != null)
+        {
+            using NDArray all = Flatten();
+            return all.Take(indices, 0);
+        }
         using NativeTensor flat = Reshaped(Tensor, new[] { shape.Size });
         NDArray target = TargetOf(result) ?? manager.NewArray(indices.shape, dataType);
         return Into(
@@ -145,6 +156,12 @@ public sealed partial class NDArray
         Shape without = ResultRules.Reduced(shape, new[] { picked }, false);
         _ = TensorOf(result, nameof(result));
         CheckShape(result, without);
+        if (Tape.ForNew(ChoiceGradients.Gather, result, this, indices) != null)
+        {
+            using NDArray columns = indices.Reshape(columnDims);
+            using NDArray kept = Gather(columns, picked);
+            return kept.Squeeze(picked);
+        }
         using NativeTensor column = indices.Reshaped(chosen, columnDims);
         NDArray target = TargetOf(result) ?? manager.NewArray(without, dataType);
         return Into(

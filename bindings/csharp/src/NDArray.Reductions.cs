@@ -14,7 +14,11 @@ public sealed partial class NDArray
             // Null means all axes, and is what an empty array is fixed to.
             int* given = axes is { Length: 0 } ? &none : some;
             NDArray? target = TargetOf(result);
-            return ReducedInto(reduction, given, axes?.Length ?? 0, result, target ?? NewReduced(reduction, axes, keepDims));
+            Tape? tape = Tape.AnyOpen ? ReductionGradients.TapeOf(reduction, result, this) : null;
+            NDArray made =
+                ReducedInto(reduction, given, axes?.Length ?? 0, result, target ?? NewReduced(reduction, axes, keepDims));
+            return tape is null
+                ? made : tape.Record(ReductionGradients.Of(reduction)!, made, this, arguments: axes?.Clone());
         }
     }
 
@@ -22,7 +26,11 @@ public sealed partial class NDArray
     {
         int along = AxisOf(axis, Shape.Dimension, nameof(axis));
         NDArray? target = TargetOf(result);
-        return ReducedInto(reduction, &along, 1, result, target ?? NewReduced(reduction, new[] { along }, keepDims));
+        Tape? tape = Tape.AnyOpen ? ReductionGradients.TapeOf(reduction, result, this) : null;
+        NDArray made =
+            ReducedInto(reduction, &along, 1, result, target ?? NewReduced(reduction, new[] { along }, keepDims));
+        return tape is null
+            ? made : tape.Record(ReductionGradients.Of(reduction)!, made, this, arguments: new[] { along });
     }
 
     private NDArray NewReduced(Reduction reduction, int[]? axes, bool keepDims)
@@ -40,17 +48,21 @@ public sealed partial class NDArray
     private NDArray SoftmaxInto(int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
+        Tape? tape = Tape.ForNew(ReductionGradients.Softmax, result, this);
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-        return Into(
+        NDArray made = Into(
             result, target, (A: a, Axis: axis), static (of, found) => HeedNative.HeedSoftmax(of.A, of.Axis, found));
+        return tape is null ? made : tape.Record(ReductionGradients.Softmax, made, this, arguments: axis);
     }
 
     private NDArray LogarithmOfSoftmax(int axis, NDArray? result)
     {
         NativeTensor a = Tensor;
+        Tape? tape = Tape.ForNew(ReductionGradients.LogSoftmax, result, this);
         NDArray target = TargetOf(result) ?? manager.NewArray(shape, dataType);
-        return Into(
+        NDArray made = Into(
             result, target, (A: a, Axis: axis), static (of, found) => HeedNative.HeedLogSoftmax(of.A, of.Axis, found));
+        return tape is null ? made : tape.Record(ReductionGradients.LogSoftmax, made, this, arguments: axis);
     }
 
     private NDArray NormOf(int ord, int[] axes, bool keepDims)
@@ -64,6 +76,11 @@ public sealed partial class NDArray
         if (ord != 1)
         {
             throw new ArgumentException($"ord is {ord}, expected 1 or 2", nameof(ord));
+        }
+        if (Tape.For("Norm", this) != null)
+        {
+            using NDArray magnitudes = Abs();
+            return magnitudes.Sum(axes, keepDims);
         }
         bool isWhole = dataType is DataType.Int32 or DataType.Int64;
         using NDArray numbers = ToType(isWhole ? DataType.Float32 : dataType, copy: true);
@@ -85,6 +102,10 @@ public sealed partial class NDArray
         }
         int along = AxisOf(axis, shape.Dimension, nameof(axis));
         _ = TensorOf(result, nameof(result));
+        if (Tape.For("Normalize", this) != null)
+        {
+            return NormalizedUnderTape(exponent, along, eps);
+        }
         if (dataType is DataType.Float32 or DataType.Float64)
         {
             return DividedByNorms(exponent, along, eps, result);
@@ -96,6 +117,18 @@ public sealed partial class NDArray
         }
         wide.DividedByNorms(exponent, along, eps, wide);
         return result is null ? manager.Adopt(Converted(wide.tensor, shape, dataType)) : CopiedInto(wide, dataType, result);
+    }
+
+    /// <summary>A quotient whose parts are recorded; for exponents whose norm has a gradient everywhere.</summary>
+    private NDArray NormalizedUnderTape(double exponent, int axis, double eps)
+    {
+        if (exponent is not (1 or 2))
+        {
+            Tape.Refuse($"Normalize with the exponent {exponent}", this);
+        }
+        using NDArray norms = NormOf((int)exponent, new[] { axis }, keepDims: true);
+        using NDArray bounded = norms.Maximum(eps);
+        return Divide(bounded);
     }
 
     private NDArray DividedByNorms(double exponent, int axis, double eps, NDArray? result)

@@ -47,6 +47,9 @@ public sealed partial class NDArray
     {
         int added = Math.Max(repeats.Length - Shape.Dimension, 0);
         var now = new Shape(Enumerable.Repeat(1L, added).Concat(shape).ToArray());
+        Shape once = now;
+        ArrayOperation operation = order == RepeatOrder.Parts ? ShapeGradients.Repeat : ShapeGradients.Tile;
+        Tape? tape = Tape.For(operation.Name, this);
         NativeTensor made = Reshaped(Tensor, now.Dims);
         try
         {
@@ -56,7 +59,9 @@ public sealed partial class NDArray
                 made = Spread(before, ref now, order, now.Dimension - repeats.Length + i, repeats[i]);
             }
             bool isCopy = repeats.Any(times => times != 1);
-            return manager.Adopt(isCopy ? ViewOf(made, now.Dims) : Converted(made, now, dataType));
+            NDArray repeated = manager.Adopt(isCopy ? ViewOf(made, now.Dims) : Converted(made, now, dataType));
+            return tape is null
+                ? repeated : tape.Record(operation, repeated, this, arguments: (once, (long[])repeats.Clone()));
         }
         finally
         {

@@ -33,9 +33,14 @@ public sealed partial class NDArray
     /// <summary>The end of a call that has written the target: the result that was given, or else the target.</summary>
     private static NDArray Finished(NDArray? result, NDArray target)
     {
-        if (result is null || result == target)
+        if (result is null)
         {
             return target;
+        }
+        if (result == target)
+        {
+            result.CountWrite();
+            return result;
         }
         using NDArray values = target;
         result.Replace(values.tensor);

@@ -17,10 +17,13 @@ public sealed partial class NDArray
                 $"there are {axes.Length} axes for an array of shape {shape}, expected {shape.Dimension}",
                 nameof(axes));
         }
+        Tape? tape = Tape.For("Transpose", this);
+        NDArray turned;
         fixed (int* order = axes)
         {
-            return manager.Adopt(Tensor.Transpose(order));
+            turned = manager.Adopt(Tensor.Transpose(order));
         }
+        return tape is null ? turned : tape.Record(ShapeGradients.Transpose, turned, this, arguments: axes.Clone());
     }
 
     private NDArray Swapped(int axis1, int axis2)
@@ -36,7 +39,7 @@ public sealed partial class NDArray
     {
         var dims = Shape.ToList();
         dims.Insert(AxisOf(axis, dims.Count + 1, nameof(axis)), 1);
-        return manager.Adopt(ViewOf(Tensor, dims.ToArray()));
+        return Recorded(ShapeGradients.ExpandDims, ViewOf(Tensor, dims.ToArray()));
     }
 
     private NDArray Squeezed(int[] axes)
@@ -52,7 +55,48 @@ public sealed partial class NDArray
                     $"axis {axis} of {shape} has the size {shape[axis]}, expected 1", nameof(axes));
             }
         }
-        return manager.Adopt(ViewOf(Tensor, shape.Where((_, axis) => !dropped.Contains(axis)).ToArray()));
+        long[] dims = shape.Where((_, axis) => !dropped.Contains(axis)).ToArray();
+        return Recorded(ShapeGradients.Squeeze, ViewOf(Tensor, dims));
+    }
+
+    private NDArray Shaped(long[] dims) => Recorded(ShapeGradients.Reshape, Reshaped(Tensor, dims));
+
+    private NDArray Sliced(int axis, long start, long length)
+    {
+        NDArray part = manager.Adopt(Tensor.Slice(axis, start, length));
+        return Tape.AnyOpen ? WithPart(ShapeGradients.Slice, part, PutSlice(axis, start, length)) : part;
+    }
+
+    private static Action<NDArray, NDArray> PutSlice(int axis, long start, long length) => (whole, gradient) =>
+    {
+        using NDArray target = whole.Slice(axis, start, length);
+        gradient.CopyTo(target);
+    };
+
+    /// <summary>The array of a new view, or of a copy, of all elements in another shape.</summary>
+    private NDArray Recorded(ArrayOperation operation, NativeTensor tensor)
+    {
+        NDArray made = manager.Adopt(tensor);
+        return Tape.AnyOpen && TapeOf(operation, made) is { } tape ? tape.Record(operation, made, this) : made;
+    }
+
+    /// <summary>A part of this array. The function writes its gradient to the same part of an array of zeros.</summary>
+    private NDArray WithPart(ArrayOperation operation, NDArray part, Action<NDArray, NDArray> put) =>
+        TapeOf(operation, part) is { } tape
+            ? tape.Record(operation, part, this, arguments: put) : part;
+
+    /// <summary>The tape that an operation on this array is recorded on. Disposes the result if that fails.</summary>
+    private Tape? TapeOf(ArrayOperation operation, NDArray made)
+    {
+        try
+        {
+            return Tape.For(operation.Name, this);
+        }
+        catch
+        {
+            made.Dispose();
+            throw;
+        }
     }
 
     private static unsafe NativeTensor ViewOf(NativeTensor tensor, long[] dims)

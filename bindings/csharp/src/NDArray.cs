@@ -127,6 +127,7 @@ public sealed partial class NDArray : IDisposable
             throw Errors.ClosedArray();
         }
         this.manager = isTaken ? manager : throw Errors.ClosedManager();
+        Leaf?.Attach(manager);
     }
 
     /// <summary>Removes the array from its manager. The program then has to dispose it; if it does not, the garbage
@@ -136,7 +137,11 @@ public sealed partial class NDArray : IDisposable
 
     /// <summary>Frees the array. If a call on another thread uses it, it is freed after that call. Its memory is freed
     /// once its views are freed, too. A second call does nothing.</summary>
-    public void Dispose() => tensor.Dispose();
+    public void Dispose()
+    {
+        tensor.Dispose();
+        Leaf?.Dispose();
+    }
 
     /// <summary>Describes the array with its elements as NumPy prints them, in columns: with at most 8 digits after the
     /// point, and with exponents if the magnitudes of the numbers differ much. Of an array with more than 1000
@@ -181,6 +186,7 @@ public sealed partial class NDArray : IDisposable
         if (write is null)
         {
             fill(target);
+            CountWrite();
             return;
         }
         using NativeTensor values = manager.NewHostTensor(shape, dataType);

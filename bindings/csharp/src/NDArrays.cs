@@ -26,7 +26,10 @@ public static partial class NDArrays
             dims[joined] = checked(dims[joined] + shape[joined]);
         }
         NativeTensor[] tensors = arrays.Select(array => array.Tensor).ToArray();
-        return first.Manager.NewArray(new Shape(dims), first.DataType, result => Join(tensors, joined, result));
+        Tape? tape = Tape.For(JoinNode.Name, arrays);
+        NDArray whole =
+            first.Manager.NewArray(new Shape(dims), first.DataType, result => Join(tensors, joined, result));
+        return tape is null ? whole : tape.Record(whole, new JoinNode(tape, arrays, joined));
     }
 
     private static unsafe void Join(NativeTensor[] tensors, int axis, NativeTensor result)

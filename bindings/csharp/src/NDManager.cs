@@ -95,6 +95,13 @@ public sealed partial class NDManager : IDisposable
         return new NDScope(Base, outside, outside.NewSubManager(context, null, Base));
     }
 
+    /// <summary>Opens a gradient tape on this thread: it records what is computed from parameters, and from arrays that
+    /// require a gradient.</summary>
+    /// <returns>A tape, which the caller disposes: <c>using GradientTape tape = manager.NewGradientTape();</c>. All that it
+    /// holds belongs to this manager, too.</returns>
+    /// <exception cref="InvalidOperationException">A tape is open on this thread already.</exception>
+    public GradientTape NewGradientTape() => new GradientTape(this);
+
     /// <summary>Makes a workspace, the memory of one Forward of a block.</summary>
     /// <param name="numBytes">The size in bytes, 0 or more, as the block's WorkspaceSize returns it.</param>
     /// <returns>A workspace, which belongs to this manager.</returns>

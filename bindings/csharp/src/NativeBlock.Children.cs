@@ -88,6 +88,7 @@ public abstract unsafe partial class NativeBlock
             part?.Dispose();
             part = null;
         }
+        DropGradients();
     }
 
     private void GiveBackChildren()

@@ -73,6 +73,20 @@ public abstract unsafe partial class NativeBlock
             ForwardUntil(stop, inputs, outputs, workspace);
             return;
         }
+        if (Tape.AnyOpen)
+        {
+            RefuseUnderTape("Forward", inputs ?? throw new ArgumentNullException(nameof(inputs)), isInto: true);
+            foreach (Wanted each in new[] { Wanted.Output, Wanted.Weights, Wanted.LogSumExp })
+            {
+                Tape.RefuseInto("Forward", (outputs ?? throw new ArgumentNullException(nameof(outputs)))[each]);
+            }
+        }
+        Compute(inputs, outputs, workspace, null);
+    }
+
+    /// <summary>Computes into arrays, which are new ones if a tape records the call.</summary>
+    private void Compute(AttentionInputs inputs, AttentionOutputs outputs, Workspace? workspace, Tape? tape)
+    {
         using LayerCall call = LayerCall.Begin();
         NDArray first = Read(call, inputs);
         Write(call, outputs);
@@ -80,10 +94,26 @@ public abstract unsafe partial class NativeBlock
         bool training = inputs.Training;
         BindTo(first);
         gate.EnterReadLock();
+        BlockNode? node = null;
         try
         {
             long seed = training ? inputs.DropoutSeed ?? NextSeed() : 0;
-            call.Dropout(training, seed).Forward(Current, scratch);
+            NativeLayer open = Current;
+            call.Dropout(training, seed);
+            node = tape is null ? null : Began(
+                tape, call, open, inputs.Arrays, training, seed, inputs.NumLastRows, isSaved: true);
+            call.Forward(open, scratch);
+            if (node is null)
+            {
+                outputs.CountWrites();
+                return;
+            }
+            tape!.Record(outputs.Output!, node);
+        }
+        catch
+        {
+            node?.Drop();
+            throw;
         }
         finally
         {
@@ -107,7 +137,18 @@ public abstract unsafe partial class NativeBlock
         AttentionOutputs outputs = CreateOutputs(inputs);
         try
         {
-            Forward(inputs, outputs, null, stop);
+            if (Tape.AnyOpen && TapeOf(inputs.Arrays) is { } tape)
+            {
+                if (inputs.Cache != null || inputs.MemoryCache != null)
+                {
+                    throw Tape.WithoutGradient("Forward with a cache");
+                }
+                StoppableCall.With(stop, () => Compute(inputs, outputs, null, tape));
+            }
+            else
+            {
+                Forward(inputs, outputs, null, stop);
+            }
             return outputs.Output!;
         }
         catch
@@ -277,6 +318,10 @@ public abstract unsafe partial class NativeBlock
         _ = inputs ?? throw new ArgumentNullException(nameof(inputs));
         NDArray rows = inputs.Keys ?? inputs.Queries ?? inputs.Memory
             ?? throw new ArgumentException("inputs have neither Keys nor Queries", nameof(inputs));
+        if (Tape.AnyOpen)
+        {
+            RefuseUnderTape("FillCache", inputs, isInto: false);
+        }
         using LayerCall call = LayerCall.Begin();
         call.Read(inputs);
         NativeWorkspace? scratch = workspace?.Native;
@@ -329,6 +374,9 @@ public abstract unsafe partial class NativeBlock
         NDManager manager = inputs[0].Manager;
         BindTo(inputs[0]);
         bool keep = kept is { On: true };
+        NDArray?[] placed = Tape.AnyOpen ? ListInputs.Placed(inputs, nameof(inputs), "array") : Array.Empty<NDArray?>();
+        Tape? tape = Tape.AnyOpen ? TapeOf(placed) : null;
+        BlockNode? node = null;
         NativeTensor? output = null;
         NativeTensor? weights = null;
         Taps? tapped = null;
@@ -341,17 +389,33 @@ public abstract unsafe partial class NativeBlock
             output = call.CreateOutput(open, Wanted.Output);
             weights = keep ? call.CreateOutput(open, Wanted.Weights) : null;
             tapped = taps?.Made(call, open, manager);
-            call.Dropout(training, training ? NextSeed() : 0).Write(output, weights).Write(tapped).Forward(open, null);
+            long seed = training ? NextSeed() : 0;
+            call.Dropout(training, seed);
+            // Taps are not computed beside what is saved.
+            node = tape is null ? null : Began(tape, call, open, placed, training, seed, 0, isSaved: tapped is null);
+            call.Write(output, weights).Write(tapped).Forward(open, null);
             NDArray result = manager.Adopt(output);
-            kept?.Keep(weights is null ? null : manager.Adopt(ToKeep(weights)));
+            NDArray? all = weights is null ? null : manager.Adopt(ToKeep(weights));
+            kept?.Keep(all);
             if (tapped != null)
             {
                 taps!.Take(tapped);
+            }
+            if (node != null)
+            {
+                tape!.Record(result, node);
+                tape.RecordOutput(all, WeightsName);
+                tapped?.ForEach((child, ofChild, logSumExp) =>
+                {
+                    tape.RecordOutput(ofChild, WeightsName);
+                    tape.RecordOutput(logSumExp, "log-sum-exps");
+                });
             }
             return new NDList(result);
         }
         catch
         {
+            node?.Drop();
             output?.Dispose();
             weights?.Dispose();
             tapped?.Dispose();

@@ -40,6 +40,7 @@ public abstract unsafe partial class NativeBlock
             {
                 open.Load(nativeFile, nativeBefore);
             }
+            ForgetGradients();
         });
     }
 
@@ -137,6 +138,7 @@ public abstract unsafe partial class NativeBlock
                 {
                     open.LoadMemory(bytes.Data, (ulong)bytes.Length, nativeBefore);
                 }
+                ForgetGradients();
             });
         });
     }
@@ -308,7 +310,10 @@ public abstract unsafe partial class NativeBlock
         try
         {
             CheckNotDisposed();
-            return (owner ?? SnapshotOwner()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+            NDArray snapshot =
+                (owner ?? SnapshotOwner()).Adopt(layer.Parameter(parameter), value => Write(parameter, value));
+            snapshot.Leaf = parameter.Leaf;
+            return snapshot;
         }
         finally
         {
@@ -318,6 +323,7 @@ public abstract unsafe partial class NativeBlock
 
     internal void SetParameter(NativeParameter parameter, NDArray array)
     {
+        Tape.Refuse(nameof(Parameter.SetArray), array);
         NativeTensor value = array.Tensor;
         lock (changing)
         {
@@ -571,6 +577,7 @@ public abstract unsafe partial class NativeBlock
                 members.Accept = nativeAccepted;
                 LoadFrom(open, weights, nativeBefore, members);
             }
+            ForgetGradients();
         });
     }
 

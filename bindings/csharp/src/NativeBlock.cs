@@ -66,12 +66,14 @@ public abstract unsafe partial class NativeBlock : Block
         {
             changing = whole.changing;
             gate = whole.gate;
+            gradientLock = whole.gradientLock;
             layer = null!;
             parameters = Array.FindAll(childPath.Parent.parameters, childPath.Has);
             return;
         }
         changing = new object();
         gate = new UseLock();
+        gradientLock = new object();
         layer = make(layerContext.Context);
         Composition = LayerPart.Of(layer);
         bool isNorm = layer.Kind() == "layer_norm";
@@ -203,6 +205,7 @@ public abstract unsafe partial class NativeBlock : Block
             return;
         }
         layer.Dispose();
+        DropGradients();
         lock (own)
         {
             own.ForEach(manager => manager.Dispose());
@@ -322,6 +325,7 @@ public abstract unsafe partial class NativeBlock : Block
                 CheckNotDisposed();
                 if (!layer.SafeHandle.IsDisposed)
                 {
+                    writes++;
                     change(layer);
                     AddMemoryPressure(layer);
                     return;
@@ -450,8 +454,11 @@ public abstract unsafe partial class NativeBlock : Block
         gate.EnterWriteLock();
         try
         {
+            TellFrozen(made);
+            writes++;
             layer.Dispose();
             layer = made;
+            DropGradients();
             GiveBackChildren();
             layerContext = madeIn;
             owner = madeFor;

@@ -41,6 +41,12 @@ internal abstract class NativeHandle : SafeHandle
     /// <summary>Whether the object keeps memory alive.</summary>
     internal bool HasKept => kept != null;
 
+    /// <summary>How often the memory has been written.</summary>
+    internal int Version => kept?.Version ?? 0;
+
+    /// <summary>Counts a write to the memory.</summary>
+    internal void CountWrite() => kept?.CountWrite();
+
     /// <summary>Keeps memory alive until the object is destroyed, and takes over the caller's reference to it. Only for
     /// a new object.</summary>
     internal void Keep(SharedMemory memory) => kept = memory;

@@ -12,6 +12,7 @@ internal sealed class NativeParameter : Parameter
     {
         Block = block;
         NativeName = NativeText.ToNative(name, nameof(name));
+        Leaf = new NativeParameterLeaf(this);
     }
 
     public override bool IsInitialized => Block.HasParameter(this);
@@ -25,8 +26,13 @@ internal sealed class NativeParameter : Parameter
 
     internal NativeBlock Block { get; }
 
+    /// <summary>Where gradients of snapshots go.</summary>
+    internal NativeParameterLeaf Leaf { get; }
+
     /// <summary>The name in UTF-8 with a terminating zero.</summary>
     internal byte[] NativeName { get; }
+
+    private protected override NDArray GradientArray => Block.GradientOf(this);
 
     public override void SetArray(NDArray array) =>
         Block.SetParameter(this, array ?? throw new ArgumentNullException(nameof(array)));
@@ -43,6 +49,8 @@ internal sealed class NativeParameter : Parameter
     public override void Initialize(NDManager manager, DataType dataType) =>
         throw new InvalidOperationException(
             $"{Name} belongs to a block of heed, which draws all its parameters at once");
+
+    private protected override void Frozen() => Block.SetTrainable(this, RequiresGradient);
 
     internal override string DescribeValues() => Block.DescribeValuesOf(this);
 

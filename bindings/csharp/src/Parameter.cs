@@ -14,6 +14,12 @@ public class Parameter
     private NDArray? array;
     private Shape? shape;
 
+    /// <summary>The gradient as a set of one, which optimizers take, and as an array; null: it was not needed yet, or the
+    /// values are others since.</summary>
+    private NativeGradients? set;
+    private NDArray? gradient;
+    private OwnParameterLeaf? leaf;
+
     /// <summary>Makes a parameter without values.</summary>
     /// <param name="name">The name within its block.</param>
     /// <param name="type">The purpose.</param>
@@ -38,8 +44,8 @@ public class Parameter
     /// blocks, heed's default.</summary>
     public Initializer? Initializer { get; private set; }
 
-    /// <summary>False once the parameter is frozen. heed does not train, so this mark has no other
-    /// effect.</summary>
+    /// <summary>False once the parameter is frozen: gradient tapes then compute no gradient of it, and optimizers leave it
+    /// as it is.</summary>
     public bool RequiresGradient { get; private set; } = true;
 
     /// <summary>Whether the parameter has values.</summary>
@@ -84,6 +90,15 @@ public class Parameter
         }
     }
 
+    /// <summary>The sum of the gradients of all backwards since it was zero: zeros before the first one. A view of that
+    /// sum, which the program may read and write, until the parameter gets another array, or another parameter of its
+    /// block is frozen.</summary>
+    /// <exception cref="InvalidOperationException">The parameter is frozen, or has no values.</exception>
+    /// <exception cref="NotSupportedException">The parameter is of 16 bits.</exception>
+    /// <exception cref="ObjectDisposedException">The block, or the manager of its parameters, is
+    /// disposed.</exception>
+    public NDArray Gradient => RequiresGradient ? GradientArray : throw GradientLeaf.NotRequired(Name);
+
     /// <summary>Sets the values. A parameter of one of heed's own blocks gets a converted copy: its type and shape
     /// stay, or are the array's if it has none yet. The call waits for calls of Forward on other threads. Any other
     /// parameter keeps the array itself.</summary>
@@ -94,10 +109,11 @@ public class Parameter
     public virtual void SetArray(NDArray array)
     {
         _ = array ?? throw new ArgumentNullException(nameof(array));
+        Tape.Refuse(nameof(SetArray), array);
         lock (gate)
         {
             CheckShape(array.Shape);
-            this.array = array;
+            Take(array);
             shape = array.Shape;
         }
     }
@@ -153,12 +169,84 @@ public class Parameter
 
     /// <summary>Marks the parameter as frozen, or removes the mark: see <see cref="RequiresGradient"/>.</summary>
     /// <param name="freeze">True to mark it, false to remove the mark.</param>
-    public void Freeze(bool freeze) => RequiresGradient = !freeze;
+    public void Freeze(bool freeze)
+    {
+        if (RequiresGradient == freeze)
+        {
+            RequiresGradient = !freeze;
+            Frozen();
+        }
+    }
 
     /// <summary>The name, and, as far as they are known, shape and type, as in "Parameter weight (2, 3)
     /// Float32".</summary>
     /// <returns>The text.</returns>
     public override string ToString() => $"Parameter {Name} {DescribeValues()}";
+
+    /// <summary>The gradient of a parameter that requires one and is of no block of heed's, as a set of one.</summary>
+    internal unsafe NativeGradients GradientSet
+    {
+        get
+        {
+            lock (gate)
+            {
+                NDArray values = array is { IsReleased: false } ? array : throw Uninitialized();
+                if (set is { SafeHandle: { IsDisposed: false } })
+                {
+                    return set;
+                }
+                if (values.DataType != DataType.Float32)
+                {
+                    throw new NotSupportedException($"{Name} is of {values.DataType}, expected Float32 for gradients");
+                }
+                NativeGradients made;
+                fixed (byte* name = NativeText.ToNative(Name, nameof(Name)))
+                {
+                    made = NativeGradients.CreateOfTensor(values.Tensor, name);
+                }
+                made.SafeHandle.Keep(SharedMemory.OfHeed(values.Tensor.NumBytes()));
+                values.Manager.Own(made.SafeHandle, kind: null);
+                return set = made;
+            }
+        }
+    }
+
+    /// <summary>The gradient of a parameter that requires one.</summary>
+    private protected virtual unsafe NDArray GradientArray
+    {
+        get
+        {
+            lock (gate)
+            {
+                NativeGradients open = GradientSet;
+                if (gradient is null or { IsReleased: true })
+                {
+                    NDManager owner = array!.Manager;
+                    NativeTensor view;
+                    fixed (byte* name = NativeText.ToNative(Name, nameof(Name)))
+                    {
+                        view = open.Tensor(name);
+                    }
+                    owner.Own(view);
+                    gradient = new NDArray(owner, view);
+                }
+                return gradient;
+            }
+        }
+    }
+
+    /// <summary>What follows when the parameter is frozen, or no longer is.</summary>
+    private protected virtual void Frozen()
+    {
+        lock (gate)
+        {
+            // The gradient of a parameter that is trained again begins with 0.
+            gradient?.Dispose();
+            gradient = null;
+            set?.Dispose();
+            set = null;
+        }
+    }
 
     /// <summary>The part of ToString after the name.</summary>
     internal virtual string DescribeValues()
@@ -186,7 +274,7 @@ public class Parameter
                     {
                         array?.Dispose();
                     }
-                    array = arrayNow;
+                    Take(arrayNow);
                     shape = shapeNow;
                 }
             };
@@ -199,7 +287,7 @@ public class Parameter
         lock (gate)
         {
             array?.Dispose();
-            array = null;
+            Take(null);
         }
     }
 
@@ -208,8 +296,30 @@ public class Parameter
         lock (gate)
         {
             NDArray before = array is { IsReleased: false } ? array : throw Uninitialized();
-            array = before.ToType(dataType, copy: true);
+            Take(before.StopGradient().ToType(dataType, copy: true));
             before.Dispose();
+        }
+    }
+
+    /// <summary>Takes another array, and drops the gradient of the one before.</summary>
+    private void Take(NDArray? values)
+    {
+        if (ReferenceEquals(values, array))
+        {
+            return;
+        }
+        if (array?.Leaf is { } before && ReferenceEquals(before, leaf))
+        {
+            array.Leaf = null;
+        }
+        gradient?.Dispose();
+        gradient = null;
+        set?.Dispose();
+        set = null;
+        array = values;
+        if (values is not null)
+        {
+            values.Leaf = leaf ??= new OwnParameterLeaf(this);
         }
     }
 

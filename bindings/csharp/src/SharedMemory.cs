@@ -12,6 +12,7 @@ internal sealed class SharedMemory
     private readonly long numBytes;
     private MemoryHandle pin;
     private int references = 1;
+    private int version;
 
     private SharedMemory(MemoryHandle pin, long numBytes)
     {
@@ -21,6 +22,9 @@ internal sealed class SharedMemory
 
     /// <summary>The address of the first element of pinned memory.</summary>
     internal unsafe void* Pointer => pin.Pointer;
+
+    /// <summary>How often arrays in this memory have been written, as far as heed sees it.</summary>
+    internal int Version => Volatile.Read(ref version);
 
     /// <summary>Pinned memory. The caller has the first reference.</summary>
     internal static SharedMemory Pinned<T>(Memory<T> memory) => new SharedMemory(memory.Pin(), 0);
@@ -35,6 +39,9 @@ internal sealed class SharedMemory
         }
         return memory;
     }
+
+    /// <summary>Counts a write.</summary>
+    internal void CountWrite() => Interlocked.Increment(ref version);
 
     /// <summary>Releases a reference. Null is allowed.</summary>
     internal static void Release(SharedMemory? memory)

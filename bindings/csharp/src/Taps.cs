@@ -115,6 +115,9 @@ public sealed class Taps : IDisposable
         taps.AddRange(made.taps);
     }
 
+    /// <summary>Counts a write of each array.</summary>
+    internal void CountWrites() => taps.ForEach(tap => tap.Arrays.CountWrites());
+
     /// <summary>Visits the children in order with their weights and log-sum-exps. Throws if one of them has no
     /// arrays.</summary>
     internal void ForEach(Action<string, NDArray?, NDArray?> visit)

@@ -36,6 +36,7 @@ public sealed class EveryMemberTests : IDisposable
         typeof(Parameter), typeof(ParameterStore),
         typeof(Initializer), typeof(ConstantInitializer), typeof(NormalInitializer),
         typeof(UniformInitializer), typeof(TruncatedNormalInitializer), typeof(XavierInitializer),
+        typeof(Optimizer), typeof(Sgd), typeof(Adam), typeof(AdamW), typeof(Loss), typeof(TrainingProgress),
         typeof(Chap10Utils), typeof(PairList<string, object>), typeof(BlockList), typeof(ParameterList),
     };
 
@@ -43,7 +44,7 @@ public sealed class EveryMemberTests : IDisposable
     private static readonly string[] ForEver =
     {
         "Dispose", "ToString", "Equals", "GetHashCode", "get_Manager", "get_Name", "set_Name", "get_IsReleased",
-        "get_IsOpen", "get_ParentManager", "NDManager.get_Device",
+        "get_IsOpen", "get_ParentManager", "NDManager.get_Device", "get_LearningRate",
     };
 
     private readonly NDManager manager = TestDevice.NewManager();
@@ -92,6 +93,7 @@ public sealed class EveryMemberTests : IDisposable
         foreach (Type type in new[]
         {
             typeof(NDManager), typeof(NDArray), typeof(Workspace), typeof(Weights), typeof(KvCache), typeof(Model),
+            typeof(Optimizer),
         })
         {
             foreach (MethodBase member in Members(type).Where(member => !member.IsStatic && !member.IsConstructor))
@@ -182,6 +184,8 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(LoadOptions) ? new LoadOptions()
         : FreshBlock(type) ?? FreshOfBlocks(type);
 
+    private T Fresh<T>() => (T)Fresh(typeof(T));
+
     private Block? FreshBlock(Type type)
     {
         Block? block = type == typeof(Block) || type == typeof(AbstractBlock) ? new ScaledBlock()
@@ -242,6 +246,8 @@ public sealed class EveryMemberTests : IDisposable
         : type == typeof(NDScope) ? manager.NewScope()
         : type == typeof(Taps) ? new Taps("self_attention")
         : type == typeof(Model) ? new Model("model")
+        : typeof(Optimizer).IsAssignableFrom(type) ? new Sgd(Fresh<Linear>().Parameters)
+        : type == typeof(TrainingProgress) ? new TrainingProgress(2)
         : type == typeof(Parameter) ? new Parameter("p", ParameterType.Weight, new Shape(2, 2))
         : type == typeof(PairList<string, object>) ? new PairList<string, object> { { "a", "b" } }
         : type == typeof(Initializer) ? Initializer.Ones

@@ -51,7 +51,8 @@ public abstract class AbstractBlock implements Block {
     }
 
     /**
-     * Computes the outputs with {@link #forwardInternal}.
+     * Computes the outputs with {@link #forwardInternal}. For training, a block that was never initialized is initialized first
+     * for the shapes of the inputs, with parameters of FLOAT32 that belong to the store's manager, as in DJL.
      *
      * @param parameterStore passed on to the child blocks
      * @param inputs the inputs that the subclass describes
@@ -64,6 +65,10 @@ public abstract class AbstractBlock implements Block {
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Objects.requireNonNull(parameterStore, "parameterStore");
         Objects.requireNonNull(inputs, "inputs");
+        NDManager owner = parameterStore.getManager();
+        if (training && inputShapes == null && owner != null && !isInitialized()) {
+            initialize(owner, DataType.FLOAT32, inputs.getShapes());
+        }
         return Objects.requireNonNull(
                 forwardInternal(parameterStore, inputs, training, params), "forwardInternal's result");
     }

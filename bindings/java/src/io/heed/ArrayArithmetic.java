@@ -9,6 +9,7 @@ final class ArrayArithmetic {
 
     /** A function of two arrays. */
     static NDArray of(ElementFunction function, ArrayData a, ArrayData b, NDArray result) {
+        Tape tape = following(function, result, a, b);
         NativeTensor other = b.tensor();
         NDArray target = result == null ? created(function, a, b) : ResultArray.target(result);
         try {
@@ -16,11 +17,13 @@ final class ArrayArithmetic {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ElementGradients.record(tape, function, a, b, computed);
     }
 
     /** A function of one array. */
     static NDArray of(ElementFunction function, ArrayData a, NDArray result) {
+        Tape tape = following(function, result, a, a);
         NDArray target = result == null
                 ? a.made(ResultRules.of(function, a.dataType), a.shape)
                 : ResultArray.target(result);
@@ -29,7 +32,8 @@ final class ArrayArithmetic {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ElementGradients.record(tape, function, a, computed);
     }
 
     /** A function of an array and a number of its type. */
@@ -90,6 +94,8 @@ final class ArrayArithmetic {
 
     /** a where the condition is true, b elsewhere. */
     static NDArray chosen(ArrayData a, ArrayData condition, ArrayData b, NDArray result) {
+        Tape tape = result == null ? Tape.following(a, b) : null;
+        Tape.refuseArgument("where", condition);
         NDArray target = result == null
                 ? a.made(
                         ResultRules.common(a.dataType, b.dataType),
@@ -101,11 +107,14 @@ final class ArrayArithmetic {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ChoiceGradients.where(tape, a, condition, b, computed);
     }
 
     /** a where the condition is true, a number of its type elsewhere. */
     static NDArray chosen(ArrayData a, ArrayData condition, Number number, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
+        Tape.refuseArgument("where", condition);
         NumberTensors numbers = NumberTensors.take(a.manager());
         try {
             NativeTensor other = numbers.of("other", number, a.dataType);
@@ -117,13 +126,15 @@ final class ArrayArithmetic {
             } catch (Throwable error) {
                 throw ResultArray.dropped(result, target, error);
             }
-            return ResultArray.finished(result, target);
+            NDArray computed = ResultArray.finished(result, target);
+            return tape == null ? computed : ChoiceGradients.where(tape, a, condition, null, computed);
         } finally {
             numbers.give();
         }
     }
 
     static NDArray clipped(ArrayData a, Number min, Number max, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
         a.checkOpen();
         NumberTensors numbers = NumberTensors.take(a.manager());
         try {
@@ -136,7 +147,8 @@ final class ArrayArithmetic {
             } catch (Throwable error) {
                 throw ResultArray.dropped(result, target, error);
             }
-            return ResultArray.finished(result, target);
+            NDArray computed = ResultArray.finished(result, target);
+            return tape == null ? computed : ChoiceGradients.clip(tape, a, min, max, computed);
         } finally {
             numbers.give();
         }
@@ -144,6 +156,8 @@ final class ArrayArithmetic {
 
     /** The elements before the length of their row, and a value behind it. Each row of the first axis has a length. */
     static NDArray masked(ArrayData a, ArrayData lengths, Number value, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
+        Tape.refuseArgument("sequenceLength of sequenceMask", lengths);
         if (a.shape.dimension() < 2 || lengths.shape.dimension() != 1 || lengths.shape.get(0) != a.shape.get(0)) {
             throw new IllegalArgumentException("the array has the shape " + a.shape + " and sequenceLength "
                     + lengths.shape + ", expected (B, T, ...) and (B)");
@@ -171,7 +185,8 @@ final class ArrayArithmetic {
             } catch (Throwable error) {
                 throw ResultArray.dropped(result, target, error);
             }
-            return ResultArray.finished(result, target);
+            NDArray computed = ResultArray.finished(result, target);
+            return tape == null ? computed : ChoiceGradients.sequenceMask(tape, a, lengths, computed);
         } finally {
             numbers.give();
         }
@@ -180,6 +195,7 @@ final class ArrayArithmetic {
     private static NDArray withNumber(
             ElementFunction function, ArrayData a, Number number, boolean isFirst, NDArray result) {
         a.checkOpen();
+        Tape tape = following(function, result, a, a);
         NumberTensors numbers = NumberTensors.take(a.manager());
         try {
             String name = isFirst ? "number" : "other";
@@ -194,10 +210,20 @@ final class ArrayArithmetic {
             } catch (Throwable error) {
                 throw ResultArray.dropped(result, target, error);
             }
-            return ResultArray.finished(result, target);
+            NDArray computed = ResultArray.finished(result, target);
+            return tape == null ? computed : ElementGradients.record(tape, function, a, number, isFirst, computed);
         } finally {
             numbers.give();
         }
+    }
+
+    /** The tape that records a function; null: none does. Throws if it would have to, and the function has no gradient. */
+    private static Tape following(ElementFunction function, NDArray result, ArrayData a, ArrayData b) {
+        Tape tape = result == null ? Tape.following(a, b) : null;
+        if (tape != null) {
+            ElementGradients.check(function);
+        }
+        return tape;
     }
 
     private static NDArray created(ElementFunction function, ArrayData a, ArrayData b) {

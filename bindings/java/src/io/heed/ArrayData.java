@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.heed;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** The native tensor of an {@link NDArray} with its owner, and access to its elements. */
@@ -17,6 +18,12 @@ final class ArrayData {
     private volatile NDManager manager;
     /** Set by {@link #close}. A tensor that is taken from the block after that is closed, too. */
     private volatile boolean closed;
+    /** The operation of a gradient collector that has computed the array; null: none has. */
+    private volatile TapeNode node;
+    /** Where gradients of the array are added up; null: nowhere. */
+    private volatile GradientLeaf leaf;
+    /** How often elements were written, with views of the array in common; null until somebody wants to know. */
+    private volatile AtomicInteger version;
 
     ArrayData(NDManager manager, NativeTensor tensor, NDArray.Writer writer) {
         this(manager, tensor, writer, DataType.of(tensor.dtype()), new Shape(dimsOf(tensor)));
@@ -69,11 +76,105 @@ final class ArrayData {
     void attach(NDManager owner) {
         owner.attach(tensor);
         manager = owner;
+        if (leaf instanceof ArrayLeaf) {
+            leaf.gradient().attach(owner);
+        }
     }
 
     void close() {
         closed = true;
         tensor.close();
+        if (leaf instanceof ArrayLeaf) {
+            leaf.gradient().close();
+        }
+    }
+
+    // ---- Gradients --------------------------------------------------------------------------------------------------
+
+    TapeNode node() {
+        return node;
+    }
+
+    void setNode(TapeNode node) {
+        this.node = node;
+    }
+
+    GradientLeaf leaf() {
+        return leaf;
+    }
+
+    void setLeaf(GradientLeaf leaf) {
+        this.leaf = leaf;
+    }
+
+    synchronized void setRequiresGradient(boolean wanted) {
+        boolean has = leaf != null && leaf.isWanted();
+        if (writer != null || leaf != null && !(leaf instanceof ArrayLeaf)) {
+            if (has != wanted) {
+                throw new IllegalStateException(
+                        "the array is that of a parameter, whose freeze(" + has + ") says whether it has a gradient");
+            }
+            return;
+        }
+        if (node != null && node.tape.isOpen()) {
+            throw new IllegalStateException("the array is computed under a gradient collector: expected one that is not, "
+                    + "such as stopGradient() of it");
+        }
+        if (wanted && !has) {
+            leaf = new ArrayLeaf(this);
+        } else if (!wanted && has) {
+            leaf.gradient().close();
+            leaf = null;
+        }
+    }
+
+    /** A view that no gradient collector follows. */
+    NDArray stopped() {
+        NativeTensor own = tensor;
+        return adoptView(StridedView.whole(own, shape).of(own));
+    }
+
+    /** How often the elements were written since somebody has asked for the first time. */
+    AtomicInteger version() {
+        if (version == null) {
+            synchronized (this) {
+                version = version == null ? new AtomicInteger() : version;
+            }
+        }
+        return version;
+    }
+
+    /** Counts writes together with other arrays of the same memory. */
+    void shareVersion(AtomicInteger shared) {
+        version = shared;
+    }
+
+    /** Another array of the same memory, or, if that has strides that are not positive, a copy. */
+    NDArray withPositiveStrides() {
+        for (int axis = 0; axis < shape.dimension(); axis++) {
+            if (tensor.stride(axis) <= 0) {
+                return adopt(converted(dataType));
+            }
+        }
+        return viewIn(manager);
+    }
+
+    /** Called whenever elements were written. */
+    void countWrite() {
+        AtomicInteger counted = version;
+        if (counted != null) {
+            counted.incrementAndGet();
+        }
+    }
+
+    /** Another array of the same memory, that a manager owns. */
+    NDArray viewIn(NDManager owner) {
+        NativeTensor own = tensor;
+        NativeTensor view = StridedView.whole(own, shape).of(own);
+        owner.own(view);
+        NDArray made = new NDArray(new ArrayData(owner, view, null, dataType, shape));
+        made.data().version = version();
+        return made;
     }
 
     // ---- New native arrays, of the same manager's device ------------------------------------------------------------
@@ -83,9 +184,16 @@ final class ArrayData {
         return manager.adopt(made);
     }
 
-    /** Makes a new array of zeros, for this array's manager. */
+    /** Makes an array of a view of this one's tensor. */
+    NDArray adoptView(NativeTensor view) {
+        NDArray made = manager.adopt(view);
+        made.data().version = version();
+        return made;
+    }
+
+    /** Makes a new array of zeros, for this array's manager or its open scope. */
     NDArray made(DataType type, Shape dims) {
-        NDManager owner = manager;
+        NDManager owner = manager.current();
         NativeTensor made = NativeTensor.create(owner.openContext(), type.code, dims.dims());
         owner.own(made);
         return new NDArray(new ArrayData(owner, made, null, type, dims));
@@ -106,6 +214,15 @@ final class ArrayData {
 
     NativeTensor converted(NativeContext where, DataType type) {
         return filled(NativeTensor.create(where, type.code, shape.dims()), copy -> copy.copy(tensor));
+    }
+
+    /** An array that is a view if the strides allow one, otherwise a copy. */
+    NDArray reshapedArray(long... dims) {
+        try {
+            return adoptView(MessageSink.withoutMessages(() -> tensor.reshape(dims)));
+        } catch (UnsupportedOperationException strides) {
+            return adopt(reshaped(dims));
+        }
     }
 
     /** Returns a view if the strides allow one, otherwise a copy. */
@@ -149,12 +266,14 @@ final class ArrayData {
      */
     void write(boolean inPlace, DataType type, Consumer<NativeTensor> filler) {
         if (writer == null && inPlace) {
+            countWrite();
             filler.accept(tensor);
             return;
         }
         NativeTensor made = NativeTensor.create(manager.hostContext(), type.code, shape.dims());
         try (NativeTensor values = filled(made, filler)) {
             if (writer == null) {
+                countWrite();
                 tensor.copy(values);
             } else {
                 replace(values);
@@ -170,6 +289,7 @@ final class ArrayData {
     /** Replaces the elements of an array that is a parameter by those of a tensor of the same shape and type. */
     void replace(NativeTensor values) {
         writer.write(values);
+        countWrite();
         readAnew();
     }
 

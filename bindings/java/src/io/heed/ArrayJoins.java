@@ -27,7 +27,9 @@ final class ArrayJoins {
         long[] dims = first.shape.dims().clone();
         dims[joined] = length;
         NativeTensor[] tensors = arrays.stream().map(NDArray::tensor).toArray(NativeTensor[]::new);
-        return first.computed(dims, result -> join(tensors, joined, result));
+        NDArray made = first.computed(dims, result -> join(tensors, joined, result));
+        Tape tape = following(arrays);
+        return tape == null ? made : ViewGradients.join(tape, "concat", arrays, joined, made);
     }
 
     /** Joins arrays of one shape along a new axis. */
@@ -48,8 +50,10 @@ final class ArrayJoins {
             for (int i = 0; i < parts.length; i++) {
                 parts[i] = arrays.get(i).data().reshaped(before.add(1).addAll(after).dims());
             }
-            return first.computed(
+            NDArray made = first.computed(
                     before.add(parts.length).addAll(after).dims(), result -> join(parts, added, result));
+            Tape tape = following(arrays);
+            return tape == null ? made : ViewGradients.join(tape, "stack", arrays, added, made);
         } finally {
             for (NativeTensor part : parts) {
                 if (part != null) {
@@ -121,6 +125,10 @@ final class ArrayJoins {
                 tensors[entered].leave();
             }
         }
+    }
+
+    private static Tape following(NDList arrays) {
+        return Tape.areAnyOpen() ? Tape.following(arrays.toArray(new NDArray[0])) : null;
     }
 
     private static ArrayData first(NDList arrays) {

@@ -13,13 +13,15 @@ final class ArrayMath {
 
     static NDArray activated(ArrayData a, ActivationKind activation, NDArray result) {
         a.checkOpen();
+        Tape tape = result == null ? Tape.following(a) : null;
         NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
         try {
             HeedNative.heed_activation(a.tensor(), activation.code, target.tensor());
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ChoiceGradients.activation(tape, activation, a, computed);
     }
 
     /**
@@ -42,6 +44,7 @@ final class ArrayMath {
     }
 
     static NDArray product(ArrayData left, ArrayData right, NDArray result) {
+        Tape tape = result == null ? Tape.following(left, right) : null;
         NDArray target = result == null
                 ? left.made(
                         ResultRules.common(left.dataType, right.dataType),
@@ -52,7 +55,8 @@ final class ArrayMath {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ProductGradients.record(tape, left, right, computed);
     }
 
     static NDArray batchProduct(ArrayData left, ArrayData right, NDArray result) {

@@ -95,6 +95,8 @@ final class ArrayOrder {
     }
 
     static NDArray gathered(ArrayData a, ArrayData indices, int axis, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
+        Tape.refuseArgument("gather", indices);
         NDArray target = result == null
                 ? a.made(a.dataType, ResultRules.gathered(a.shape, indices.shape, axis))
                 : ResultArray.target(result);
@@ -103,10 +105,13 @@ final class ArrayOrder {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : IndexGradients.gather(tape, a, indices, axis, computed);
     }
 
     static NDArray taken(ArrayData a, ArrayData indices, int axis, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
+        Tape.refuseArgument("take", indices);
         NDArray target = result == null
                 ? a.made(a.dataType, ResultRules.replaced(a.shape, axis, indices.shape))
                 : ResultArray.target(result);
@@ -115,12 +120,18 @@ final class ArrayOrder {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : IndexGradients.take(tape, a, indices, axis, computed);
     }
 
     /** The elements at indices in row-major order. */
     static NDArray taken(ArrayData a, ArrayData indices, NDArray result) {
         a.checkOpen();
+        if (result == null && Tape.following(a) != null) {
+            try (NDArray flat = ArrayViews.reshaped(a, new long[] {a.shape.size()})) {
+                return taken(flat.data(), indices, 0, null);
+            }
+        }
         try (NativeTensor flat = a.reshaped(a.shape.size())) {
             return taken(a.withTensor(flat), indices, 0, result);
         }
@@ -128,6 +139,8 @@ final class ArrayOrder {
 
     static NDArray picked(ArrayData a, ArrayData indices, int axis, NDArray result) {
         a.checkOpen();
+        Tape tape = result == null ? Tape.following(a) : null;
+        Tape.refuseArgument("pick", indices);
         int picked = Shape.axisFromZero("axis", axis, a.shape.dimension());
         Shape with = indices.shape.dimension() < picked
                 ? indices.shape
@@ -143,7 +156,8 @@ final class ArrayOrder {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : IndexGradients.pick(tape, a, indices, with, picked, computed);
     }
 
     static NDArray oneHot(NDArray indices, int depth, float onValue, float offValue, DataType type, NDArray result) {

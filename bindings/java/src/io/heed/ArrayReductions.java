@@ -18,6 +18,10 @@ final class ArrayReductions {
      * @param keepDims only for a new result
      */
     static NDArray of(Reduction reduction, ArrayData a, int[] axes, boolean keepDims, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
+        if (tape != null) {
+            ReductionGradients.check(reduction);
+        }
         NDArray target = result == null
                 ? a.made(
                         ResultRules.of(reduction, a.dataType), ResultRules.reduced(a.shape, axes, keepDims))
@@ -28,7 +32,8 @@ final class ArrayReductions {
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ReductionGradients.record(tape, reduction, a, axes, computed);
     }
 
     /** Reduces one axis. */
@@ -38,23 +43,27 @@ final class ArrayReductions {
     }
 
     static NDArray softmax(ArrayData a, int axis, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
         NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
         try {
             HeedNative.heed_softmax(a.tensor(), axis, target.tensor());
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ReductionGradients.softmax(tape, a, axis, computed);
     }
 
     static NDArray logSoftmax(ArrayData a, int axis, NDArray result) {
+        Tape tape = result == null ? Tape.following(a) : null;
         NDArray target = result == null ? a.made(a.dataType, a.shape) : ResultArray.target(result);
         try {
             HeedNative.heed_log_softmax(a.tensor(), axis, target.tensor());
         } catch (Throwable error) {
             throw ResultArray.dropped(result, target, error);
         }
-        return ResultArray.finished(result, target);
+        NDArray computed = ResultArray.finished(result, target);
+        return tape == null ? computed : ReductionGradients.logSoftmax(tape, a, axis, computed);
     }
 
     static NDArray norm(NDArray array, int ord, int[] axes, boolean keepDims) {
@@ -64,6 +73,11 @@ final class ArrayReductions {
         }
         if (ord != 1) {
             throw new IllegalArgumentException("ord is " + ord + ", expected 1 or 2");
+        }
+        if (Tape.following(array.data()) != null) {
+            try (NDArray magnitudes = array.abs()) {
+                return of(Reduction.SUM, magnitudes.data(), axes, keepDims, null);
+            }
         }
         DataType type = array.data().dataType;
         boolean isWhole = type == DataType.INT32 || type == DataType.INT64;
@@ -100,10 +114,32 @@ final class ArrayReductions {
     }
 
     private static NDArray divided(ArrayData a, double exponent, int axis, double eps, NDArray result) {
+        if (Tape.following(a) != null) {
+            return dividedAnew(a, exponent, axis, eps);
+        }
         try (NDArray norms = exponent == 2
                 ? of(Reduction.NORM, a, ONE_AXIS[axis], true, null)
                 : norms(a, exponent, axis)) {
             return ArrayArithmetic.of(ElementFunction.DIV, a, norms.maximum(eps, norms).data(), result);
+        }
+    }
+
+    /** The same, of operations that a gradient collector follows. */
+    private static NDArray dividedAnew(ArrayData a, double exponent, int axis, double eps) {
+        if (exponent != 1 && exponent != 2) {
+            throw Tape.noGradient("normalize");
+        }
+        int[] axes = ONE_AXIS[axis];
+        if (exponent == 2) {
+            try (NDArray norms = of(Reduction.NORM, a, axes, true, null);
+                    NDArray divisors = norms.maximum(eps)) {
+                return ArrayArithmetic.of(ElementFunction.DIV, a, divisors.data(), null);
+            }
+        }
+        try (NDArray magnitudes = ArrayArithmetic.of(ElementFunction.ABS, a, null);
+                NDArray norms = of(Reduction.SUM, magnitudes.data(), axes, true, null);
+                NDArray divisors = norms.maximum(eps)) {
+            return ArrayArithmetic.of(ElementFunction.DIV, a, divisors.data(), null);
         }
     }
 

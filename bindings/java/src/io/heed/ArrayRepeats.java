@@ -54,6 +54,7 @@ final class ArrayRepeats {
      */
     static NDArray along(ArrayData array, Order order, long[] repeats) {
         array.checkOpen();
+        Tape tape = Tape.following(array);
         Shape shape = array.shape;
         while (shape.dimension() < repeats.length) {
             shape = new Shape(1).addAll(shape);
@@ -67,7 +68,9 @@ final class ArrayRepeats {
         }
         try (NativeTensor all = made) {
             boolean isCopy = Arrays.stream(repeats).anyMatch(times -> times != 1);
-            return isCopy ? array.adopt(all.reshape(ArrayData.dimsOf(all))) : array.adopt(array.withTensor(all).converted(array.dataType));
+            NDArray copy = array.adopt(
+                    isCopy ? all.reshape(ArrayData.dimsOf(all)) : array.withTensor(all).converted(array.dataType));
+            return tape == null ? copy : ViewGradients.repeat(tape, order, array, shape, first, repeats, copy);
         }
     }
 

@@ -16,7 +16,13 @@ final class ArrayViews {
         }
         checkIndices(indices, shape);
         NativeTensor tensor = array.tensor();
-        return array.adopt(StridedView.at(tensor, shape, indices).of(tensor));
+        NDArray view = array.adoptView(StridedView.at(tensor, shape, indices).of(tensor));
+        Tape tape = Tape.following(array);
+        if (tape == null) {
+            return view;
+        }
+        return ViewGradients.part(
+                tape, array, StridedView.at(StridedView.rowMajorStrides(shape), shape, indices), view);
     }
 
     /** The tensor of one element, which no manager owns. */
@@ -40,7 +46,44 @@ final class ArrayViews {
         array.checkOpen();
         NativeTensor tensor = array.tensor();
         IndexedAxes axes = IndexedAxes.of(tensor, array.shape, index);
-        return axes.choice() == null ? array.adopt(axes.view().of(tensor)) : new ChosenParts(array, axes).get();
+        Tape tape = Tape.following(array);
+        if (tape == null) {
+            return axes.choice() == null ? array.adoptView(axes.view().of(tensor)) : new ChosenParts(array, axes).get();
+        }
+        StridedView rowMajor =
+                IndexedAxes.of(StridedView.rowMajorStrides(array.shape), array.shape, index).view();
+        NDArray view = ViewGradients.part(tape, array, rowMajor, array.adoptView(axes.view().of(tensor)));
+        if (axes.choice() == null) {
+            return view;
+        }
+        try (NDArray all = view) {
+            return new ChosenParts(array, axes).of(all);
+        }
+    }
+
+    /** A view of a part of one axis. */
+    static NDArray sliced(ArrayData array, int axis, long start, long length) {
+        NDArray view = array.adoptView(array.tensor().slice(axis, start, length));
+        Tape tape = Tape.following(array);
+        return tape == null ? view : ViewGradients.slice(tape, array, axis, start, length, view);
+    }
+
+    /** A copy in row-major order, of any type. */
+    static NDArray converted(ArrayData array, DataType type) {
+        Tape tape = Tape.following(array);
+        if (tape != null && type != DataType.FLOAT32 && type != DataType.FLOAT64) {
+            throw Tape.noGradient("toType");
+        }
+        NDArray copy = array.adopt(array.converted(type));
+        String operation = type == array.dataType ? "duplicate" : "toType";
+        return tape == null ? copy : ViewGradients.copy(tape, operation, array, copy);
+    }
+
+    /** A copy that is repeated along new axes and those of size 1. */
+    static NDArray broadcast(ArrayData array, Shape shape) {
+        Tape tape = Tape.following(array);
+        NDArray copy = array.computed(shape.dims(), result -> result.copy(array.tensor()));
+        return tape == null ? copy : ViewGradients.copy(tape, "broadcast", array, copy);
     }
 
     static NDArray part(ArrayData array, NDArray index) {
@@ -77,11 +120,23 @@ final class ArrayViews {
             turned[index] = true;
         }
         NativeTensor tensor = array.tensor();
-        return array.adopt(StridedView.whole(tensor, array.shape).reversed(turned).of(tensor));
+        NDArray view = array.adoptView(StridedView.whole(tensor, array.shape).reversed(turned).of(tensor));
+        Tape tape = Tape.following(array);
+        return tape == null ? view : ViewGradients.flip(tape, array, axes, view);
     }
 
     static NDArray reshaped(ArrayData array, long[] dims) {
-        return array.adopt(array.reshaped(dims));
+        NDArray made = array.reshapedArray(dims);
+        Tape tape = Tape.following(array);
+        return tape == null ? made : ViewGradients.reshape(tape, "reshape", array, made);
+    }
+
+    /** With the axes in the opposite order. */
+    static NDArray transposed(ArrayData array) {
+        int last = array.shape.dimension() - 1;
+        int[] axes = new int[last + 1];
+        Arrays.setAll(axes, axis -> last - axis);
+        return transposed(array, axes);
     }
 
     static NDArray transposed(ArrayData array, int[] axes) {
@@ -89,7 +144,9 @@ final class ArrayViews {
             throw new IllegalArgumentException(
                     "axes is " + Arrays.toString(axes) + ", expected each axis of the shape " + array.shape + " once");
         }
-        return array.adopt(array.tensor().transpose(axes));
+        NDArray view = array.adoptView(array.tensor().transpose(axes));
+        Tape tape = Tape.following(array);
+        return tape == null ? view : ViewGradients.transpose(tape, array, axes, view);
     }
 
     static NDArray swapped(ArrayData array, int axis1, int axis2) {

@@ -8,15 +8,20 @@ final class ArrayWrites {
     /** Copies a value into the part, converted and repeated as by {@link NDArray#copyTo}. It may share its memory. */
     static void set(ArrayData array, NDIndex index, ArrayData value) {
         array.checkOpen();
+        array.countWrite();
         NativeTensor written = array.tensor();
         IndexedAxes axes = IndexedAxes.of(written, array.shape, index);
         if (axes.choice() != null) {
             new ChosenParts(array, axes).set(value);
             return;
         }
-        StridedView part = axes.view();
+        write(array, axes.view(), value);
+    }
+
+    /** Writes a part of an array. */
+    static void write(ArrayData array, StridedView part, ArrayData value) {
         boolean[] backwards = part.backwards();
-        try (NativeTensor target = part.reversed(backwards).of(written);
+        try (NativeTensor target = part.reversed(backwards).of(array.tensor());
                 NativeTensor source = alongside(part, backwards, value)) {
             copy(target, source, value);
         }
@@ -24,6 +29,7 @@ final class ArrayWrites {
 
     static void set(ArrayData array, NDIndex index, Number value) {
         array.checkOpen();
+        array.countWrite();
         NativeTensor written = array.tensor();
         IndexedAxes axes = IndexedAxes.of(written, array.shape, index);
         StridedView part = axes.view();

@@ -57,8 +57,12 @@ public abstract class AttentionBlock extends NativeBlock {
     }
 
     @Override
-    final void keepWeights(NDManager manager, NativeTensor weights) {
-        keep(weights == null ? null : manager.adopt(weights));
+    final void keepWeights(NDManager manager, NativeTensor weights, Tape tape) {
+        NDArray made = weights == null ? null : manager.adopt(weights);
+        if (tape != null) {
+            tape.mark("attention weights", made);
+        }
+        keep(made);
     }
 
     /** Replaces the kept weights by those of a forward, or by null, and closes the weights that were kept before. */

@@ -218,19 +218,18 @@ public interface Block extends AutoCloseable {
     void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException;
 
     /**
-     * Marks the parameters as frozen: training would not change them. heed does not train, so the mark only changes
-     * what {@link Parameter#requiresGradient} returns.
+     * Freezes the parameters: training does not change them, and they have no gradients; see {@link Parameter#freeze}.
      *
-     * @param freeze true to mark them, false to remove the mark
+     * @param freeze true to freeze them, false to let training change them
      */
     default void freezeParameters(boolean freeze) {
         freezeParameters(freeze, parameter -> true);
     }
 
     /**
-     * Marks some of the parameters as frozen, as {@link #freezeParameters(boolean)} does.
+     * Freezes some of the parameters, as {@link #freezeParameters(boolean)} does.
      *
-     * @param freeze true to mark them, false to remove the mark
+     * @param freeze true to freeze them, false to let training change them
      * @param predicate selects the parameters
      */
     default void freezeParameters(boolean freeze, Predicate<Parameter> predicate) {

@@ -100,6 +100,30 @@ abstract class BlockLayer {
 
     abstract void replace(NativeLayer made, NDManager manager);
 
+    // ---- gradients --------------------------------------------------------------------------------------------------
+
+    /** The layer that has the gradients: of a child that of the whole. */
+    abstract OwnLayer root();
+
+    /** The gradients that backward of this layer adds to. Only between enter and leave, with the lock of the root's. */
+    abstract NativeGradients gradients();
+
+    /** Passes them on to those of the root, if they are others. */
+    abstract void passGradients(NativeGradients gradients);
+
+    /** Begins with gradients of 0, for parameters that were loaded. */
+    abstract void forgetGradients();
+
+    /** Whether a parameter is not frozen. */
+    final boolean isTrainable() {
+        for (int i = 0; i < parameters.size(); i++) {
+            if (parameters.valueAt(i).requiresGradient()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     // ---- inside -----------------------------------------------------------------------------------------------------
 
     /** Throws unless the layer's parameters fit the inputs of a call, and are of this type. */

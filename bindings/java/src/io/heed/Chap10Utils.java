@@ -56,6 +56,8 @@ public final class Chap10Utils {
         }
         NativeTensor scores = NDArray.tensorOf(X, "X");
         NativeTensor lengths = NDArray.tensorOf(validLens, "validLens");
+        Tape.refuse("validLens of maskedSoftmax", validLens);
+        Tape tape = Tape.following(X.data());
         NativeTensor result = NativeTensor.create(
                 X.getManager().openContext(), X.getDataType().code, X.getShape().dims());
         try {
@@ -64,7 +66,8 @@ public final class Chap10Utils {
             result.close();
             throw error;
         }
-        return X.getManager().adopt(result);
+        NDArray made = X.getManager().adopt(result);
+        return tape == null ? made : ReductionGradients.maskedSoftmax(tape, X.data(), made);
     }
 
     /** Exchanges the two middle axes and reshapes the result. */

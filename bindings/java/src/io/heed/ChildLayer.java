@@ -16,6 +16,8 @@ final class ChildLayer extends BlockLayer {
     private volatile boolean closed;
     /** Null until it is used, and after the parent's layer was replaced. */
     private volatile NativeLayer layer;
+    /** Zeros between two calls of backward; null until the first. Guarded by the lock of the root's gradients. */
+    private NativeGradients gradients;
 
     ChildLayer(NativeBlock block, ChildPath path) {
         super(block);
@@ -157,6 +159,46 @@ final class ChildLayer extends BlockLayer {
         throw concernsTheWhole();
     }
 
+    // ---- gradients --------------------------------------------------------------------------------------------------
+
+    @Override
+    OwnLayer root() {
+        return parent.root();
+    }
+
+    @Override
+    NativeGradients gradients() {
+        if (gradients == null || !gradients.isOpen()) {
+            NativeGradients made = NativeGradients.create(get());
+            root().ownerOfGradients().own(made);
+            gradients = made;
+        }
+        return gradients;
+    }
+
+    @Override
+    void passGradients(NativeGradients added) {
+        root().sum().take(this, added);
+    }
+
+    @Override
+    void forgetGradients() {
+        long stamp = enter();
+        try {
+            parameters.values().forEach(each -> root().sum().zero(((LayerParameter) each).nativeName));
+        } finally {
+            leave(stamp);
+        }
+    }
+
+    /** For other trainable parameters. */
+    void dropGradients() {
+        if (gradients != null) {
+            gradients.close();
+            gradients = null;
+        }
+    }
+
     // ---- inside -----------------------------------------------------------------------------------------------------
 
     /** Takes the native layer out of the parent's. */
@@ -176,6 +218,7 @@ final class ChildLayer extends BlockLayer {
 
     /** Closes the native layer, which a later call takes out of the parent's again. */
     synchronized void giveBack() {
+        dropGradients();
         if (layer != null) {
             layer.close();
             layer = null;

@@ -49,6 +49,18 @@ final class ChosenParts {
         }
     }
 
+    /** The same, of the array's view as an array of its own, for a gradient collector. */
+    NDArray of(NDArray all) {
+        long[] places = places();
+        if (!isMask()) {
+            return ArrayOrder.taken(all.data(), choice, axis(), null);
+        }
+        try (NDArray joined = all.reshape(around(new Shape(from.size())));
+                NDArray indices = joined.getManager().create(places, new Shape(places.length))) {
+            return ArrayOrder.taken(joined.data(), indices.data(), axis(), null);
+        }
+    }
+
     /** Writes elements, which are converted and repeated as by {@link NDArray#copyTo}. They may share the memory. */
     void set(ArrayData value) {
         long[] places = places();

@@ -61,6 +61,9 @@ public final class DotProductAttention extends AttentionBlock {
         NDArray.tensorOf(queries, "queries");
         NDArray.tensorOf(keys, "keys");
         NDArray.tensorOf(values, "values");
+        if (Tape.following(queries, keys, values) != null) {
+            return new DotProductAttention(builder(), false).forward(queries, keys, values).singletonOrThrow();
+        }
         NDManager manager = queries.getManager();
         long[] dims = queries.getShape().dims().clone();
         if (dims.length > 0 && values.getShape().dimension() > 0) {
@@ -99,11 +102,16 @@ public final class DotProductAttention extends AttentionBlock {
             throw new IllegalArgumentException(
                     "inputs are for training and have no dropout seed, expected one: there is no block to draw it");
         }
+        if (Tape.areAnyOpen() && Tape.following(inputs.arrays()) != null) {
+            throw Tape.intoExisting("scaledDotProductAttention");
+        }
+        outputs.refuseFollowed();
         NativeContext context = queries.getManager().openContext();
         try (LayerCall call = LayerCall.in(context)) {
             call.dropout(inputs.isTraining(), inputs.getDropoutSeed()).read(inputs).write(outputs);
             attend(context, options == null ? builder() : options, call);
         }
+        outputs.countWrites();
     }
 
     @Override

@@ -29,22 +29,27 @@ final class IndexedAxes {
 
     private int chosenAxis;
 
-    private IndexedAxes(NativeTensor tensor, Shape shape, int mostAxes) {
+    private IndexedAxes(long[] steps, Shape shape, int mostAxes) {
         this.shape = shape;
         sizes = shape.dims();
-        steps = StridedView.stridesOf(tensor, shape);
+        this.steps = steps;
         dims = new long[mostAxes];
         strides = new long[mostAxes];
     }
 
     static IndexedAxes of(NativeTensor tensor, Shape shape, NDIndex index) {
+        return of(StridedView.stridesOf(tensor, shape), shape, index);
+    }
+
+    /** The same of an array with these strides. */
+    static IndexedAxes of(long[] steps, Shape shape, NDIndex index) {
         List<IndexPart> parts = index.parts();
         int whole = shape.dimension() - index.getRank();
         if (whole < 0) {
             throw new IllegalArgumentException("indices is \"" + index + "\", expected at most "
                     + shape.dimension() + " indices: the array has the shape " + shape);
         }
-        IndexedAxes axes = new IndexedAxes(tensor, shape, shape.dimension() + parts.size());
+        IndexedAxes axes = new IndexedAxes(steps, shape, shape.dimension() + parts.size());
         if (parts.stream().filter(part -> part.kind == IndexPart.Kind.ARRAY).count() > 1) {
             throw new IllegalArgumentException("indices is \"" + index
                     + "\", expected one array of indices or one mask at most");

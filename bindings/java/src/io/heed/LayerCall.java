@@ -2,6 +2,7 @@
 package io.heed;
 
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
@@ -31,6 +32,7 @@ final class LayerCall implements AutoCloseable {
     private final CacheMembers memoryCache = new CacheMembers(decoder, decoder::setMemoryCache);
     private final TensorMembers written = new TensorMembers().add(outputs, AttentionOutputs.SETTERS);
     private final TapMembers taps = new TapMembers(outputs);
+    private final TensorMembers saved = new TensorMembers().add(outputs, List.of(NativeLayerOutputs::setSaved));
     private final ByteBuffer inputBytes = inputs.bytes();
     private final int seedOffset = inputs.offsetOf(inputs::setDropoutSeed);
     private final int lastRowsOffset = inputs.offsetOf(inputs::setNumLastRows);
@@ -63,6 +65,12 @@ final class LayerCall implements AutoCloseable {
             read.set(i, i < list.length ? NDArray.tensorOf(list[i], AttentionInputs.nameOf(i)) : null);
         }
         clearOthers();
+        return this;
+    }
+
+    LayerCall read(NDArray[] list, long numLastRows) {
+        read(list);
+        inputBytes.putLong(lastRowsOffset, numLastRows);
         return this;
     }
 
@@ -108,6 +116,12 @@ final class LayerCall implements AutoCloseable {
         return this;
     }
 
+    /** Sets what the call keeps for a backward, or has kept, after the outputs; null: nothing. */
+    LayerCall save(NativeSaved kept) {
+        saved.set(0, kept);
+        return this;
+    }
+
     /** Sets whether dropout is active, and its seed. Required for all calls that do more than read shapes and types. */
     LayerCall dropout(boolean isActive, long seed) {
         if (training != isActive) {
@@ -149,6 +163,38 @@ final class LayerCall implements AutoCloseable {
         layer.forward(inputs, workspace, outputs);
     }
 
+    /** The number of bytes that a forward with these inputs saves. */
+    long savedSize(NativeLayer layer) {
+        return layer.savedSize(inputs);
+    }
+
+    NativeSaved newSaved(NativeContext context, long numBytes) {
+        NativeSaved made = NativeSaved.create(context, numBytes);
+        made.count(numBytes);
+        return made;
+    }
+
+    /**
+     * Adds gradients to those of inputs and parameters.
+     *
+     * @param parts the gradients of the inputs, by their index; null: not wanted
+     * @param members the index of the member of each input
+     * @param parameters null: not wanted
+     */
+    void backward(NativeLayer layer, NDArray output, NDArray[] parts, int[] members, NativeGradients parameters) {
+        StoppedCalls.check();
+        try (GradientMembers gradients = new GradientMembers()) {
+            gradients.setOutput(output);
+            for (int i = 0; i < parts.length; i++) {
+                if (parts[i] != null) {
+                    gradients.setInput(members[i], parts[i]);
+                }
+            }
+            gradients.setParameters(parameters);
+            layer.backward(inputs, outputs, null, gradients.struct);
+        }
+    }
+
     void fillCache(NativeLayer layer, NativeWorkspace workspace) {
         StoppedCalls.check();
         layer.fillCache(inputs, workspace);
@@ -168,6 +214,7 @@ final class LayerCall implements AutoCloseable {
     public void close() {
         read.release();
         written.release();
+        saved.set(0, null);
         taps.release();
         cache.release();
         memoryCache.release();

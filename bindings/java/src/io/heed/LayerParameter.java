@@ -13,10 +13,12 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
 
     final ByteBuffer nativeName;
     private final OwnLayer layer;
+    private final ParameterLeaf leaf;
 
     LayerParameter(OwnLayer layer, String name, Type type) {
         super(name, type, null);
         this.layer = layer;
+        leaf = new ParameterLeaf(this, layer);
         nativeName = NativeText.of(name, "name");
     }
 
@@ -64,6 +66,22 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
                 "the parameter \"" + getName() + "\" is its block's, whose initialize draws all its parameters");
     }
 
+    OwnLayer layer() {
+        return layer;
+    }
+
+    ParameterLeaf leaf() {
+        return leaf;
+    }
+
+    @Override
+    public void freeze(boolean freeze) {
+        if (freeze == requiresGradient()) {
+            super.freeze(freeze);
+            layer.setTrainable(this);
+        }
+    }
+
     @Override
     public NDArray getArray() {
         return layer.snapshot(this);
@@ -71,7 +89,8 @@ final class LayerParameter extends Parameter implements NDArray.Writer {
 
     @Override
     public void setArray(NDArray array) {
-        NativeTensor value = Objects.requireNonNull(array, "array").tensor();
+        Tape.refuse("setArray", Objects.requireNonNull(array, "array"));
+        NativeTensor value = array.tensor();
         value.checkOpen();
         layer.follow(array);
         write(value);

@@ -6,8 +6,8 @@ import java.util.Objects;
 import java.util.concurrent.CancellationException;
 
 /**
- * A whole model: a {@link ModelBlock} that is made from the folder of a model as Hugging Face's libraries write it.
- * Many threads may use it at the same time.
+ * A whole model: a {@link ModelBlock} that is made from the folder of a model as Hugging Face's libraries write it, or
+ * a block of the program's own, which a {@link Trainer} may train. Many threads may use it at the same time.
  *
  * <pre>{@code
  * try (Model model = Model.newInstance("bert");
@@ -22,13 +22,19 @@ public final class Model implements AutoCloseable {
     private final String name;
     private static final String[] NOTHING = {};
 
-    /** Null before load. Guarded by this object's lock, as are the others. */
-    private ModelBlock block;
+    private final Device device;
 
+    /** Null before load or setBlock. Guarded by this object's lock, as are the others. */
+    private Block block;
+    /** The model's own, or the one that load was given; null before either is needed. */
+    private NDManager manager;
+
+    private boolean ownsManager;
     private boolean isClosed;
 
-    private Model(String name) {
+    private Model(String name, Device device) {
         this.name = Objects.requireNonNull(name, "name");
+        this.device = Objects.requireNonNull(device, "device");
     }
 
     /**
@@ -38,7 +44,30 @@ public final class Model implements AutoCloseable {
      * @return the model, which the caller closes
      */
     public static Model newInstance(String name) {
-        return new Model(name);
+        return newInstance(name, Device.cpu());
+    }
+
+    /**
+     * Makes a model without a block, whose {@link #getNDManager manager} is for a device.
+     *
+     * @param name any name, which {@link #getName} returns
+     * @param device the device on which a block of the program's own is trained
+     * @return the model, which the caller closes
+     */
+    public static Model newInstance(String name, Device device) {
+        return new Model(name, device);
+    }
+
+    /**
+     * Sets a block of the program's own, instead of one from a folder.
+     *
+     * @param block the block, which is closed with the model
+     * @throws IllegalStateException if the model has a block already, or is closed
+     */
+    public synchronized void setBlock(Block block) {
+        Objects.requireNonNull(block, "block");
+        checkMayLoad();
+        this.block = block;
     }
 
     /**
@@ -164,20 +193,86 @@ public final class Model implements AutoCloseable {
             throw refused;
         }
         block = made;
+        if (manager != null && this.manager == null) {
+            this.manager = manager;
+        }
     }
 
     /**
-     * Returns the block.
+     * Returns the block: the {@link ModelBlock} of a folder, or what {@link #setBlock} has set.
      *
+     * @param <B> the class of the block, as which the program takes it: {@code ModelBlock block = model.getBlock()}
      * @return the block; each call returns the same one, which is closed with the model
-     * @throws IllegalStateException if the model has not been loaded, or is closed
+     * @throws IllegalStateException if the model has no block, or is closed
+     * @throws ClassCastException in the program, if the block is of another class
      */
-    public synchronized ModelBlock getBlock() {
+    @SuppressWarnings("unchecked")
+    public synchronized <B extends Block> B getBlock() {
         checkOpen();
         if (block == null) {
             throw new IllegalStateException("the model \"" + name + "\" has no block: expected load first");
         }
-        return block;
+        return (B) block;
+    }
+
+    /**
+     * Returns the manager of the parameters that a trainer makes.
+     *
+     * @return the manager that load was given; otherwise one of the model's own, for its device with the default {@link
+     *     ContextOptions}, which is closed with the model
+     * @throws IllegalStateException if the model is closed
+     */
+    public synchronized NDManager getNDManager() {
+        checkOpen();
+        if (manager == null) {
+            manager = NDManager.newBaseManager(device);
+            ownsManager = true;
+        }
+        return manager;
+    }
+
+    /**
+     * Makes a trainer of the block. The initializers of the configuration become those of the block's parameters.
+     *
+     * @param trainingConfig the loss, the optimizer and the listeners
+     * @return the trainer, which the caller closes
+     * @throws IllegalArgumentException if the configuration has another device than the model
+     * @throws IllegalStateException if the model has no block, or is closed
+     */
+    public Trainer newTrainer(TrainingConfig trainingConfig) {
+        return new Trainer(this, Objects.requireNonNull(trainingConfig, "trainingConfig")).begin();
+    }
+
+    /**
+     * Writes the parameters of the block to {@code <name>.safetensors} in a folder, which is made if it is missing. If
+     * writing fails, an existing file is unchanged.
+     *
+     * @param folder the folder
+     * @param name the name of the file without its end
+     * @throws UnsupportedOperationException if the block is neither one of heed's own nor an {@link AbstractBlock}
+     * @throws IllegalStateException if a parameter has no values, the model has no block, or it is closed
+     * @throws HeedException with {@link Status#IO} if the file cannot be written
+     */
+    public void save(Path folder, String name) {
+        BlockFile.save(getBlock(), folder, name);
+    }
+
+    /**
+     * Reads the parameters of a block that {@link #setBlock} has set from the file that {@link #save} has written.
+     * Parameters of a block that has none belong to it, or to the manager of this model. A call that fails changes
+     * nothing.
+     *
+     * @param folder the folder
+     * @param name the name of the file without its end
+     * @throws IllegalArgumentException if a parameter has another shape
+     * @throws UnsupportedOperationException if the block is neither one of heed's own nor an {@link AbstractBlock}
+     * @throws IllegalStateException if the model has no block, or it is closed
+     * @throws HeedException with {@link Status#IO} if the file cannot be read, {@link Status#CORRUPT_FILE} if it does not
+     *     have the format, {@link Status#NOT_FOUND} if a parameter is missing
+     * @throws CancellationException if the thread is interrupted; it stays interrupted
+     */
+    public void load(Path folder, String name) {
+        BlockFile.load(getBlock(), folder, name, this::getNDManager);
     }
 
     /**
@@ -189,12 +284,15 @@ public final class Model implements AutoCloseable {
         return name;
     }
 
-    /** Closes the block. Closing twice does nothing. */
+    /** Closes the block and the model's own manager. Closing twice does nothing. */
     @Override
     public synchronized void close() {
         isClosed = true;
         if (block != null) {
             block.close();
+        }
+        if (ownsManager) {
+            manager.close();
         }
     }
 
@@ -205,8 +303,11 @@ public final class Model implements AutoCloseable {
 
     private void checkMayLoad() {
         checkOpen();
-        if (block != null) {
+        if (block instanceof ModelBlock) {
             throw new IllegalStateException("the model \"" + name + "\" has been loaded already: make another one");
+        }
+        if (block != null) {
+            throw new IllegalStateException("the model \"" + name + "\" has a block already: make another one");
         }
     }
 

@@ -14,6 +14,10 @@ import java.util.function.Function;
 
 /** The native layer of a block, with its lock, its context and the owner of its parameters. */
 final class OwnLayer extends BlockLayer {
+    private static final AtomicLong LAYERS = new AtomicLong();
+
+    /** The layers that one thread locks, it locks in the order of these numbers. */
+    final long number = LAYERS.getAndIncrement();
     /** A StampedLock, because a thread that takes it allocates nothing. */
     private final StampedLock lock = new StampedLock();
     private volatile NativeLayer layer;
@@ -35,6 +39,9 @@ final class OwnLayer extends BlockLayer {
     private final List<NDManager> own = new ArrayList<>();
 
     private final LayerPart part;
+    private final LayerGradients gradients = new LayerGradients(this);
+    /** How often the parameters have changed. */
+    private volatile int changes;
     /** The layers of the block's children, and of their children. */
     private final List<ChildLayer> children = new CopyOnWriteArrayList<>();
 
@@ -81,6 +88,15 @@ final class OwnLayer extends BlockLayer {
     @Override
     void leave(long stamp) {
         lock.unlockRead(stamp);
+    }
+
+    /** Begins a call that no other thread's call may run beside. Returns the argument for {@link #leaveAlone}. */
+    long enterAlone() {
+        return lock.writeLock();
+    }
+
+    void leaveAlone(long stamp) {
+        lock.unlockWrite(stamp);
     }
 
     @Override
@@ -193,6 +209,7 @@ final class OwnLayer extends BlockLayer {
         try {
             checkNotClosed();
             if (layer.isOpen()) {
+                changes++;
                 change.make(layer);
                 countMemory();
                 return;
@@ -319,11 +336,84 @@ final class OwnLayer extends BlockLayer {
             NDManager manager = snapshotOwner();
             NativeTensor snapshot = layer.parameter(parameter.nativeName);
             manager.own(snapshot);
-            return new NDArray(manager, snapshot, parameter);
+            NDArray array = new NDArray(manager, snapshot, parameter);
+            // Also of 16 bits, whose gradient is refused by name.
+            array.data().setLeaf(parameter.leaf());
+            return array;
         } finally {
             lock.unlockRead(stamp);
         }
     }
+
+    // ---- gradients --------------------------------------------------------------------------------------------------
+
+    @Override
+    OwnLayer root() {
+        return this;
+    }
+
+    /** Those of all threads. */
+    LayerGradients sum() {
+        return gradients;
+    }
+
+    @Override
+    NativeGradients gradients() {
+        return gradients.set();
+    }
+
+    @Override
+    void passGradients(NativeGradients added) {}
+
+    /** Only between enter and leave. */
+    int changes() {
+        return changes;
+    }
+
+    /** Counts that a call has changed the parameters. Only between enterAlone and leaveAlone. */
+    void countChange() {
+        changes++;
+    }
+
+    /** Tells the native layer whether a parameter is frozen. */
+    void setTrainable(LayerParameter parameter) {
+        long stamp = lock.writeLock();
+        try {
+            if (layer.isOpen()) {
+                setTrainable(layer, parameter);
+                gradients.makeAnew();
+                children.forEach(ChildLayer::dropGradients);
+            }
+        } catch (IllegalStateException error) {
+            // The layer was closed with its manager just now. The next one is told when it is put in its place.
+            if (layer.isOpen()) {
+                throw error;
+            }
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    private static void setTrainable(NativeLayer made, LayerParameter parameter) {
+        made.setTrainable(parameter.nativeName, parameter.requiresGradient() ? 1 : 0);
+    }
+
+    @Override
+    void forgetGradients() {
+        long stamp = lock.writeLock();
+        try {
+            gradients.drop();
+            children.forEach(ChildLayer::dropGradients);
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    NDManager ownerOfGradients() {
+        return snapshotOwner();
+    }
+
+    // ---- values -----------------------------------------------------------------------------------------------------
 
     NativeTensor currentValue(ByteBuffer name) {
         long stamp = lock.readLock();
@@ -521,7 +611,10 @@ final class OwnLayer extends BlockLayer {
     /** Replaces the layer. Needs the write lock. */
     private void put(NativeLayer made, LayerContext madeIn, NDManager madeFor) {
         layer.close();
+        gradients.drop();
         children.forEach(ChildLayer::giveBack);
+        changes++;
+        parameters.values().forEach(parameter -> setTrainable(made, (LayerParameter) parameter));
         layer = made;
         layerContext = madeIn;
         owner = parameters.isEmpty() ? null : madeFor;

@@ -46,7 +46,9 @@ public class Parameter {
     private Initializer initializer;
     private Shape shape;
     private NDArray array;
-    private boolean frozen;
+    private volatile boolean frozen;
+    /** The gradient of the array; null for parameters of heed's own blocks. */
+    private OwnParameterLeaf leaf;
 
     Parameter(String name, Type type, Initializer initializer) {
         this.name = Objects.requireNonNull(name, "name");
@@ -116,7 +118,8 @@ public class Parameter {
     }
 
     /**
-     * Returns the values. For a parameter of one of heed's own blocks this is a snapshot. {@code set} on it also
+     * Returns the values, whose {@link NDArray#getGradient} is the parameter's unless it is frozen. For a parameter of one
+     * of heed's own blocks this is a snapshot. {@code set} on it also
      * changes the parameter: this snapshot and those made later have the new values, and earlier ones keep the old
      * values. On the CPU a snapshot of a projection's weight takes memory of its own until it is closed; {@link #getShape}
      * takes none.
@@ -140,12 +143,37 @@ public class Parameter {
      */
     public void setArray(NDArray array) {
         Shape given = Objects.requireNonNull(array, "array").getShape();
+        if (array != this.array) {
+            Tape.refuse("setArray", array);
+        }
         if (shape != null && !shape.equals(given)) {
             throw new IllegalArgumentException(
                     "array has shape " + given + ", but the parameter \"" + name + "\" has " + shape);
         }
         shape = given;
-        this.array = array;
+        take(array);
+    }
+
+    /** Makes an array the parameter's. Gradients begin with 0. */
+    private void take(NDArray taken) {
+        if (leaf != null && array != taken) {
+            if (array.data().leaf() == leaf) {
+                array.data().setLeaf(null);
+            }
+            leaf.drop();
+            leaf = null;
+        }
+        array = taken;
+        if (taken != null && leaf == null) {
+            leaf = new OwnParameterLeaf(this, taken);
+            taken.data().setLeaf(leaf);
+        }
+    }
+
+    /** The gradient of a parameter of a subclass of {@link AbstractBlock}. Throws if it has no values. */
+    OwnParameterLeaf ownLeaf() {
+        getArray();
+        return leaf;
     }
 
     /**
@@ -190,17 +218,21 @@ public class Parameter {
     }
 
     /**
-     * Marks the parameter as frozen: training would not change it. heed does not train, so the mark only changes what
-     * {@link #requiresGradient} returns.
+     * Freezes the parameter: training does not change it, and it has no gradient. Backward then computes nothing for it.
+     * Freezing loses the gradient; the parameters beside it keep theirs, but {@link NDArray#getGradient} returns other
+     * arrays for them.
      *
-     * @param freeze true to mark it, false to remove the mark
+     * @param freeze true to freeze it, false to let training change it
      */
     public void freeze(boolean freeze) {
         frozen = freeze;
+        if (freeze && leaf != null) {
+            leaf.drop();
+        }
     }
 
     /**
-     * Tells whether training would change the parameter.
+     * Tells whether training changes the parameter.
      *
      * @return false once it is frozen
      */
@@ -234,7 +266,7 @@ public class Parameter {
             if (array != arrayNow) {
                 clear();
             }
-            array = arrayNow;
+            take(arrayNow);
             shape = shapeNow;
         };
     }
@@ -242,15 +274,16 @@ public class Parameter {
     /** For a parameter of a subclass of {@link AbstractBlock}. */
     void cast(DataType dataType) {
         NDArray before = getArray();
-        array = before.toType(dataType, true);
+        take(Tape.unrecorded(() -> before.toType(dataType, true)));
         before.close();
     }
 
     /** For a parameter of a subclass of {@link AbstractBlock}. */
     void clear() {
         if (array != null) {
-            array.close();
-            array = null;
+            NDArray before = array;
+            take(null);
+            before.close();
         }
     }
 
@@ -335,9 +368,9 @@ public class Parameter {
         }
 
         /**
-         * Sets whether training would change the parameter.
+         * Sets whether training changes the parameter.
          *
-         * @param requiresGrad true, the default, if it would
+         * @param requiresGrad true, the default, if it does
          * @return this
          */
         public Builder optRequiresGrad(boolean requiresGrad) {

@@ -41,8 +41,12 @@ final class ResultArray {
 
     /** Ends a call that has written the target. Returns the result that was given, or the target, if that is null. */
     static NDArray finished(NDArray result, NDArray target) {
-        if (result == null || result == target) {
+        if (result == null) {
             return target;
+        }
+        if (result == target) {
+            result.data().countWrite();
+            return result;
         }
         try (NDArray values = target) {
             result.data().replace(values.tensor());
@@ -54,6 +58,9 @@ final class ResultArray {
     static RuntimeException dropped(NDArray result, NDArray target, Throwable error) {
         if (result != target) {
             target.close();
+        } else {
+            // It may have been written in part.
+            result.data().countWrite();
         }
         if (error instanceof Error) {
             throw (Error) error;

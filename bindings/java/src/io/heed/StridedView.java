@@ -29,10 +29,23 @@ final class StridedView {
         return strides;
     }
 
+    static long[] rowMajorStrides(Shape shape) {
+        long[] strides = new long[shape.dimension()];
+        long next = 1;
+        for (int axis = strides.length - 1; axis >= 0; axis--) {
+            strides[axis] = next;
+            next *= shape.get(axis);
+        }
+        return strides;
+    }
+
     /** The part at some indices of the first axes, each of which exists, without these axes. */
     static StridedView at(NativeTensor tensor, Shape shape, long[] indices) {
+        return at(stridesOf(tensor, shape), shape, indices);
+    }
+
+    static StridedView at(long[] strides, Shape shape, long[] indices) {
         long[] dims = shape.dims();
-        long[] strides = stridesOf(tensor, shape);
         long offset = 0;
         for (int axis = 0; axis < indices.length; axis++) {
             offset += strides[axis] * (indices[axis] < 0 ? indices[axis] + dims[axis] : indices[axis]);

@@ -143,6 +143,21 @@ public final class Taps implements AutoCloseable {
         taps.putAll(made.taps);
     }
 
+    /** Marks the arrays for the tape that records their call; null: none does. */
+    void mark(Tape tape) {
+        if (tape != null) {
+            taps.values().forEach(tap -> {
+                tape.mark("attention weights", tap.arrays.getWeights());
+                tape.mark("log-sum-exps", tap.arrays.getLogSumExp());
+            });
+        }
+    }
+
+    /** Counts that a call has written the arrays. */
+    void countWrites() {
+        taps.values().forEach(tap -> tap.arrays.countWrites());
+    }
+
     int size() {
         return taps.size();
     }

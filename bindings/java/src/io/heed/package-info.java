@@ -65,6 +65,10 @@
  * copy of the values, whose {@code set} also changes the parameter. A {@link io.heed.KvCache} keeps the keys and values
  * of sequences that grow, for steps of {@link io.heed.MultiHeadAttention} and of decoders.
  *
+ * <p><b>Training.</b> A {@link io.heed.GradientCollector} records what one thread computes, and computes gradients of it
+ * by arrays with {@link io.heed.NDArray#setRequiresGradient} and by the parameters of blocks. A {@link io.heed.Trainer}
+ * has what else a step of training needs.
+ *
  * <p><b>Threads.</b> Many threads may use blocks, managers and arrays at the same time; a call that changes the
  * parameters of a block waits for those that use them. One call at a time changes a {@link io.heed.KvCache}. Lists,
  * {@link io.heed.AttentionInputs}, {@link io.heed.AttentionOutputs} and builders are for one thread at a time. If a

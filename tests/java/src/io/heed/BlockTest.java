@@ -474,6 +474,23 @@ class BlockTest {
                 linear.forward(ps, new NDList(manager.ones(new Shape(1, 3))), false).head().toFloatArray());
     }
 
+    @Test
+    void forwardForTrainingInitializes() {
+        NDList inputs = new NDList(manager.ones(shape));
+        try (TwoLayers block = new TwoLayers();
+                NDManager owner = TestDevice.newManager()) {
+            assertThrows(IllegalStateException.class, () -> block.forward(new ParameterStore(), inputs, true));
+            ParameterStore ps = new ParameterStore(owner, false);
+            assertThrows(IllegalStateException.class, () -> block.forward(ps, inputs, false));
+            assertFalse(block.isInitialized());
+            block.forward(ps, inputs, true);
+            assertTrue(block.isInitialized());
+            NDArray weight = block.getParameters().valueAt(1).getArray().duplicate();
+            block.forward(ps, inputs, true);
+            assertEquals(weight, block.getParameters().valueAt(1).getArray());
+        }
+    }
+
     private TwoLayers initialized() {
         TwoLayers block = new TwoLayers();
         block.initialize(manager, DataType.FLOAT32, shape);

@@ -25,7 +25,7 @@ class BuilderTextTest {
                 }
             }
         }
-        assertEquals(23, count);
+        assertEquals(30, count);
     }
 
     @Test
@@ -37,6 +37,10 @@ class BuilderTextTest {
         assertEquals(
                 "TransformerEncoder.Builder(numLayers=3, finalNorm=false, layer=null)",
                 TransformerEncoder.builder().setNumLayers(3).toString());
+        assertEquals("FactorTracker.Builder(baseValue=2.0, factor=0.5)",
+                FactorTracker.builder().setBaseValue(2).setFactor(0.5f).toString());
+        assertEquals("AdamW.Builder(beta1=0.9, beta2=0.5, epsilon=1.0E-8, weightDecays=0.01)",
+                AdamW.builder().optBeta2(0.5f).toString());
         assertEquals(
                 "AdditiveAttention.Builder(numHiddens=7, dropout=0.0)",
                 AdditiveAttention.builder().setNumHiddens(7).toString());

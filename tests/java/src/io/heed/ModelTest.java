@@ -80,8 +80,9 @@ class ModelTest {
 
     private float[] logits(Model gemma, KvCache cache) {
         AttentionInputs inputs = new AttentionInputs().setQueries(ids).setCache(cache);
-        AttentionOutputs outputs = gemma.getBlock().createOutputs(inputs);
-        gemma.getBlock().forward(inputs, outputs, null);
+        ModelBlock block = gemma.getBlock();
+        AttentionOutputs outputs = block.createOutputs(inputs);
+        block.forward(inputs, outputs, null);
         return outputs.getOutput().toFloatArray();
     }
 

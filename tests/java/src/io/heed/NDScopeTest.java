@@ -33,6 +33,11 @@ class NDScopeTest {
             made = manager.zeros(new Shape(2));
             view = before.get(0);
             result = before.transpose().matMul(before);
+            // Also what is made of an array outside, but not the gradients of one.
+            assertSame(scope.getManager(), before.mul(2).getManager());
+            before.setRequiresGradient(true);
+            assertSame(manager, before.getGradient().getManager());
+            before.setRequiresGradient(false);
             kept = scope.keep(result.softmax(0));
             assertSame(scope.getManager(), made.getManager());
             assertSame(scope.getManager(), view.getManager());

@@ -93,7 +93,8 @@ class ReusedForwardTest {
         try (Model model = Model.newInstance("gpt2")) {
             model.load(TestFiles.data("models/gpt2"));
             AttentionInputs given = new AttentionInputs().setQueries(manager.ones(new Shape(1, 2), DataType.INT32));
-            assertAllocatesNothing(model.getBlock(), given, model.getBlock().createOutputs(given));
+            ModelBlock block = model.getBlock();
+            assertAllocatesNothing(block, given, block.createOutputs(given));
         }
     }
 

@@ -28,8 +28,12 @@ public class CallCost
     private NDArray b = null!;
     private NDArray sum = null!;
     private bool isArray;
+    private NativeBlock trained = null!;
+    private NDList rows = null!;
+    private NDArray targets = null!;
+    private AdamW optimizer = null!;
 
-    [Params("toy", "least", "array")]
+    [Params("toy", "least", "array", "encoder")]
     public string Layer { get; set; } = "";
 
     public static void Main(string[] arguments)
@@ -47,6 +51,10 @@ public class CallCost
         {
             string layer = (string)report.BenchmarkCase.Parameters["Layer"];
             string form = report.BenchmarkCase.Descriptor.WorkloadMethod.Name.ToLowerInvariant();
+            if (layer == "encoder" != (form == "step") && !(layer == "toy" && form == "step"))
+            {
+                continue; // Only the step of an encoder is measured, and no step of the others but the toy.
+            }
             double median = report.ResultStatistics?.Median ?? double.NaN;
             long bytes = report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) ?? -1;
             Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{layer} {form} {median:F1} {bytes}"));
@@ -59,6 +67,7 @@ public class CallCost
         (Shape shape, long numHeads) = Layer == "toy" ? (new Shape(2, 4, 100), 5) : (new Shape(1, 1, 1), 1);
         manager = NDManager.NewBaseManager();
         isArray = Layer == "array";
+        SetUpStep();
         (a, b, sum) = (manager.Ones(new Shape(2, 12)), manager.Ones(new Shape(2, 12)), manager.Zeros(new Shape(2, 12)));
         attention = new MultiHeadAttention(
             new MultiHeadAttentionOptions { NumHiddens = shape[2], NumHeads = numHeads });
@@ -68,6 +77,30 @@ public class CallCost
         inputs = new AttentionInputs(words[0]);
         outputs = attention.CreateOutputs(inputs);
         workspace = manager.NewWorkspace(attention.WorkspaceSize(inputs, outputs));
+    }
+
+    private void SetUpStep()
+    {
+        bool isEncoder = Layer == "encoder";
+        Shape shape = isEncoder ? new Shape(8, 64, 128) : new Shape(2, 4, 100);
+        var options = new MultiHeadAttentionOptions { NumHiddens = shape[2], NumHeads = isEncoder ? 4 : 5 };
+        NDArray input = manager.RandomNormal(shape);
+        targets = manager.RandomNormal(shape);
+        rows = isEncoder ? new NDList(input) : new NDList(input, input, input);
+        trained = isEncoder
+            ? new TransformerEncoder(new TransformerEncoderOptions
+            {
+                Layer = new TransformerEncoderBlockOptions
+                {
+                    Attention = options,
+                    FeedForward = new FeedForwardOptions { HiddenSize = 512 },
+                },
+                NumLayers = 2,
+            })
+            : new MultiHeadAttention(options);
+        trained.Initialize(manager, DataType.Float32, rows.GetShapes());
+        store = new ParameterStore(manager, false);
+        optimizer = new AdamW(trained.Parameters);
     }
 
     [GlobalCleanup]
@@ -97,5 +130,22 @@ public class CallCost
         {
             attention.Forward(store, words).Dispose();
         }
+    }
+
+    [Benchmark]
+    public void Step()
+    {
+        if (Layer is "array" or "least")
+        {
+            return;
+        }
+        using (GradientTape tape = manager.NewGradientTape())
+        {
+            using NDList outputs = trained.Forward(store, rows, training: true);
+            using NDArray loss = Loss.SquaredError(outputs[0], targets);
+            tape.Backward(loss);
+        }
+        optimizer.Step();
+        optimizer.ZeroGradients();
     }
 }

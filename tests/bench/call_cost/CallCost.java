@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import io.heed.AttentionInputs;
 import io.heed.AttentionOutputs;
+import io.heed.Block;
 import io.heed.DataType;
+import io.heed.DefaultTrainingConfig;
+import io.heed.FeedForward;
+import io.heed.GradientCollector;
+import io.heed.Loss;
+import io.heed.Model;
 import io.heed.MultiHeadAttention;
 import io.heed.NDArray;
 import io.heed.NDList;
 import io.heed.NDManager;
+import io.heed.Optimizer;
 import io.heed.ParameterStore;
 import io.heed.Shape;
+import io.heed.Trainer;
+import io.heed.TransformerEncoder;
+import io.heed.TransformerEncoderBlock;
 import io.heed.Wanted;
 import io.heed.Workspace;
 import java.lang.management.ManagementFactory;
@@ -23,16 +33,62 @@ final class CallCost {
     private static final int SAMPLES = 201;
     private static final int WARM_UP_SAMPLES = 400;
     private static double sampleNanoseconds = 1e6;
+    /** The compiler of the JVM runs beside a step for seconds. */
+    private static double warmUpSeconds = 5;
 
     private CallCost() {}
 
     public static void main(String[] arguments) {
         if (arguments.length > 0 && arguments[0].equals("--quick")) {
             sampleNanoseconds = 1;
+            warmUpSeconds = 0;
         }
         measureLayer("toy", new Shape(2, 4, 100), 5);
         measureLayer("least", new Shape(1, 1, 1), 1);
         measureArray();
+        measureStep("toy", attention(100, 5).build(), new Shape(2, 4, 100));
+        TransformerEncoderBlock.Builder layer = TransformerEncoderBlock.builder()
+                .setAttention(attention(128, 4))
+                .setFeedForward(FeedForward.builder().setHiddenSize(512));
+        measureStep(
+                "encoder",
+                TransformerEncoder.builder().setLayer(layer).setNumLayers(2).build(),
+                new Shape(8, 64, 128));
+    }
+
+    private static MultiHeadAttention.Builder attention(long numHiddens, long numHeads) {
+        return MultiHeadAttention.builder().setNumHiddens(numHiddens).setNumHeads(numHeads);
+    }
+
+    private static void measureStep(String name, Block block, Shape shape) {
+        DefaultTrainingConfig config =
+                new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(Optimizer.adamW().build());
+        try (NDManager manager = NDManager.newBaseManager();
+                Model model = Model.newInstance(name)) {
+            model.setBlock(block);
+            NDList words = new NDList(manager.randomNormal(shape));
+            NDList targets = new NDList(manager.randomNormal(shape));
+            block.initialize(manager, DataType.FLOAT32, blockShapes(block, shape));
+            NDList inputs = block instanceof MultiHeadAttention
+                    ? new NDList(words.head(), words.head(), words.head())
+                    : words;
+            try (Trainer trainer = model.newTrainer(config)) {
+                measure(name, "step", () -> {
+                    try (GradientCollector collector = trainer.newGradientCollector()) {
+                        NDList outputs = trainer.forward(inputs);
+                        NDArray loss = trainer.getLoss().evaluate(targets, outputs);
+                        collector.backward(loss);
+                        loss.close();
+                        outputs.close();
+                    }
+                    trainer.step();
+                });
+            }
+        }
+    }
+
+    private static Shape[] blockShapes(Block block, Shape shape) {
+        return block instanceof MultiHeadAttention ? new Shape[] {shape, shape, shape} : new Shape[] {shape};
     }
 
     private static void measureArray() {
@@ -65,7 +121,8 @@ final class CallCost {
 
     private static void measure(String layer, String form, Runnable call) {
         long calls = 1;
-        for (int i = 0; i < WARM_UP_SAMPLES; i++) {
+        long end = System.nanoTime() + (long) (warmUpSeconds * 1e9);
+        for (int i = 0; i < WARM_UP_SAMPLES || System.nanoTime() < end; i++) {
             calls = 1 + (long) (sampleNanoseconds / sample(call, calls));
         }
         double[] times = new double[SAMPLES];

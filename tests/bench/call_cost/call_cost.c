@@ -5,8 +5,10 @@
  *   layer  toy    B 2, S 4, E 100, 5 heads: the layer of "Dive into Deep Learning", self-attention
  *          least  B 1, S 1, E 1, 1 head: next to nothing is computed, so that what remains is the call
  *          array  no layer: the sum of two arrays (2, 12)
+ *          encoder  B 8, S 64, E 128, 4 heads, feed-forward 512, 2 layers
  *   form   reused the caller's output and workspace, nothing is allocated
  *          new    a new output for each call, which is freed after it
+ *          step   a step of training: forward that saves, squared error, backward, AdamW, gradients zeroed
  *
  * With --quick samples are so short that the numbers say nothing: it shows that the program runs. */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
@@ -33,6 +35,10 @@ typedef struct call {
   heed_layer_inputs inputs;
   heed_layer_outputs outputs;
   heed_workspace* workspace;
+  /* Of a step of training, whose gradient by the output is written over the output. */
+  heed_tensor* targets;
+  heed_gradients* gradients;
+  heed_optimizer* optimizer;
 } call;
 
 static void reused(call* self) {
@@ -44,6 +50,19 @@ static void with_new_output(call* self) {
   check(heed_layer_create_outputs(self->attention, &self->inputs, HEED_WANT_OUTPUT, &outputs));
   check(heed_layer_forward(self->attention, &self->inputs, NULL, &outputs));
   heed_tensor_destroy(outputs.output);
+}
+
+static void step(call* self) {
+  heed_layer_gradients wanted = HEED_LAYER_GRADIENTS_INIT;
+  double total = 0;
+  check(heed_layer_forward(self->attention, &self->inputs, NULL, &self->outputs));
+  check(heed_squared_error(self->outputs.output, self->targets, NULL, NULL, &total, self->outputs.output));
+  wanted.output = self->outputs.output;
+  wanted.parameters = self->gradients;
+  wanted.accumulate = 1;
+  check(heed_layer_backward(self->attention, &self->inputs, &self->outputs, NULL, &wanted));
+  check(heed_optimizer_step(self->optimizer, self->attention, self->gradients));
+  check(heed_gradients_zero(self->gradients));
 }
 
 static void sum_reused(call* self) { check(heed_add(self->terms[0], self->terms[1], self->sum)); }
@@ -89,7 +108,7 @@ static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_
   heed_multi_head_attention_options options = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
   heed_context* context = NULL;
   heed_tensor* words = NULL;
-  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
+  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL, NULL, NULL, NULL};
   size_t num_bytes = 0;
   check(heed_context_create(NULL, &context));
   check(heed_tensor_create(context, HEED_F32, 3, dims, &words));
@@ -113,9 +132,67 @@ static void measure_layer(const char* layer, const int64_t dims[3], int64_t num_
   heed_context_destroy(context);
 }
 
+static void measure_step(const char* name, heed_context* context, heed_layer* layer, const int64_t dims[3]) {
+  call self;
+  size_t num_bytes = 0;
+  memset(&self, 0, sizeof self);
+  self.context = context;
+  self.attention = layer;
+  self.inputs = (heed_layer_inputs)HEED_LAYER_INPUTS_INIT;
+  self.outputs = (heed_layer_outputs)HEED_LAYER_OUTPUTS_INIT;
+  check(heed_tensor_create(context, HEED_F32, 3, dims, &self.terms[0]));
+  check(heed_tensor_create(context, HEED_F32, 3, dims, &self.targets));
+  check(heed_tensor_fill_normal(self.terms[0], 0, 1, 1));
+  check(heed_tensor_fill_normal(self.targets, 0, 1, 2));
+  self.inputs.queries = self.terms[0];
+  self.inputs.training = 1;
+  check(heed_layer_initialize(layer, &self.inputs, 42));
+  check(heed_layer_create_outputs(layer, &self.inputs, HEED_WANT_OUTPUT, &self.outputs));
+  check(heed_layer_saved_size(layer, &self.inputs, &num_bytes));
+  check(heed_saved_create(context, num_bytes, &self.outputs.saved));
+  check(heed_gradients_create(layer, &self.gradients));
+  check(heed_adamw_create(context, NULL, &self.optimizer));
+
+  measure(name, "step", step, &self);
+
+  heed_optimizer_destroy(self.optimizer);
+  heed_gradients_destroy(self.gradients);
+  heed_saved_destroy(self.outputs.saved);
+  heed_tensor_destroy(self.outputs.output);
+  heed_tensor_destroy(self.targets);
+  heed_tensor_destroy(self.terms[0]);
+}
+
+static void measure_steps(void) {
+  const int64_t toy[] = {2, 4, 100}, large[] = {8, 64, 128};
+  heed_multi_head_attention_options attention = HEED_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+  heed_feed_forward_options feed_forward = HEED_FEED_FORWARD_OPTIONS_INIT;
+  heed_encoder_layer_options layer = HEED_ENCODER_LAYER_OPTIONS_INIT;
+  heed_encoder_options options = HEED_ENCODER_OPTIONS_INIT;
+  heed_context* context = NULL;
+  heed_layer *toys = NULL, *encoder = NULL;
+  check(heed_context_create(NULL, &context));
+  attention.num_hiddens = 100;
+  attention.num_heads = 5;
+  check(heed_multi_head_attention_create(context, &attention, &toys));
+  measure_step("toy", context, toys, toy);
+  attention.num_hiddens = 128;
+  attention.num_heads = 4;
+  feed_forward.hidden_size = 512;
+  layer.attention = &attention;
+  layer.feed_forward = &feed_forward;
+  options.layer = &layer;
+  options.num_layers = 2;
+  check(heed_encoder_create(context, &options, &encoder));
+  measure_step("encoder", context, encoder, large);
+  heed_layer_destroy(encoder);
+  heed_layer_destroy(toys);
+  heed_context_destroy(context);
+}
+
 static void measure_array(void) {
   const int64_t dims[] = {2, 12};
-  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL};
+  call self = {NULL, {NULL, NULL}, NULL, NULL, HEED_LAYER_INPUTS_INIT, HEED_LAYER_OUTPUTS_INIT, NULL, NULL, NULL, NULL};
   check(heed_context_create(NULL, &self.context));
   check(heed_tensor_create(self.context, HEED_F32, 2, dims, &self.terms[0]));
   check(heed_tensor_create(self.context, HEED_F32, 2, dims, &self.terms[1]));
@@ -136,5 +213,6 @@ int main(int argc, char** argv) {
   measure_layer("toy", toy, 5);
   measure_layer("least", least, 1);
   measure_array();
+  measure_steps();
   return 0;
 }

@@ -31,11 +31,12 @@ static heed_layer_inputs inputs_of(const Batch* batch, heed_sequence_inputs* seq
 }
 
 /* Draws a matrix of c columns uniformly from -1 / sqrt(c) to 1 / sqrt(c), as PyTorch's linear layers begin. Such numbers are
- * smaller than those of heed_layer_initialize, with which the first attention would see hardly more than one key. */
+ * smaller than those of heed_layer_initialize, with which the first attention would see hardly more than one key. The bound
+ * is a float, as it is in the programs in Java and C#, which have the same numbers. */
 static void draw_matrix(heed_context* context, heed_layer* layer, const char* name, const heed_tensor* shape,
                         uint64_t seed) {
   const int64_t dims[] = {heed_tensor_dim(shape, 0), heed_tensor_dim(shape, 1)};
-  const double bound = 1 / sqrt((double)dims[1]);
+  const float bound = (float)(1 / sqrt((double)dims[1]));
   heed_tensor* matrix = NULL;
   CHECK(heed_tensor_create(context, HEED_F32, 2, dims, &matrix));
   CHECK(heed_tensor_fill_uniform(matrix, -bound, bound, seed));

@@ -2,11 +2,13 @@
 /* Trains a small Transformer to copy sequences of symbols, or to reverse them, which takes seconds. Then it writes sequences
  * that it has not learned from, and the loss of each step is drawn.
  *
- *   train_sequences copy|reverse PICTURE.svg [NUM_THREADS]
+ *   train_sequences copy|reverse PICTURE.svg [NUM_THREADS [LOSSES.txt]]
  *
- * Ends with status 1 if the Transformer has not learned its task. Any number of threads gives the same losses, bit by bit.
+ * LOSSES.txt gets the bits of each step's loss. Any number of threads gives the same bits, and so do the programs of this name
+ * in Java and C#. Ends with status 1 if the Transformer has not learned its task.
  */
 #include <heed/heed.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +79,23 @@ static double test(heed_context* context, const heed_layer* transformer, const L
   return share;
 }
 
-static int run(const Lesson* lesson, const char* path, int32_t num_threads) {
+/* Writes the losses as the bits of floats, in hexadecimal, one on each line. Returns whether that worked. */
+static int write_losses(const double* losses, int num_losses, const char* path) {
+  FILE* file = fopen(path, "w");
+  int is_written = 0;
+  if (file == NULL) return 0;
+  for (int i = 0; i < num_losses; ++i) {
+    const union {
+      float number;
+      uint32_t bits;
+    } loss = {(float)losses[i]};
+    fprintf(file, "%08" PRIx32 "\n", loss.bits);
+  }
+  is_written = !ferror(file);
+  return fclose(file) == 0 && is_written;
+}
+
+static int run(const Lesson* lesson, const char* picture, int32_t num_threads, const char* list) {
   heed_context_options options = HEED_CONTEXT_OPTIONS_INIT;
   heed_context* context = NULL;
   heed_layer* transformer = NULL;
@@ -92,17 +110,22 @@ static int run(const Lesson* lesson, const char* path, int32_t num_threads) {
          lesson->num_steps, losses[0], losses[lesson->num_steps - 1], 100 * share, kNumTests);
   heed_layer_destroy(transformer);
   heed_context_destroy(context);
-  if (!write_loss_curve(&curve, path)) {
-    fprintf(stderr, "cannot write %s\n", path);
+  if (!write_loss_curve(&curve, picture)) {
+    fprintf(stderr, "cannot write %s\n", picture);
+    return 1;
+  }
+  if (list != NULL && !write_losses(losses, lesson->num_steps, list)) {
+    fprintf(stderr, "cannot write %s\n", list);
     return 1;
   }
   return share >= lesson->least_right ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
-  for (int i = 0; i < 2 && (argc == 3 || argc == 4); ++i) {
-    if (strcmp(argv[1], kLessons[i].name) == 0) return run(&kLessons[i], argv[2], argc == 4 ? atoi(argv[3]) : 0);
+  for (int i = 0; i < 2 && argc >= 3 && argc <= 5; ++i) {
+    if (strcmp(argv[1], kLessons[i].name) != 0) continue;
+    return run(&kLessons[i], argv[2], argc > 3 ? atoi(argv[3]) : 0, argc > 4 ? argv[4] : NULL);
   }
-  fprintf(stderr, "usage: %s copy|reverse PICTURE.svg [NUM_THREADS]\n", argv[0]);
+  fprintf(stderr, "usage: %s copy|reverse PICTURE.svg [NUM_THREADS [LOSSES.txt]]\n", argv[0]);
   return 2;
 }

@@ -24,6 +24,10 @@ internal static class Program
                 "bahdanau" => BahdanauExample.Main(),
                 "translation" => TranslationExample.Main(rest),
                 "head_view" => HeadViewExample.Main(rest),
+                "train_sequences" => TrainSequencesExample.Main(rest),
+                "train_translation" => TrainTranslationExample.Main(rest),
+                "train_bahdanau" => TrainBahdanauExample.Main(rest),
+                "kernel_regression" => KernelRegressionExample.Main(rest),
                 "server" => ServerExample.Main(),
                 _ => throw new ArgumentException($"there is no example {args[0]}"),
             };

@@ -40,12 +40,12 @@ internal static class TranslationExample
             return 2;
         }
         translator.ReadSentence([.. words.Select(translator.IdOf), translator.End]);
-        Print(translator, "greedy search", translator.SearchGreedily(out _));
-        Print(translator, "four beams", translator.SearchWithBeams());
+        Print(translator, "greedy search", translator.Search.Greedily(out _));
+        Print(translator, "four beams", translator.Search.WithBeams());
         return 0;
     }
 
-    private static void Print(Translator translator, string search, Translator.Beam beam)
+    private static void Print(Translator translator, string search, BeamSearch.Beam beam)
     {
         string score = beam.Score.ToString("0.0000", CultureInfo.InvariantCulture);
         Console.WriteLine($"  {search}: {translator.TextOf(beam.Tokens)} ({score})");
@@ -74,10 +74,10 @@ internal static class TranslationExample
             {
                 Console.WriteLine(translator.TextOf(sourceIds[i]));
                 translator.ReadSentence(sourceIds[i]);
-                Translator.Beam greedy = translator.SearchGreedily(out List<float[]> logits);
+                BeamSearch.Beam greedy = translator.Search.Greedily(out List<float[]> logits);
                 Print(translator, "greedy search", greedy);
                 bool isSame = HasTokens(greedy, greedyIds[i]);
-                Translator.Beam best = translator.SearchWithBeams();
+                BeamSearch.Beam best = translator.Search.WithBeams();
                 Print(translator, "four beams", best);
                 isSame &= HasTokens(best, beamIds[i]);
                 numSame += isSame ? 1 : 0;
@@ -107,7 +107,7 @@ internal static class TranslationExample
             }
         }
 
-        private bool HasTokens(Translator.Beam beam, long[] expected)
+        private bool HasTokens(BeamSearch.Beam beam, long[] expected)
         {
             if (beam.Tokens.SequenceEqual(expected))
             {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import io.heed.AttentionInputs;
 import io.heed.Model;
+import io.heed.ModelBlock;
 import io.heed.NDArray;
 import io.heed.NDManager;
 
@@ -39,7 +40,8 @@ public class BertExample {
                     .setQueries(ids)
                     .setAttentionMask(mask) // Padding is hidden.
                     .setTokenTypes(tokenTypes);
-            NDArray states = model.getBlock().forward(inputs);
+            ModelBlock block = model.getBlock();
+            NDArray states = block.forward(inputs);
             System.out.println(states.getShape());
 
             double difference = largestDifference(states, manager.load(cases, "last_hidden_state"), mask);

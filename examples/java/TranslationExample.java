@@ -54,13 +54,13 @@ public class TranslationExample {
             }
             ids[words.length] = translator.getEnd();
             translator.readSentence(ids);
-            print(translator, "greedy search", translator.searchGreedily(new ArrayList<>()));
-            print(translator, "four beams", translator.searchWithBeams());
+            print(translator, "greedy search", translator.getSearch().greedily(new ArrayList<>()));
+            print(translator, "four beams", translator.getSearch().withBeams());
             return 0;
         }
     }
 
-    private static void print(Translator translator, String search, Translator.Beam beam) {
+    private static void print(Translator translator, String search, BeamSearch.Beam beam) {
         System.out.printf(Locale.ROOT, "  %s: %s (%.4f)%n", search, translator.textOf(beam.tokens), beam.score());
     }
 
@@ -112,10 +112,10 @@ public class TranslationExample {
                 System.out.println(translator.textOf(sourceIds[i]));
                 translator.readSentence(sourceIds[i]);
                 List<float[]> logits = new ArrayList<>();
-                Translator.Beam greedy = translator.searchGreedily(logits);
+                BeamSearch.Beam greedy = translator.getSearch().greedily(logits);
                 print(translator, "greedy search", greedy);
                 boolean isSame = hasTokens(greedy, greedyIds[i]);
-                Translator.Beam best = translator.searchWithBeams();
+                BeamSearch.Beam best = translator.getSearch().withBeams();
                 print(translator, "four beams", best);
                 isSame &= hasTokens(best, beamIds[i]);
                 numSame += isSame ? 1 : 0;
@@ -144,7 +144,7 @@ public class TranslationExample {
             }
         }
 
-        private boolean hasTokens(Translator.Beam beam, long[] expected) {
+        private boolean hasTokens(BeamSearch.Beam beam, long[] expected) {
             if (Arrays.equals(beam.tokens, expected)) {
                 return true;
             }

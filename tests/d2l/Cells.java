@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import jdk.jshell.DeclarationSnippet;
@@ -24,13 +23,9 @@ import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
  * java Cells CLASSPATH OPTION-OF-JAVA... -- FILE...
  * </pre>
  *
- * <p>For each file it prints "ran" and the value of its last expression, or "failed" and why. Of a file whose name ends
- * in ".training" it runs the statements that name nothing of training.
+ * <p>For each file it prints "ran" and the value of its last expression, or "failed" and why.
  */
 public final class Cells {
-    private static final Pattern TRAINING =
-            Pattern.compile("\\b(loss|tracker|optimizer|config|model|trainer|animator)\\b", Pattern.CASE_INSENSITIVE);
-
     /** How much of a value or an error is printed. */
     private static final int LONGEST = 150;
 
@@ -54,14 +49,14 @@ public final class Cells {
         Cells cells = new Cells(all.get(0), all.subList(1, files - 1));
         for (String file : all.subList(files, all.size())) {
             cells.lastValue = "";
-            String why = cells.run(Files.readString(Path.of(file)), file.endsWith(".training"));
+            String why = cells.run(Files.readString(Path.of(file)));
             System.out.println((why == null ? "ran " + cells.lastValue : "failed " + why).strip());
         }
         cells.shell.close();
     }
 
     /** Runs the statements of a cell. Returns null, or why one of them failed, on one line. */
-    private String run(String cell, boolean isTraining) {
+    private String run(String cell) {
         String rest = cell;
         while (!rest.isBlank()) {
             CompletionInfo next = shell.sourceCodeAnalysis().analyzeCompletion(rest);
@@ -69,9 +64,6 @@ public final class Cells {
                 return next.completeness() == Completeness.EMPTY ? null : "no whole statement: " + oneLine(rest);
             }
             rest = next.remaining();
-            if (isTraining && TRAINING.matcher(next.source()).find()) {
-                continue;
-            }
             for (SnippetEvent event : shell.eval(next.source())) {
                 String why = whyNot(event);
                 if (why != null) {

@@ -32,6 +32,25 @@ public final class Figures {
         }
     }
 
+    /** The plot of a training: numbers that come one after another, each of which is finite. */
+    public static final class Animator {
+        private final StringBuilder shown = new StringBuilder();
+
+        public void add(float epoch, float value, String metric) {
+            if (!Float.isFinite(value)) {
+                throw new IllegalArgumentException(metric + " is " + value + " at " + epoch);
+            }
+            shown.append(' ').append(value);
+        }
+
+        public void show() {}
+
+        @Override
+        public String toString() {
+            return "a plot of" + shown;
+        }
+    }
+
     /** Numbers in a figure: each is finite. */
     public static class Trace {
         private final String shows;

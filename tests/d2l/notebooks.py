@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """notebooks.py JAR FOLDER: runs the code cells of d2l-java's notebooks on attention, which are in FOLDER, with heed's JAR in the place of
-DJL, and prints what came of each. scripts/d2l calls it. The rules by which a cell is changed or left out:
+DJL, and prints what came of each. scripts/d2l calls it. The rules by which a cell is changed:
 
 - import ai.djl.nn.Block;       becomes import io.heed.Block; and is left out if heed has no such class: a cell that needs it then fails
 - import tech.tablesaw...;      becomes an import of Figures.java, by whose figures nothing is drawn
 - %load of utils/attention      loads those files by the same rules
 - %load of other utilities      loads what UTILITIES says
-- a cell that trains            is left out, except for statements that name nothing of training; AFTER_TRAINING gives its block parameters
 - CHANGES                       are made where heed's arrays refuse what DJL's compute, and are printed"""
 
 import json
@@ -37,11 +36,7 @@ UTILITIES = {
     "plot-utils": FIGURES,  # Tablesaw's classes, and how notebooks render them
     "Functions.java": FIGURES,  # floatToDoubleArray for plots; the others are for GPUs and other chapters
     "PlotUtils.java": None,  # loaded
-    "Animator.java": "",  # a plot of the training
-}
-TRAINS = re.compile(r"\b(GradientCollector|Trainer)\b")
-AFTER_TRAINING = {
-    "nadaraya-watson": "net.initialize(manager, DataType.FLOAT32, new Shape(nTrain), new Shape(nTrain, nTrain - 1), new Shape(nTrain, nTrain - 1));\n"
+    "Animator.java": FIGURES,  # a plot of the training
 }
 CHANGES = [
     (
@@ -56,7 +51,6 @@ CHANGES = [
 class Cell:
     number: int
     source: str
-    trains: bool
     notes: list[str]
 
 
@@ -97,7 +91,7 @@ def read_cells(notebook: Path, classes: set[str]) -> list[Cell]:
         notes: list[str] = []
         source = swap("".join(cell["source"]), classes, notes)
         source = re.sub(r"^%load (\S+)$", lambda match: load(match[1], notebook.parent, classes, notes), source, flags=re.MULTILINE)
-        cells.append(Cell(len(cells) + 1, source, TRAINS.search(source) is not None, notes))
+        cells.append(Cell(len(cells) + 1, source, notes))
     return cells
 
 
@@ -114,8 +108,8 @@ def run_cells(jar: str, folder: Path, notebook: str, cells: list[Cell]) -> list[
         return []
     files = []
     for cell in cells:
-        file = folder / f"{notebook}-{cell.number:02}{'.training' if cell.trains else ''}"
-        file.write_text(cell.source + (AFTER_TRAINING.get(notebook, "") if cell.trains else ""))
+        file = folder / f"{notebook}-{cell.number:02}"
+        file.write_text(cell.source)
         files.append(str(file))
     allow = "--enable-native-access=ALL-UNNAMED"
     knows = subprocess.run(["java", allow, "--version"], capture_output=True, check=False).returncode == 0
@@ -126,7 +120,7 @@ def run_cells(jar: str, folder: Path, notebook: str, cells: list[Cell]) -> list[
 def run_notebooks(jar: str, folder: Path, build: Path) -> int:
     run(["javac", "-encoding", "UTF-8", "-d", str(build), str(SOURCES / "Figures.java"), str(SOURCES / "Cells.java")])
     classes = class_names(jar)
-    ran, left_out, failed, missing = 0, 0, 0, []
+    ran, failed, missing = 0, 0, []
     for name in NOTEBOOKS:
         notebook = folder / f"{name}.ipynb"
         if not notebook.exists():
@@ -137,13 +131,9 @@ def run_notebooks(jar: str, folder: Path, build: Path) -> int:
         results = run_cells(jar, build, name, cells)
         for cell, result in zip(cells, results, strict=True):
             failed += result.startswith("failed")
-            if cell.trains and not result.startswith("failed"):
-                left_out += 1
-                result = "left out: it trains; its block has the parameters that it begins with"
-            elif not result.startswith("failed"):
-                ran += 1
+            ran += not result.startswith("failed")
             print(f"  cell {cell.number:2}  {'; '.join([result, *cell.notes])}")
-    print(f"{ran} cells ran, {left_out} left out, {failed} failed")
+    print(f"{ran} cells ran, {failed} failed")
     if missing:
         print(f"{folder} has no {', '.join(name + '.ipynb' for name in missing)}", file=sys.stderr)
     return 1 if failed or missing else 0
